@@ -16660,7 +16660,7 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
 /*
  * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
  * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
- * file in this folder and one line in registry.c.
+ * file in this folder and one line in sections.def.
  *
  *   results ─▶ sections ─▶ columns (key, title, unit)
  *                       └▶ rows ─▶ cells, one per column
@@ -16674,7 +16674,7 @@ struct hp_site_sums;
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
-#define HP_MAX_SECTIONS 16u
+#define HP_MAX_SECTIONS 32u
 #define HP_MAX_WARNINGS 16u
 
 /* What a renderer may do with a column, beyond what its unit says. */
@@ -16781,7 +16781,20 @@ struct hp_section_type {
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };
 
-/* All of them, in the order of the report (registry.c). */
+/* All of them, in the order of the report. */
+HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
+HP_SHARED const struct hp_section_type hotpath_section_timing_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
+HP_SHARED const struct hp_section_type hotpath_section_cpu_;
+HP_SHARED const struct hp_section_type hotpath_section_waits_;
+HP_SHARED const struct hp_section_type hotpath_section_calltree_;
+HP_SHARED const struct hp_section_type hotpath_section_calls_;
+HP_SHARED const struct hp_section_type hotpath_section_slowest_;
+HP_SHARED const struct hp_section_type hotpath_section_processes_;
+HP_SHARED const struct hp_section_type hotpath_section_cold_;
 HP_SHARED const struct hp_section_type *const hotpath_section_types_[];
 HP_SHARED const size_t hotpath_section_type_count_;
 
@@ -16848,12 +16861,6 @@ HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
 
-/* ---- src/sections/alloc_pools.h ------------------------------------------------------------------------------ */
-
-/* The section `alloc-pools`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
-
 /* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -16884,186 +16891,6 @@ typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
 HP_PRIVATE bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
                    const void *const *entries, size_t count, hp_fill_row *fill, void *view);
 
-/* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
-
-/*
- * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
- * have the same name are one row; its peak is the highest that one of them had.
- */
-
-struct hp_alloc_pools_pool {
-    struct hp_alloc_pools_pool *next; /* in order of arrival */
-    const char *name;
-    struct hp_pool sums;
-};
-
-struct hp_alloc_pools_columns {
-    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
-};
-
-struct hp_alloc_pools_view {
-    struct hotpath_results *results;
-    struct hp_alloc_pools_pool *first;
-    struct hp_alloc_pools_pool **all;
-    size_t count;
-};
-
-/* -------------------------------------------------------------------------------------------- gather */
-
-static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
-{
-    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->model->arena, sizeof *pool);
-    const char *name = hp_snapshot_text(session, stored->name);
-    if (pool == NULL)
-        return false;
-    *pool = (struct hp_alloc_pools_pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
-    view->first = pool;
-    view->count++;
-    return true;
-}
-
-static int hp_alloc_pools_compare_names(const void *a, const void *b)
-{
-    const struct hp_alloc_pools_pool *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
-static int64_t hp_alloc_pools_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-
-static int64_t hp_alloc_pools_higher(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static void hp_alloc_pools_merge(struct hp_pool *to, const struct hp_pool *from)
-{
-    to->count += from->count;
-    to->bytes += from->bytes;
-    to->freed_count += from->freed_count;
-    to->freed_bytes += from->freed_bytes;
-    to->live = hp_alloc_pools_plus(to->live, from->live);
-    to->peak_live = hp_alloc_pools_higher(to->peak_live, from->peak_live);
-    to->peak_blocks = hp_alloc_pools_higher(to->peak_blocks, from->peak_blocks);
-}
-
-static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
-{
-    const struct hp_alloc_pools_pool *x = a, *y = b;
-    if (x->sums.bytes != y->sums.bytes)
-        return x->sums.bytes > y->sums.bytes ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
-{
-    const struct hp_run *run = &view->results->model->run;
-    struct hp_pool stored;
-    for (size_t at = 0; at < run->count; at++) {
-        struct hp_walk walk = {0};
-        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
-            if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
-                return false;
-    }
-    view->all = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
-    if (view->all == NULL)
-        return false;
-    size_t count = 0, kept = 0;
-    for (struct hp_alloc_pools_pool *pool = view->first; pool != NULL; pool = pool->next)
-        view->all[count++] = pool;
-    hp_sort(view->all, count, hp_alloc_pools_compare_names);
-    for (size_t at = 0; at < count; at++)
-        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
-            hp_alloc_pools_merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
-        else
-            view->all[kept++] = view->all[at];
-    view->count = kept;
-    hp_sort(view->all, kept, hp_alloc_pools_compare_bytes);
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
-{
-    struct hp_alloc_pools_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak =
-        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    return columns;
-}
-
-static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
-{
-    hp_section_set_text(row, columns->name, pool->name);
-    hp_section_set_count(row, columns->count, pool->sums.count);
-    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
-    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
-    hp_section_set_signed(row, columns->live, pool->sums.live);
-    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
-    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
-    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
-    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
-}
-
-static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
-{
-    for (size_t at = 0; at < results->model->run.count; at++)
-        if (results->model->run.sessions[at]->header.pools != 0)
-            return true;
-    return false;
-}
-
-static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_alloc_pools_view view = {.results = results};
-    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
-    hp_section_show_columns(results, section);
-    section->description = "Memory that the program hands out itself.";
-    section->if_empty = "the program has told of no pool of its own";
-    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, view.count))
-        return false;
-    section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
-}
-
-const struct hp_section_type hotpath_section_alloc_pools_ = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
-
-/* ---- src/sections/alloc_table.h ------------------------------------------------------------------------------ */
-
-/* The sections `alloc-bytes` and `alloc-count`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
-HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
-
-/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
-
-/* What the column of a percentile is called. */
-
-struct hp_arena;
-
-struct hp_percentile_names {
-    const char *title; /* "P99.9", "Min", "Max" */
-    const char *key;   /* "p99_9_ns" */
-};
-
-/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
-HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
-                        struct hp_percentile_names *ret_names);
-
 /* ---- src/sections/shares.h ----------------------------------------------------------------------------------- */
 
 /*
@@ -17091,799 +16918,6 @@ HP_PRIVATE const char *hp_share_open_note(const struct hp_profile *profile);
 HP_PRIVATE void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
 /* Which times of a row are: "none", "self", "all". */
 HP_PRIVATE const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled);
-
-/* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
-
-/*
- * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
- * in bytes and the other in blocks; both have the same rows.
- *
- * Every site that was called where allocations are counted has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
- * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
- *
- * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
- * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
- */
-
-#define HP_ALLOC_TABLE_LINE_BYTES 320u
-
-/* What makes the difference between the two. */
-struct hp_alloc_table_kind {
-    enum hp_alloc_measure own, all, peak;
-    enum hotpath_unit unit, average_unit, signed_unit;
-    const char *average_key, *total_key, *suffix;
-    const char *average_peak_key, *peak_key, *peak_suffix;
-    const char *net_key;
-    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
-};
-
-static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
-    .own = HP_ALLOC_OWN_BYTES,
-    .all = HP_ALLOC_ALL_BYTES,
-    .peak = HP_ALLOC_PEAK_BYTES,
-    .unit = HOTPATH_UNIT_BYTES,
-    .average_unit = HOTPATH_UNIT_BYTES,
-    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
-    .average_key = "avg_bytes",
-    .total_key = "total_bytes",
-    .suffix = "_bytes",
-    .average_peak_key = "avg_peak_usable_bytes",
-    .peak_key = "peak_usable_bytes",
-    .peak_suffix = "_peak_usable_bytes",
-    .net_key = "net_usable_bytes",
-    .exclusive = "Exclusive allocation bytes by each function",
-    .cumulative = "Cumulative allocation bytes by each function",
-    .highest = "Most bytes that lived at once during a call of each function",
-};
-
-static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
-    .own = HP_ALLOC_OWN_COUNT,
-    .all = HP_ALLOC_ALL_COUNT,
-    .peak = HP_ALLOC_PEAK_BLOCKS,
-    .unit = HOTPATH_UNIT_COUNT,
-    .average_unit = HOTPATH_UNIT_NUMBER,
-    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
-    .average_key = "avg_count",
-    .total_key = "total_count",
-    .suffix = "_count",
-    .average_peak_key = "avg_peak_blocks",
-    .peak_key = "peak_blocks",
-    .peak_suffix = "_peak_blocks",
-    .net_key = "net_blocks",
-    .exclusive = "Exclusive allocation count by each function",
-    .cumulative = "Cumulative allocation count by each function",
-    .highest = "Most blocks that lived at once during a call of each function",
-};
-
-/* A group of columns of which one leads. */
-struct hp_alloc_table_measured {
-    size_t average;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-struct hp_alloc_table_columns {
-    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
-        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
-    struct hp_alloc_table_measured totals, peaks;
-};
-
-/* What becomes a row. */
-struct hp_alloc_table_entry {
-    const struct hp_site_sums *site; /* NULL: what is outside of all */
-    const struct hp_thread_label *thread;
-    struct hp_site_allocs allocs;
-    uint64_t total;
-    uint64_t rank; /* that by which rows are sorted */
-};
-
-struct hp_alloc_table_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_alloc_table_kind *kind;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
-    const struct hp_allocs *allocs;
-    bool is_peak_first;
-    uint64_t whole;
-    struct hp_alloc_table_columns columns;
-    struct hp_durations *values;
-    struct hp_alloc_table_entry **entries;
-    size_t count;
-};
-
-static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
-
-static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
-{
-    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
-}
-
-static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
-
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
-{
-    const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_settings *settings = view->results->settings;
-    const bool is_visible = are_peaks == view->is_peak_first;
-    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
-                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
-        struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
-                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
-            return false;
-        measured->percentiles[at] =
-            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
-    }
-    return true;
-}
-
-static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
-{
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
-                                           HP_COLUMN_KEEP, true);
-    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE, true);
-}
-
-/* Whatever leads, all is there. */
-static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->peak_usable_bytes =
-        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->net_usable_bytes =
-        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
-    columns->net_blocks =
-        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-}
-
-static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_alloc_table_kind *kind = view->kind;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
-        return false;
-    if (!view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
-                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
-    if (view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
-        return false;
-    hp_alloc_table_add_rest(view);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
-                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
-}
-
-/* ------------------------------------------------------------------------------------------- entries */
-
-static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
-{
-    const bool is_all = view->results->settings->show.alloc_cumulative;
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        return is_all ? allocs->all_bytes : allocs->own_bytes;
-    return is_all ? allocs->all_count : allocs->own_count;
-}
-
-static void hp_alloc_table_add_entry(struct hp_alloc_table_view *view, const struct hp_alloc_table_entry *entry)
-{
-    struct hp_alloc_table_entry *added = view->entries[view->count++];
-    *added = *entry;
-    added->total = hp_alloc_table_measure_of(view, &added->allocs);
-    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
-}
-
-static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const struct hp_site_sums *site)
-{
-    struct hp_alloc_table_entry entry = {.site = site, .thread = site->thread};
-    hp_allocs_of_site(site, &entry.allocs);
-    hp_alloc_table_add_entry(view, &entry);
-}
-
-static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
-{
-    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
-    return hp_results_show_subject(view->results, &subject);
-}
-
-static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
-{
-    const struct hp_site_allocs allocs = {
-        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
-    if (bytes > 0 || count > 0)
-        hp_alloc_table_add_entry(view, &(struct hp_alloc_table_entry){.thread = thread, .allocs = allocs});
-}
-
-/* One for each thread, or for all; what has no thread has none. */
-static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
-{
-    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
-    uint64_t bytes = 0, count = 0;
-    for (size_t at = 0; at < view->allocs->thread_count; at++) {
-        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
-        if (is_by_thread && thread->label != NULL) {
-            hp_alloc_table_add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
-            continue;
-        }
-        bytes += thread->outside_bytes;
-        count += thread->outside_count;
-    }
-    hp_alloc_table_add_outside(view, NULL, bytes, count);
-}
-
-static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
-{
-    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
-}
-
-static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
-{
-    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
-}
-
-static int hp_alloc_table_compare_entries(const void *a, const void *b)
-{
-    const struct hp_alloc_table_entry *x = a, *y = b;
-    int order = hp_by_number(y->rank, x->rank);
-    if (order == 0)
-        order = hp_by_number(y->total, x->total);
-    if (order == 0)
-        order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
-    if (order == 0)
-        order = hp_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
-    return order != 0
-               ? order
-               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
-}
-
-/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
-static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
-{
-    const struct hp_alloc_totals *totals = &view->allocs->totals;
-    view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
-    view->section->percent_of = "allocated";
-    if (!view->results->settings->show.exclude_wrapper)
-        return;
-    view->section->percent_of = "rows";
-    view->whole = 0;
-    for (size_t at = 0; at < view->count; at++)
-        view->whole += view->entries[at]->total;
-}
-
-/* False: no memory. */
-static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
-{
-    const struct hotpath_results *results = view->results;
-    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
-    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->model->arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(results->model->arena, most, sizeof(void *));
-    if (entries == NULL || view->entries == NULL)
-        return false;
-    for (size_t at = 0; at < most; at++)
-        view->entries[at] = &entries[at];
-    for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main) &&
-            !hp_allocs_of_site_are_unknown(&results->model->run, view->profile->sites[at]))
-            hp_alloc_table_add_site(view, view->profile->sites[at]);
-    hp_alloc_table_add_all_outside(view);
-    hp_alloc_table_set_whole(view);
-    return true;
-}
-
-/* Leaves what is to be shown, in order. */
-static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
-{
-    const struct hp_settings *settings = view->results->settings;
-    const bool has_outside = hp_alloc_table_shows_outside(view);
-    size_t kept = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        struct hp_alloc_table_entry *entry = view->entries[at];
-        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
-            view->entries[kept++] = entry;
-    }
-    view->section->total_rows = kept;
-    view->count = 0;
-    for (size_t at = 0; at < kept; at++)
-        if (!hp_share_is_small(view->entries[at]->total, view->whole, &settings->show))
-            view->entries[view->count++] = view->entries[at];
-    hp_sort(view->entries, view->count, hp_alloc_table_compare_entries);
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
-{
-    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
-        hp_section_set_number(row, column, average);
-    else
-        hp_section_set_count(row, column, hp_units_round(average));
-}
-
-static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    double value;
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
-            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
-}
-
-/* Most functions allocate nothing. */
-static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    hp_alloc_table_set_average(view, row, measured->average, 0);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        hp_section_set_count(row, measured->percentiles[at], 0);
-}
-
-static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
-{
-    const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    const bool is_all = view->results->settings->show.alloc_cumulative;
-    const uint64_t calls = entry->site->sums.calls;
-    if (entry->allocs.calls == 0) {
-        hp_alloc_table_fill_zeros(view, row, &columns->totals);
-        hp_alloc_table_fill_zeros(view, row, &columns->peaks);
-        return;
-    }
-    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
-    hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
-    hp_alloc_table_fill_percentiles(view, row, &columns->totals);
-    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
-    hp_alloc_table_set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
-    hp_alloc_table_fill_percentiles(view, row, &columns->peaks);
-}
-
-static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
-{
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
-    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
-    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
-    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
-}
-
-/* What is outside has no calls, and its peak would be that of all. */
-static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
-{
-    struct hp_alloc_table_view *view = context;
-    const struct hp_alloc_table_entry *entry = about;
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
-    hp_section_set_count(row, columns->total, entry->total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
-    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
-    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
-    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
-    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
-    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
-        return false;
-    if (entry->site == NULL)
-        return true;
-    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
-    row->is_open = entry->site->sums.open > 0;
-    hp_alloc_table_fill_peaks(view, row, &entry->allocs);
-    hp_alloc_table_fill_values(view, row, entry);
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
-}
-
-static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
-{
-    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
-}
-
-/* ------------------------------------------------------------------------------------ above and below */
-
-static void hp_alloc_table_put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
-{
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : many);
-}
-
-static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
-{
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, " in ");
-    hp_alloc_table_put_count(line, totals->count, " allocation", " allocations");
-    hp_text_string(line, "; usable: ");
-    hp_units_bytes(line, totals->freed_bytes);
-    hp_text_string(line, " freed, ");
-    hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
-    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
-    hp_units_signed_bytes(line, totals->peak_bytes);
-    if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_units_bytes(line, totals->foreign_bytes);
-        hp_text_string(line, " freed by another thread");
-    }
-}
-
-static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
-{
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_alloc_table_put_count(line, totals->count, " allocation of ", " allocations of ");
-    hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, "; blocks: ");
-    hp_text_u64(line, totals->freed_count);
-    hp_text_string(line, " freed, ");
-    hp_text_i64(line, totals->live_blocks);
-    hp_text_string(line, " live");
-    if (allocs->has_peak_blocks) {
-        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
-        hp_text_i64(line, totals->peak_blocks);
-    }
-    if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_text_u64(line, totals->foreign_count);
-        hp_text_string(line, " freed by another thread");
-    }
-}
-
-static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
-{
-    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
-}
-
-static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        hp_alloc_table_put_bytes_total(&line, view->allocs);
-    else
-        hp_alloc_table_put_count_total(&line, view->allocs);
-    if (view->allocs->failed > 0) {
-        hp_text_string(&line, "; ");
-        hp_alloc_table_put_count(&line, view->allocs->failed, " failed", " failed");
-    }
-    view->section->summary = hp_alloc_table_keep_line(view, &line);
-    return view->section->summary != NULL;
-}
-
-static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_allocs *allocs = view->allocs;
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
-    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
-    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
-    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
-    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
-    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
-    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
-    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
-    if (allocs->has_peak_blocks)
-        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
-    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
-    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
-    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
-    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
-    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
-}
-
-static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "the peak of all threads together is known to within ");
-    hp_units_bytes(&line, view->allocs->peak_error);
-    hp_text_string(&line, ", 32 KB for each");
-    const char *copy = hp_alloc_table_keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
-}
-
-/* What was there before is in no number but this. */
-static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        hp_units_bytes(&line, view->allocs->earlier_bytes);
-    else
-        hp_alloc_table_put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
-    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
-    const char *copy = hp_alloc_table_keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
-}
-
-/* Rather no row than one that says nothing was allocated. */
-static bool hp_alloc_table_note_unknown(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    const size_t unknown = hp_allocs_unknown(&view->results->model->run);
-    if (unknown == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what ");
-    hp_alloc_table_put_count(&line, unknown, " process", " processes");
-    hp_text_string(&line,
-                   " allocated was not counted: malloc was not watched there; functions that were called nowhere "
-                   "else have no row");
-    const char *copy = hp_alloc_table_keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
-}
-
-static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const uint64_t earlier = view->kind == &hp_alloc_table_bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
-    hp_section_note_sites(view->results, section, view->columns.calls,
-                          HP_OUTSIDE " was allocated outside of all measured functions");
-    if (section->row_count > 0)
-        hp_section_note(
-            section, view->kind == &hp_alloc_table_bytes_kind
-                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
-                           "behind) are usable bytes, with functions inside"
-                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
-                           "with functions inside");
-    if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
-    if (!hp_alloc_table_note_unknown(view) || (earlier > 0 && !hp_alloc_table_note_earlier(view)))
-        return false;
-    return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
-}
-
-/* "... by each function, thread by thread." */
-static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
-{
-    char bytes[160];
-    struct hp_text line;
-    const struct hp_settings *settings = view->results->settings;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
-                          : settings->show.alloc_cumulative ? view->kind->cumulative
-                                                            : view->kind->exclusive);
-    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
-    view->section->description = hp_alloc_table_keep_line(view, &line);
-    return view->section->description != NULL;
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
-
-static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
-                              const struct hp_alloc_table_kind *kind)
-{
-    struct hp_alloc_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
-    if (view == NULL)
-        return NULL;
-    *view = (struct hp_alloc_table_view){.results = results,
-                          .section = section,
-                          .kind = kind,
-                          .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_model_allocs(results->model),
-                          .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
-    view->values = hp_arena_take(results->model->arena, sizeof *view->values);
-    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
-}
-
-static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_section *section, const struct hp_alloc_table_kind *kind)
-{
-    struct hp_alloc_table_view *view = hp_alloc_table_make_view(results, section, kind);
-    if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
-        return false;
-    if (!hp_alloc_table_has_data(results)) {
-        section->if_empty = HP_NO_ALLOCS;
-        return hp_section_make_rows(results, section, 0);
-    }
-    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
-    hp_alloc_table_choose(view);
-    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "nothing was allocated while the session was active");
-    hp_alloc_table_add_totals(view);
-    return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
-}
-
-static bool hp_alloc_table_fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return hp_alloc_table_fill(results, section, &hp_alloc_table_bytes_kind);
-}
-
-static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
-}
-
-const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
-                                                       .group = "alloc",
-                                                       .is_usual = hp_alloc_table_is_bytes,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_bytes};
-const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
-                                                       .group = "alloc",
-                                                       .is_usual = hp_alloc_table_is_count,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_count};
-
-/* ---- src/sections/alloc_threads.h ---------------------------------------------------------------------------- */
-
-/* The section `alloc-threads`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
-
-/* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
-
-/*
- * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
- */
-
-#define HP_ALLOC_THREADS_NO_THREAD "<others>"
-
-struct hp_alloc_threads_columns {
-    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
-        peak_blocks, tid, pid, threads;
-};
-
-static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_alloc_threads_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
-    columns.foreign_count =
-        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
-    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
-                                                  HOTPATH_UNIT_BYTES, 0, true);
-    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    return columns;
-}
-
-/* Names of threads may be alike, numbers are not. */
-static int hp_alloc_threads_compare_threads(const void *a, const void *b)
-{
-    const struct hp_thread_allocs *x = a, *y = b;
-    if (x->totals.bytes != y->totals.bytes)
-        return x->totals.bytes > y->totals.bytes ? -1 : 1;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* Threads that have no record have no name and no peak. */
-static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp_row *row, const struct hp_alloc_threads_columns *columns,
-                     const struct hp_thread_allocs *thread)
-{
-    const struct hp_alloc_totals *totals = &thread->totals;
-    hp_section_set_count(row, columns->count, totals->count);
-    hp_section_set_count(row, columns->bytes, totals->bytes);
-    hp_section_set_count(row, columns->freed, totals->freed_bytes);
-    hp_section_set_signed(row, columns->live, totals->live_bytes);
-    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
-    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
-    hp_section_set_count(row, columns->outside, thread->outside_bytes);
-    hp_section_set_count(row, columns->freed_count, totals->freed_count);
-    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
-    hp_section_set_count(row, columns->pid, thread->pid);
-    if (thread->label == NULL) {
-        hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
-        return true;
-    }
-    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
-    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
-    hp_section_set_count(row, columns->tid, thread->label->tid);
-    hp_section_set_count(row, columns->threads, thread->label->threads);
-    return hp_section_set_thread(results, row, columns->name, thread->label);
-}
-
-static void hp_alloc_threads_add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
-{
-    bool has_shared = false, has_others = false;
-    for (size_t at = 0; at < allocs->thread_count; at++) {
-        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
-        has_others |= allocs->threads[at].label == NULL;
-    }
-    if (section->row_count > 0)
-        hp_section_note(
-            section,
-            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
-            "that frees what others have allocated can have less than nothing");
-    if (has_shared)
-        hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
-    if (has_others)
-        hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
-}
-
-static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
-
-static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_allocs *allocs = hp_model_allocs(results->model);
-    if (allocs == NULL)
-        return false;
-    const struct hp_thread_allocs **order =
-        hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
-    if (order == NULL)
-        return false;
-    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
-    hp_section_show_columns(results, section);
-    section->description = "What each thread allocated and freed.";
-    section->if_empty = HP_NO_ALLOCS;
-    section->total_rows = allocs->thread_count;
-    for (size_t at = 0; at < allocs->thread_count; at++)
-        order[at] = &allocs->threads[at];
-    hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
-    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, allocs->thread_count))
-        return false;
-    for (size_t at = 0; at < allocs->thread_count; at++)
-        if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
-            return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
-        return false;
-    hp_alloc_threads_add_notes(section, allocs);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_alloc_threads_ = {
-    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
-
-/* ---- src/sections/bottlenecks.h ------------------------------------------------------------------------------ */
-
-/* The section `bottlenecks`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
 
 /* ---- src/sections/bottlenecks.c ------------------------------------------------------------------------------ */
 
@@ -18903,983 +17937,1282 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 const struct hp_section_type hotpath_section_bottlenecks_ = {
     .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
 
-/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
+/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
 
-/* The section `calls`: the latest calls of functions whose calls are logged. */
+/* What the column of a percentile is called. */
 
-HP_SHARED const struct hp_section_type hotpath_section_calls_;
+struct hp_arena;
 
-/* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
+struct hp_percentile_names {
+    const char *title; /* "P99.9", "Min", "Max" */
+    const char *key;   /* "p99_9_ns" */
+};
+
+/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
+HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names);
+
+/* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
 /*
- * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
- * first.
+ * The section `timing`: one row per site, or per site and thread, and the time its calls took.
  *
- * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
- * is cut to the length that each of them has.
+ * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last.
  */
 
-struct hp_calls_call {
-    struct hp_calls_call *next; /* in order of arrival */
-    const struct hp_site_sums *site;
-    const struct hp_snapshot *session;
-    const char *thread; /* NULL: not known */
-    const char *note;   /* NULL: none */
-    uint64_t ticks;
-    uint64_t end;
-    uint64_t alloc_bytes;
-    uint64_t alloc_count;
-    uint32_t tid;
+/* Rows where measuring may be more than this part of the total are marked. */
+#define HP_TIMING_ROUGH_PART 0.1
+
+struct hp_timing_columns {
+    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
+        timed, sampling, scaled;
+    size_t percentiles[HP_MAX_PERCENTILES];
+    size_t percentile_count;
 };
 
-struct hp_calls_columns {
-    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
-};
-
-struct hp_calls_view {
+struct hp_timing_view {
     struct hotpath_results *results;
-    struct hp_calls_columns columns;
-    struct hp_calls_call *first;
-    struct hp_calls_call **order;
-    size_t count;
-    uint64_t now; /* the end of the session that ended last */
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    struct hp_timing_columns columns;
+    struct hp_durations *durations;
+    uint64_t whole;
 };
 
-/* -------------------------------------------------------------------------------------------- gather */
+/* ------------------------------------------------------------------------------------------- columns */
 
-/* What has no text is NULL; false: no memory. */
-static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
+static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
 {
-    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
-    return *ret_copy != NULL || text == NULL || length == 0;
-}
-
-static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
-{
-    struct hp_arena *arena = view->results->model->arena;
-    struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
-    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
-    if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
-        !hp_calls_copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
+    struct hp_percentile_names names;
+    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
         return false;
-    call->site = walk->site;
-    call->session = walk->snapshot;
-    call->ticks = kept->ticks;
-    call->end = hp_kept_call_end(kept);
-    call->tid = kept->tid;
-    call->alloc_bytes = kept->alloc_bytes;
-    call->alloc_count = kept->alloc_count;
-    call->next = view->first;
-    view->first = call;
-    view->count++;
+    view->columns.percentiles[view->columns.percentile_count++] =
+        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     return true;
 }
 
-static bool hp_calls_gather(struct hp_calls_view *view)
+static bool hp_timing_describe(struct hp_timing_view *view)
 {
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
-        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
-            continue;
-        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
-            if (!hp_calls_add_call(view, &walk, &kept))
-                return false;
+    struct hotpath_section *section = view->section;
+    const struct hp_settings *settings = view->results->settings;
+    struct hp_timing_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (settings->show.by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    for (uint32_t at = 0;
+         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
+            return false;
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
+    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    if (!settings->show.time_exclusive) {
+        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
+        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
     }
-    return true;
+    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
+    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
 
-/* ---------------------------------------------------------------------------------------------- rank */
+/* ---------------------------------------------------------------------------------------------- rows */
 
-/* The functions in the order of their total time, no two of them mixed. */
-static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
+static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const struct hp_site_sums *y)
 {
-    int order = hp_by_number(y->sums.total, x->sums.total);
-    if (order == 0)
-        order = strcmp(x->name, y->name);
-    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
+    if (a != b)
+        return a > b ? -1 : 1;
+    const int order = strcmp(x->name, y->name);
+    if (order != 0)
+        return order;
+    if (hp_site_number(x) != hp_site_number(y))
+        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
-static int hp_calls_compare_calls(const void *a, const void *b)
+static int hp_timing_compare_totals(const void *a, const void *b)
 {
-    const struct hp_calls_call *x = a, *y = b;
-    int order = hp_calls_by_site(x->site, y->site);
-    if (order == 0)
-        order = hp_by_number(y->end, x->end);
-    if (order == 0)
-        order = hp_by_number(x->session->header.pid, y->session->header.pid);
-    if (order == 0)
-        order = hp_by_number(x->tid, y->tid);
-    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
 }
 
-static bool hp_calls_is_within(size_t count, uint32_t limit)
+static int hp_timing_compare_selfs(const void *a, const void *b)
 {
-    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
 }
 
-/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
-static size_t hp_calls_cut(struct hp_calls_view *view)
+/* The row of the main function, where the run has one; by thread, that of the first process. */
+static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
+{
+    return view->results->model->profile->main != NULL && site->is_main &&
+           (site->thread == NULL || site->session == 0);
+}
+
+/* Adds the sites that may be shown, either main rows or others. */
+static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < view->profile->site_count; at++) {
+        const struct hp_site_sums *site = view->profile->sites[at];
+        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
+            hp_results_show(results, site))
+            sites[count++] = site;
+    }
+    return count;
+}
+
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
+{
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
+    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
+    const size_t first = is_exclusive ? 0 : mains;
+    hp_sort(sites, first, hp_timing_compare_totals);
+    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
+    return count;
+}
+
+/* Leaves out what has too small a share, but never the main row. */
+static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
 {
     const struct hp_settings *settings = view->results->settings;
-    size_t kept = 0, functions = 0, calls = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
-        functions += is_next;
-        calls = is_next ? 0 : calls;
-        if (hp_calls_is_within(functions, settings->show.functions_limit) && hp_calls_is_within(calls++, settings->record.logs_limit))
-            view->order[kept++] = view->order[at];
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (hp_timing_is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
+            sites[kept++] = sites[at];
     }
     return kept;
 }
 
-static bool hp_calls_rank(struct hp_calls_view *view)
+/* Cuts to the limit. The main row is in it wherever it stands. */
+static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
 {
-    size_t at = 0;
-    view->order = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
-    if (view->order == NULL)
+    const uint32_t limit = view->results->settings->show.functions_limit;
+    if (limit == 0 || limit == HOTPATH_NO_LIMIT)
+        return count;
+    size_t kept = 0, mains = 0;
+    for (size_t at = 0; at < count; at++)
+        mains += hp_timing_is_main_row(view, sites[at]);
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < count && kept < limit; at++) {
+        const bool is_main = hp_timing_is_main_row(view, sites[at]);
+        if (!is_main && others == 0)
+            continue;
+        others -= !is_main;
+        sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
+{
+    hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
+}
+
+static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_settings *settings = view->results->settings;
+    double ticks;
+    hp_durations_of_site(site, view->durations);
+    const uint64_t timed = view->durations->timed;
+    const uint64_t spent =
+        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    /* What was spent is scaled up, so all calls share it. */
+    if (timed > 0)
+        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
+    hp_section_set_count(row, columns->timed, timed);
+    hp_section_set_count(row, columns->threads, view->durations->threads);
+    if (settings->show.time_exclusive)
+        return;
+    for (size_t at = 0; at < columns->percentile_count; at++)
+        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
+            hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
+    if (hp_durations_percentile(view->durations, 0, &ticks))
+        hp_timing_set_ticks(view, row, columns->least, ticks);
+    if (hp_durations_percentile(view->durations, 100, &ticks))
+        hp_timing_set_ticks(view, row, columns->most, ticks);
+}
+
+static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_profile *profile = view->results->model->profile;
+    const uint64_t self = hp_sums_self(&site->sums);
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
+    const double overhead = hp_profile_overhead_ns(profile, site);
+    hp_section_set_text(row, columns->name, site->name);
+    hp_section_set_count(row, columns->calls, site->sums.calls);
+    hp_timing_set_ticks(view, row, columns->total, (double)total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
+    hp_timing_set_ticks(view, row, columns->self, (double)self);
+    hp_section_set_count(row, columns->open, site->sums.open);
+    hp_section_set_number(row, columns->overhead, overhead);
+    hp_section_set_text(row, columns->sampling,
+                        site->is_limited         ? "limited"
+                        : site->sums.untimed > 0 ? "sampled"
+                                                 : "none");
+    hp_timing_fill_durations(view, row, site);
+    row->is_main = hp_timing_is_main_row(view, site);
+    row->is_open = site->sums.open > 0;
+    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
+    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
+    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
-    for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
-        view->order[at++] = call;
-    hp_sort(view->order, view->count, hp_calls_compare_calls);
+    return hp_section_set_location(view->results, row, columns->location, &site->location);
+}
+
+static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
+{
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+            return true;
+    return false;
+}
+
+static void hp_timing_add_notes(const struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_profile *profile = view->results->model->profile;
+    bool has_open = false, has_rough = false, has_marked = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_rough |= section->rows[at].is_rough;
+        has_marked |= section->rows[at].is_sampled;
+    }
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(profile));
+    if (has_marked)
+        hp_share_note_scaled(profile, section);
+    if (has_rough)
+        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    if (view->results->settings->show.by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    const char *share_note = hp_share_note(profile, section->percent_of);
+    if (share_note != NULL)
+        hp_section_note(section, share_note);
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static const char *hp_timing_describe_rows(const struct hp_settings *settings)
+{
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.time_exclusive
+                   ? "Function execution time, thread by thread, without measured functions inside."
+                   : "Function execution time, thread by thread.";
+    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
+                                         : "Function execution time.";
+}
+
+static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_timing_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
+    view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
+    view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
+    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
+}
+
+static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_profile *profile = results->model->profile;
+    struct hp_timing_view *view = hp_timing_make_view(results, section);
+    const struct hp_site_sums **sites =
+        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
+                     : NULL;
+    if (sites == NULL)
+        return false;
+    section->description = hp_timing_describe_rows(results->settings);
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->if_empty = profile->site_count > 0
+                            ? "no function matches the focus"
+                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
+                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+                              "into blocks, that run while the session is active";
+    section->total_rows = hp_timing_rank(view, sites);
+    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = hp_timing_cut(view, sites, count);
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+        return false;
+    hp_timing_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
+
+/* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
+
+/*
+ * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
+ * in bytes and the other in blocks; both have the same rows.
+ *
+ * Every site that was called where allocations are counted has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
+ *
+ * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
+ * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
+ */
+
+#define HP_ALLOC_TABLE_LINE_BYTES 320u
+
+/* What makes the difference between the two. */
+struct hp_alloc_table_kind {
+    enum hp_alloc_measure own, all, peak;
+    enum hotpath_unit unit, average_unit, signed_unit;
+    const char *average_key, *total_key, *suffix;
+    const char *average_peak_key, *peak_key, *peak_suffix;
+    const char *net_key;
+    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
+    .own = HP_ALLOC_OWN_BYTES,
+    .all = HP_ALLOC_ALL_BYTES,
+    .peak = HP_ALLOC_PEAK_BYTES,
+    .unit = HOTPATH_UNIT_BYTES,
+    .average_unit = HOTPATH_UNIT_BYTES,
+    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
+    .average_key = "avg_bytes",
+    .total_key = "total_bytes",
+    .suffix = "_bytes",
+    .average_peak_key = "avg_peak_usable_bytes",
+    .peak_key = "peak_usable_bytes",
+    .peak_suffix = "_peak_usable_bytes",
+    .net_key = "net_usable_bytes",
+    .exclusive = "Exclusive allocation bytes by each function",
+    .cumulative = "Cumulative allocation bytes by each function",
+    .highest = "Most bytes that lived at once during a call of each function",
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
+    .own = HP_ALLOC_OWN_COUNT,
+    .all = HP_ALLOC_ALL_COUNT,
+    .peak = HP_ALLOC_PEAK_BLOCKS,
+    .unit = HOTPATH_UNIT_COUNT,
+    .average_unit = HOTPATH_UNIT_NUMBER,
+    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
+    .average_key = "avg_count",
+    .total_key = "total_count",
+    .suffix = "_count",
+    .average_peak_key = "avg_peak_blocks",
+    .peak_key = "peak_blocks",
+    .peak_suffix = "_peak_blocks",
+    .net_key = "net_blocks",
+    .exclusive = "Exclusive allocation count by each function",
+    .cumulative = "Cumulative allocation count by each function",
+    .highest = "Most blocks that lived at once during a call of each function",
+};
+
+/* A group of columns of which one leads. */
+struct hp_alloc_table_measured {
+    size_t average;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+struct hp_alloc_table_columns {
+    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
+        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
+    struct hp_alloc_table_measured totals, peaks;
+};
+
+/* What becomes a row. */
+struct hp_alloc_table_entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_thread_label *thread;
+    struct hp_site_allocs allocs;
+    uint64_t total;
+    uint64_t rank; /* that by which rows are sorted */
+};
+
+struct hp_alloc_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_alloc_table_kind *kind;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_allocs *allocs;
+    bool is_peak_first;
+    uint64_t whole;
+    struct hp_alloc_table_columns columns;
+    struct hp_durations *values;
+    struct hp_alloc_table_entry **entries;
+    size_t count;
+};
+
+static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
+
+static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
+{
+    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
+}
+
+static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_settings *settings = view->results->settings;
+    const bool is_visible = are_peaks == view->is_peak_first;
+    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
+                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        struct hp_percentile_names names;
+        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
+                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
+            return false;
+        measured->percentiles[at] =
+            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
+    }
+    return true;
+}
+
+static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
+{
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
+                                           HP_COLUMN_KEEP, true);
+    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE, true);
+}
+
+/* Whatever leads, all is there. */
+static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->peak_usable_bytes =
+        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->net_usable_bytes =
+        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
+    columns->net_blocks =
+        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+}
+
+static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_alloc_table_kind *kind = view->kind;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->show.by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
+        return false;
+    if (!view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
+                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
+    if (view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
+        return false;
+    hp_alloc_table_add_rest(view);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
+                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
+{
+    const bool is_all = view->results->settings->show.alloc_cumulative;
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        return is_all ? allocs->all_bytes : allocs->own_bytes;
+    return is_all ? allocs->all_count : allocs->own_count;
+}
+
+static void hp_alloc_table_add_entry(struct hp_alloc_table_view *view, const struct hp_alloc_table_entry *entry)
+{
+    struct hp_alloc_table_entry *added = view->entries[view->count++];
+    *added = *entry;
+    added->total = hp_alloc_table_measure_of(view, &added->allocs);
+    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
+}
+
+static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const struct hp_site_sums *site)
+{
+    struct hp_alloc_table_entry entry = {.site = site, .thread = site->thread};
+    hp_allocs_of_site(site, &entry.allocs);
+    hp_alloc_table_add_entry(view, &entry);
+}
+
+static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
+{
+    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
+    return hp_results_show_subject(view->results, &subject);
+}
+
+static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
+{
+    const struct hp_site_allocs allocs = {
+        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
+    if (bytes > 0 || count > 0)
+        hp_alloc_table_add_entry(view, &(struct hp_alloc_table_entry){.thread = thread, .allocs = allocs});
+}
+
+/* One for each thread, or for all; what has no thread has none. */
+static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
+{
+    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
+    uint64_t bytes = 0, count = 0;
+    for (size_t at = 0; at < view->allocs->thread_count; at++) {
+        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
+        if (is_by_thread && thread->label != NULL) {
+            hp_alloc_table_add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
+            continue;
+        }
+        bytes += thread->outside_bytes;
+        count += thread->outside_count;
+    }
+    hp_alloc_table_add_outside(view, NULL, bytes, count);
+}
+
+static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
+
+static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
+}
+
+static int hp_alloc_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_alloc_table_entry *x = a, *y = b;
+    int order = hp_by_number(y->rank, x->rank);
+    if (order == 0)
+        order = hp_by_number(y->total, x->total);
+    if (order == 0)
+        order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
+    if (order == 0)
+        order = hp_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
+    return order != 0
+               ? order
+               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+}
+
+/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
+static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
+{
+    const struct hp_alloc_totals *totals = &view->allocs->totals;
+    view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
+    view->section->percent_of = "allocated";
+    if (!view->results->settings->show.exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += view->entries[at]->total;
+}
+
+/* False: no memory. */
+static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
+{
+    const struct hotpath_results *results = view->results;
+    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
+    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->model->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->model->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main) &&
+            !hp_allocs_of_site_are_unknown(&results->model->run, view->profile->sites[at]))
+            hp_alloc_table_add_site(view, view->profile->sites[at]);
+    hp_alloc_table_add_all_outside(view);
+    hp_alloc_table_set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    const bool has_outside = hp_alloc_table_shows_outside(view);
+    size_t kept = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_alloc_table_entry *entry = view->entries[at];
+        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
+            view->entries[kept++] = entry;
+    }
+    view->section->total_rows = kept;
+    view->count = 0;
+    for (size_t at = 0; at < kept; at++)
+        if (!hp_share_is_small(view->entries[at]->total, view->whole, &settings->show))
+            view->entries[view->count++] = view->entries[at];
+    hp_sort(view->entries, view->count, hp_alloc_table_compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
+{
+    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+        hp_section_set_number(row, column, average);
+    else
+        hp_section_set_count(row, column, hp_units_round(average));
+}
+
+static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    double value;
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
+            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
+}
+
+/* Most functions allocate nothing. */
+static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    hp_alloc_table_set_average(view, row, measured->average, 0);
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        hp_section_set_count(row, measured->percentiles[at], 0);
+}
+
+static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
+    const uint64_t calls = entry->site->sums.calls;
+    if (entry->allocs.calls == 0) {
+        hp_alloc_table_fill_zeros(view, row, &columns->totals);
+        hp_alloc_table_fill_zeros(view, row, &columns->peaks);
+        return;
+    }
+    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
+    hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    hp_alloc_table_fill_percentiles(view, row, &columns->totals);
+    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
+    hp_alloc_table_set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
+    hp_alloc_table_fill_percentiles(view, row, &columns->peaks);
+}
+
+static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
+{
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
+    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
+    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
+    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
+}
+
+/* What is outside has no calls, and its peak would be that of all. */
+static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    struct hp_alloc_table_view *view = context;
+    const struct hp_alloc_table_entry *entry = about;
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
+    hp_section_set_count(row, columns->total, entry->total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
+    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
+    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
+    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
+    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
+        return false;
+    if (entry->site == NULL)
+        return true;
+    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    hp_alloc_table_fill_peaks(view, row, &entry->allocs);
+    hp_alloc_table_fill_values(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
+{
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
+                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+static void hp_alloc_table_put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
+{
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : many);
+}
+
+static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, " in ");
+    hp_alloc_table_put_count(line, totals->count, " allocation", " allocations");
+    hp_text_string(line, "; usable: ");
+    hp_units_bytes(line, totals->freed_bytes);
+    hp_text_string(line, " freed, ");
+    hp_units_signed_bytes(line, totals->live_bytes);
+    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
+    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
+    hp_units_signed_bytes(line, totals->peak_bytes);
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_units_bytes(line, totals->foreign_bytes);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_alloc_table_put_count(line, totals->count, " allocation of ", " allocations of ");
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, "; blocks: ");
+    hp_text_u64(line, totals->freed_count);
+    hp_text_string(line, " freed, ");
+    hp_text_i64(line, totals->live_blocks);
+    hp_text_string(line, " live");
+    if (allocs->has_peak_blocks) {
+        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
+        hp_text_i64(line, totals->peak_blocks);
+    }
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_text_u64(line, totals->foreign_count);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
+{
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
+}
+
+static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_alloc_table_put_bytes_total(&line, view->allocs);
+    else
+        hp_alloc_table_put_count_total(&line, view->allocs);
+    if (view->allocs->failed > 0) {
+        hp_text_string(&line, "; ");
+        hp_alloc_table_put_count(&line, view->allocs->failed, " failed", " failed");
+    }
+    view->section->summary = hp_alloc_table_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_allocs *allocs = view->allocs;
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
+    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    if (allocs->has_peak_blocks)
+        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
+    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+}
+
+static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "the peak of all threads together is known to within ");
+    hp_units_bytes(&line, view->allocs->peak_error);
+    hp_text_string(&line, ", 32 KB for each");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+/* What was there before is in no number but this. */
+static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_units_bytes(&line, view->allocs->earlier_bytes);
+    else
+        hp_alloc_table_put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
+    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+/* Rather no row than one that says nothing was allocated. */
+static bool hp_alloc_table_note_unknown(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    const size_t unknown = hp_allocs_unknown(&view->results->model->run);
+    if (unknown == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "what ");
+    hp_alloc_table_put_count(&line, unknown, " process", " processes");
+    hp_text_string(&line,
+                   " allocated was not counted: malloc was not watched there; functions that were called nowhere "
+                   "else have no row");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const uint64_t earlier = view->kind == &hp_alloc_table_bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
+    hp_section_note_sites(view->results, section, view->columns.calls,
+                          HP_OUTSIDE " was allocated outside of all measured functions");
+    if (section->row_count > 0)
+        hp_section_note(
+            section, view->kind == &hp_alloc_table_bytes_kind
+                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
+                           "behind) are usable bytes, with functions inside"
+                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
+                           "with functions inside");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    if (!hp_alloc_table_note_unknown(view) || (earlier > 0 && !hp_alloc_table_note_earlier(view)))
+        return false;
+    return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
+}
+
+/* "... by each function, thread by thread." */
+static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    const struct hp_settings *settings = view->results->settings;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
+                          : settings->show.alloc_cumulative ? view->kind->cumulative
+                                                            : view->kind->exclusive);
+    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
+    view->section->description = hp_alloc_table_keep_line(view, &line);
+    return view->section->description != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
+
+static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
+                              const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_alloc_table_view){.results = results,
+                          .section = section,
+                          .kind = kind,
+                          .profile = hp_results_profile_of_rows(results),
+                          .allocs = hp_model_allocs(results->model),
+                          .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
+    view->values = hp_arena_take(results->model->arena, sizeof *view->values);
+    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
+}
+
+static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_section *section, const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_alloc_table_make_view(results, section, kind);
+    if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
+        return false;
+    if (!hp_alloc_table_has_data(results)) {
+        section->if_empty = HP_NO_ALLOCS;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
+    hp_alloc_table_choose(view);
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "nothing was allocated while the session was active");
+    hp_alloc_table_add_totals(view);
+    return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
+}
+
+static bool hp_alloc_table_fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_bytes_kind);
+}
+
+static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
+}
+
+const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_bytes,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_bytes};
+const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_count,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_count};
+
+/* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
+
+/*
+ * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
+ */
+
+#define HP_ALLOC_THREADS_NO_THREAD "<others>"
+
+struct hp_alloc_threads_columns {
+    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
+        peak_blocks, tid, pid, threads;
+};
+
+static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_alloc_threads_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.foreign_count =
+        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
+    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
+                                                  HOTPATH_UNIT_BYTES, 0, true);
+    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    return columns;
+}
+
+/* Names of threads may be alike, numbers are not. */
+static int hp_alloc_threads_compare_threads(const void *a, const void *b)
+{
+    const struct hp_thread_allocs *x = a, *y = b;
+    if (x->totals.bytes != y->totals.bytes)
+        return x->totals.bytes > y->totals.bytes ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Threads that have no record have no name and no peak. */
+static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp_row *row, const struct hp_alloc_threads_columns *columns,
+                     const struct hp_thread_allocs *thread)
+{
+    const struct hp_alloc_totals *totals = &thread->totals;
+    hp_section_set_count(row, columns->count, totals->count);
+    hp_section_set_count(row, columns->bytes, totals->bytes);
+    hp_section_set_count(row, columns->freed, totals->freed_bytes);
+    hp_section_set_signed(row, columns->live, totals->live_bytes);
+    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
+    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
+    hp_section_set_count(row, columns->outside, thread->outside_bytes);
+    hp_section_set_count(row, columns->freed_count, totals->freed_count);
+    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
+    hp_section_set_count(row, columns->pid, thread->pid);
+    if (thread->label == NULL) {
+        hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
+        return true;
+    }
+    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
+    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
+    hp_section_set_count(row, columns->tid, thread->label->tid);
+    hp_section_set_count(row, columns->threads, thread->label->threads);
+    return hp_section_set_thread(results, row, columns->name, thread->label);
+}
+
+static void hp_alloc_threads_add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
+{
+    bool has_shared = false, has_others = false;
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
+        has_others |= allocs->threads[at].label == NULL;
+    }
+    if (section->row_count > 0)
+        hp_section_note(
+            section,
+            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
+            "that frees what others have allocated can have less than nothing");
+    if (has_shared)
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    if (has_others)
+        hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
+}
+
+static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
+
+static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_allocs *allocs = hp_model_allocs(results->model);
+    if (allocs == NULL)
+        return false;
+    const struct hp_thread_allocs **order =
+        hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
+    if (order == NULL)
+        return false;
+    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
+    hp_section_show_columns(results, section);
+    section->description = "What each thread allocated and freed.";
+    section->if_empty = HP_NO_ALLOCS;
+    section->total_rows = allocs->thread_count;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        order[at] = &allocs->threads[at];
+    hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
+    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, allocs->thread_count))
+        return false;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+        return false;
+    hp_alloc_threads_add_notes(section, allocs);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_alloc_threads_ = {
+    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
+
+/* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
+ * have the same name are one row; its peak is the highest that one of them had.
+ */
+
+struct hp_alloc_pools_pool {
+    struct hp_alloc_pools_pool *next; /* in order of arrival */
+    const char *name;
+    struct hp_pool sums;
+};
+
+struct hp_alloc_pools_columns {
+    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
+};
+
+struct hp_alloc_pools_view {
+    struct hotpath_results *results;
+    struct hp_alloc_pools_pool *first;
+    struct hp_alloc_pools_pool **all;
+    size_t count;
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
+{
+    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->model->arena, sizeof *pool);
+    const char *name = hp_snapshot_text(session, stored->name);
+    if (pool == NULL)
+        return false;
+    *pool = (struct hp_alloc_pools_pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
+    view->first = pool;
+    view->count++;
+    return true;
+}
+
+static int hp_alloc_pools_compare_names(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int64_t hp_alloc_pools_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t hp_alloc_pools_higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void hp_alloc_pools_merge(struct hp_pool *to, const struct hp_pool *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->live = hp_alloc_pools_plus(to->live, from->live);
+    to->peak_live = hp_alloc_pools_higher(to->peak_live, from->peak_live);
+    to->peak_blocks = hp_alloc_pools_higher(to->peak_blocks, from->peak_blocks);
+}
+
+static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    if (x->sums.bytes != y->sums.bytes)
+        return x->sums.bytes > y->sums.bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
+{
+    const struct hp_run *run = &view->results->model->run;
+    struct hp_pool stored;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
+            if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
+                return false;
+    }
+    view->all = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
+    if (view->all == NULL)
+        return false;
+    size_t count = 0, kept = 0;
+    for (struct hp_alloc_pools_pool *pool = view->first; pool != NULL; pool = pool->next)
+        view->all[count++] = pool;
+    hp_sort(view->all, count, hp_alloc_pools_compare_names);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
+            hp_alloc_pools_merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
+        else
+            view->all[kept++] = view->all[at];
+    view->count = kept;
+    hp_sort(view->all, kept, hp_alloc_pools_compare_bytes);
     return true;
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct hp_calls_call *y)
+static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
 {
-    return x->tid != y->tid || x->session != y->session;
+    struct hp_alloc_pools_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak =
+        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    return columns;
 }
 
-/* What is the same in all rows needs no column. */
-static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
+static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
 {
-    struct hp_calls_columns *columns = &view->columns;
-    bool has_threads = false, has_notes = false;
-    for (size_t at = 0; at < count; at++) {
-        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
-        has_notes |= view->order[at]->note != NULL;
-    }
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns->duration =
-        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
-    columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
-    hp_section_show_columns(view->results, section);
+    hp_section_set_text(row, columns->name, pool->name);
+    hp_section_set_count(row, columns->count, pool->sums.count);
+    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
+    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
+    hp_section_set_signed(row, columns->live, pool->sums.live);
+    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
+    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
+    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
+    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
 }
 
-static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
+static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
 {
-    const struct hp_calls_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    hp_section_set_text(row, columns->name, call->site->name);
-    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
-    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
-    if (hp_run_has_allocs(run)) {
-        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
-        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
-    }
-    if (call->note != NULL)
-        hp_section_set_text(row, columns->note, call->note);
-    if (call->thread != NULL)
-        hp_section_set_text(row, columns->thread, call->thread);
-    hp_section_set_count(row, columns->tid, call->tid);
-    hp_section_set_count(row, columns->pid, call->session->header.pid);
-}
-
-static bool hp_calls_has_data(const struct hotpath_results *results)
-{
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
-    if (!hp_run_has_feature(&results->model->run, HP_FEATURE_CALLS))
-        return false;
-    while (hp_stat_walk_next(&walk, results->model->profile))
-        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+    for (size_t at = 0; at < results->model->run.count; at++)
+        if (results->model->run.sessions[at]->header.pools != 0)
             return true;
     return false;
 }
 
-static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_section *section)
+static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_calls_view view = {.results = results};
-    section->description = "The latest calls, newest first.";
-    for (size_t at = 0; at < results->model->run.count; at++)
-        view.now = results->model->run.sessions[at]->now_ticks > view.now
-                       ? results->model->run.sessions[at]->now_ticks
-                       : view.now;
-    if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
+    struct hp_alloc_pools_view view = {.results = results};
+    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
+    hp_section_show_columns(results, section);
+    section->description = "Memory that the program hands out itself.";
+    section->if_empty = "the program has told of no pool of its own";
+    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, view.count))
         return false;
     section->total_rows = view.count;
-    section->if_empty = hp_calls_has_data(results)
-                            ? "no function whose calls are logged matches the focus"
-                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
-                              "to the functions whose latest calls are to be kept";
-    const size_t count = hp_calls_cut(&view);
-    hp_calls_describe(&view, section, count);
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
-    if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
-        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
-    return true;
-}
-
-const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
-
-/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
-
-/* The section `calltree`: who called whom, merged over threads. */
-
-HP_SHARED const struct hp_section_type hotpath_section_calltree_;
-
-/* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
-
-/*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
- * that HOTPATH_SORT names.
- *
- * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
- * whoever is kept keeps its parents.
- */
-
-/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
-#define HP_CALLTREE_DEEPEST 200u
-
-struct hp_calltree_place {
-    struct hp_tree_node *node;
-    uint64_t rank;  /* among its siblings: the higher, the earlier */
-    uint64_t heat;  /* the smallest total on the way here */
-    bool is_wanted; /* it, or something below it, matches the focus */
-    bool is_kept;
-};
-
-struct hp_calltree_columns {
-    size_t name, calls, total, percent, self, open, scaled;
-};
-
-struct hp_calltree_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_calltree_columns columns;
-    uint64_t whole;
-    struct hp_calltree_place *places; /* by index of the node: parents first */
-    struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
-    size_t kept_count;
-    size_t wanted_count;
-};
-
-static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
-{
-    return &view->places[node->index];
-}
-
-/* Children come first, so a match has reached the parent when the parent's turn comes. */
-static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
-{
-    const struct hp_profile *profile = view->results->model->profile;
-    for (size_t at = profile->node_count; at-- > 0;) {
-        struct hp_tree_node *node = profile->nodes[at];
-        struct hp_calltree_place *place = &view->places[at];
-        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
-            place->is_wanted = true;
-        if (place->is_wanted && node->parent != NULL)
-            hp_calltree_place_of(view, node->parent)->is_wanted = true;
-    }
-}
-
-/* As hot as the coldest on its path, so nobody is shown without its parents. */
-static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
-{
-    const struct hotpath_results *results = view->results;
-    return place->node->site != results->model->profile->main &&
-           hp_share_is_small(place->heat, view->whole, &results->settings->show);
-}
-
-static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
-{
-    for (size_t at = 0; at < view->results->model->profile->node_count; at++) {
-        struct hp_calltree_place *place = &view->places[at];
-        const struct hp_tree_node *parent = place->node->parent;
-        place->heat = place->node->sums.total;
-        if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
-            place->heat = hp_calltree_place_of(view, parent)->heat;
-        view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
-            view->kept[view->kept_count++] = place;
-    }
-}
-
-static int hp_calltree_compare_heat(const void *a, const void *b)
-{
-    const struct hp_calltree_place *x = a, *y = b;
-    if (x->heat != y->heat)
-        return x->heat > y->heat ? -1 : 1;
-    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
-}
-
-static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
-{
-    const uint32_t limit = view->results->settings->show.calltree_limit;
-    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
-        hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
-        view->kept_count = limit;
-    }
-    for (size_t at = 0; at < view->kept_count; at++)
-        view->kept[at]->is_kept = true;
-}
-
-/* What the order of siblings goes by; of text all are alike. */
-static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
-{
-    const struct hp_order *order = &view->section->order;
-    const uint64_t number = order->column == view->columns.calls  ? sums->calls
-                            : order->column == view->columns.self ? hp_sums_self(sums)
-                            : order->column == view->columns.open ? sums->open
-                            : order->column == view->columns.name ? 0
-                                                                  : sums->total;
-    return order->is_ascending ? ~number : number;
-}
-
-static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
-{
-    const int order = strcmp(x->site->name, y->site->name);
-    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
-}
-
-static int hp_calltree_compare_names(const void *a, const void *b)
-{
-    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
-}
-
-static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
-
-static int hp_calltree_compare_siblings(const void *a, const void *b)
-{
-    const struct hp_calltree_place *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank > y->rank ? -1 : 1;
-    if (x->node->sums.total != y->node->sums.total)
-        return x->node->sums.total > y->node->sums.total ? -1 : 1;
-    return hp_calltree_by_name(x->node, y->node);
-}
-
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
-                                          struct hp_calltree_place **scratch)
-{
-    const struct hp_order *order = &view->section->order;
-    size_t count = 0;
-    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = hp_calltree_place_of(view, node);
-    hp_sort(scratch, count,
-            order->column != view->columns.name ? hp_calltree_compare_siblings
-            : order->is_ascending               ? hp_calltree_compare_names
-                                                : hp_calltree_compare_names_reversed);
-    for (size_t at = 0; at < count; at++)
-        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
-    return count > 0 ? scratch[0]->node : NULL;
-}
-
-static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
-{
-    struct hp_profile *profile = view->results->model->profile;
-    struct hp_calltree_place **scratch =
-        hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
-    if (scratch == NULL)
-        return false;
-    for (size_t at = 0; at < profile->node_count; at++) {
-        view->places[at].node = profile->nodes[at];
-        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
-    }
-    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
-    for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
-    return true;
-}
-
-/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
-static const struct hp_tree_node *hp_calltree_next_in_order(const struct hp_calltree_view *view, const struct hp_tree_node *node)
-{
-    if (node->first_child != NULL && hp_calltree_place_of(view, node)->is_kept)
-        return node->first_child;
-    while (node != NULL && node->next_sibling == NULL)
-        node = node->parent;
-    return node != NULL ? node->next_sibling : NULL;
-}
-
-static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
-{
-    struct hp_calltree_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
-{
-    const struct hp_calltree_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    hp_section_set_text(row, columns->name, node->site->name);
-    hp_section_set_count(row, columns->calls, node->sums.calls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
-    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
-    hp_section_set_count(row, columns->open, node->sums.open);
-    row->depth = node->depth;
-    row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->model->profile->main;
-    row->is_sampled = node->sums.untimed > 0;
-    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
-}
-
-/* What is to be said of shares of one process stands below the functions. */
-static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section)
-{
-    bool has_open = false, has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_scaled |= section->rows[at].is_self_sampled;
-    }
-    const struct hp_profile *profile = view->results->model->profile;
-    const char *share_note = hp_share_note(profile, section->percent_of);
-    if (has_open)
-        hp_section_note(section, hp_share_open_note(profile));
-    if (has_scaled)
-        hp_share_note_scaled(profile, section);
-    if (share_note != NULL && profile->run->count > 1)
-        hp_section_note(section, share_note);
-}
-
-static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
-{
-    section->total_rows = view->wanted_count;
-    if (!hp_section_make_rows(view->results, section, view->kept_count))
-        return false;
-    size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->model->profile->first_root; node != NULL;
-         node = hp_calltree_next_in_order(view, node))
-        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
-            hp_calltree_fill_row(view, &section->rows[at++], node);
-    section->row_count = at;
-    hp_calltree_add_notes(view, section);
-    return true;
-}
-
-static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_profile *profile = results->model->profile;
-    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
-    section->description = "Who called whom.";
-    section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->is_tree = true;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
-        return false;
-    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
-    view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
-    view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
-    if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
-        return false;
-    hp_calltree_mark_wanted(&view);
-    hp_calltree_collect_wanted(&view);
-    if (view.kept_count == 0 && view.wanted_count > 0)
-        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
-    hp_calltree_keep_hottest(&view);
-    return hp_calltree_fill_rows(&view, section);
-}
-
-static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
-
-const struct hp_section_type hotpath_section_calltree_ = {
-    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
-
-/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
-
-/*
- * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
- * (src/symbols), which the sections may ask; the library has none.
- */
-
-struct hp_arena;
-
-struct hp_function {
-    const char *name;
-    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
-    uint64_t address;   /* as the linker gave it */
-    uint64_t size;      /* in bytes */
-    bool is_instrumented;
-};
-
-struct hp_functions {
-    struct hp_function *all; /* by address, each address once */
-    size_t count;
-};
-
-/*
- * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
- * begins with the path: "is not there any more".
- */
-typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
-                                        struct hp_functions *ret_functions);
-
-/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
-
-/*
- * The section `cold`: functions that were compiled with -finstrument-functions and not called.
- */
-
-HP_SHARED const struct hp_section_type hotpath_section_cold_;
-
-/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
-HP_SHARED hp_functions_reader *hotpath_cold_reader_;
-
-/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
-
-/*
- * The section `cold`: functions that were compiled with -finstrument-functions and not called.
- *
- * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
- * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
- * called is not where it was, and nothing is said about it.
- *
- * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
- */
-
-#define HP_COLD_MOST_IMAGES 256u
-#define HP_COLD_NAME_MAX_BYTES 1024u
-
-hp_functions_reader *hotpath_cold_reader_;
-
-/* A function that a session knows: it was called while the process ran, if not in this session. */
-struct hp_cold_known {
-    const char *image, *name, *source;
-    uint64_t address;
-};
-
-/* What was called in the run is known by these. */
-struct hp_cold_called {
-    const char *name, *source;
-};
-
-/* A row. */
-struct hp_cold_cold {
-    const struct hp_function *function;
-    const char *image;
-};
-
-struct hp_cold_columns {
-    size_t name, size, source, image, path;
-};
-
-/* What of a session's functions was recorded; NULL: all. */
-struct hp_cold_choice {
-    struct hp_pattern_list *filter, *skip;
-};
-
-struct hp_cold_view {
-    struct hp_cold_choice *choices; /* of each session */
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_cold_columns columns;
-    struct hp_cold_known **known; /* by image and address */
-    size_t known_count;
-    struct hp_cold_called **called; /* sorted */
-    size_t called_count;
-    struct hp_cold_cold **rows;
-    size_t row_count;
-    size_t row_room;
-    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
-    size_t images;                    /* that were looked into */
-    size_t unrecognised;              /* functions that were called and do not look like it */
-};
-
-/* ------------------------------------------------------------------------------------------ what was called */
-
-/* Many sites may point at one text. */
-static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
-
-static int hp_cold_compare_called(const void *a, const void *b)
-{
-    const struct hp_cold_called *x = a, *y = b;
-    const int order = hp_cold_by_text(x->name, y->name);
-    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
-}
-
-static int hp_cold_compare_known(const void *a, const void *b)
-{
-    const struct hp_cold_known *x = a, *y = b;
-    const int order = hp_cold_by_text(x->image, y->image);
-    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
-}
-
-/* Functions that the compiler measures have no line. */
-static bool hp_cold_gather_called(struct hp_cold_view *view)
-{
-    const struct hp_profile *profile = view->results->model->profile;
-    struct hp_cold_called *all = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *all);
-    view->called = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
-    if (all == NULL || view->called == NULL)
-        return false;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_location *location = &profile->sites[at]->location;
-        if (location->line != 0)
-            continue;
-        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
-        view->called[view->called_count] = &all[view->called_count];
-        view->called_count++;
-    }
-    hp_sort(view->called, view->called_count, hp_cold_compare_called);
-    return true;
-}
-
-static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
-{
-    const struct hp_cold_called wanted = {function->name, function->source};
-    size_t low = 0, high = view->called_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
-}
-
-static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
-{
-    struct hp_cold_known *known = hp_arena_take(view->results->model->arena, sizeof *known);
-    if (known == NULL)
-        return false;
-    *known = (struct hp_cold_known){
-        .image = hp_snapshot_text(session, site->image),
-        .name = hp_snapshot_text(session, site->function),
-        .source = hp_snapshot_text(session, site->file),
-        .address = (uint64_t)site->address_high << 32 | site->address_low,
-    };
-    view->known[view->known_count++] = known;
-    return true;
-}
-
-static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
-{
-    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
-}
-
-static bool hp_cold_gather_known(struct hp_cold_view *view)
-{
-    const struct hp_run *run = &view->results->model->run;
-    struct hp_site site;
-    size_t count = 0;
-    for (size_t at = 0; at < run->count; at++)
-        count += hp_cold_sites_of(run->sessions[at]);
-    view->known = hp_arena_take_array(view->results->model->arena, count + 1, sizeof(void *));
-    if (view->known == NULL)
-        return false;
-    for (size_t at = 0; at < run->count; at++)
-        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
-            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
-                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
-                !hp_cold_add_known(view, run->sessions[at], &site))
-                return false;
-    hp_sort(view->known, view->known_count, hp_cold_compare_known);
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------------- files */
-
-static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
-{
-    size_t low = 0, high = functions->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (functions->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
-}
-
-/* Whether the file is the one that ran: every function that is known lies where it lay. */
-static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
-{
-    size_t unrecognised = 0;
-    for (size_t at = 0; at < count; at++) {
-        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
-        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
-            strcmp(function->source, known[at]->source) != 0)
-            return false;
-        unrecognised += !function->is_instrumented;
-    }
-    view->unrecognised += unrecognised;
-    return true;
-}
-
-/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
-static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
-                        struct hp_pattern_list **ret_list)
-{
-    const char *text = hp_snapshot_text(view->results->model->run.sessions[session], offset);
-    *ret_list = NULL;
-    if (text[0] == '\0')
-        return true;
-    *ret_list = hp_arena_take(view->results->model->arena, sizeof **ret_list);
-    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
-}
-
-static bool hp_cold_read_choices(struct hp_cold_view *view)
-{
-    const struct hp_run *run = &view->results->model->run;
-    view->choices = hp_arena_take_array(view->results->model->arena, run->count, sizeof *view->choices);
-    if (view->choices == NULL)
-        return false;
-    for (uint32_t at = 0; at < run->count; at++)
-        if (!hp_cold_read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
-            !hp_cold_read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
-            return false;
-    return true;
-}
-
-/* Only what every session would have recorded could have been seen. */
-static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
-{
-    for (size_t at = 0; at < view->results->model->run.count; at++) {
-        const struct hp_cold_choice *choice = &view->choices[at];
-        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
-            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
-            return false;
-    }
-    return true;
-}
-
-static bool hp_cold_make_room(struct hp_cold_view *view)
-{
-    if (view->row_count < view->row_room)
-        return true;
-    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
-    struct hp_cold_cold **rows = hp_arena_take_array(view->results->model->arena, room, sizeof(void *));
-    if (rows == NULL)
-        return false;
-    if (view->row_count > 0)
-        memcpy(rows, view->rows, view->row_count * sizeof(void *));
-    view->rows = rows;
-    view->row_room = room;
-    return true;
-}
-
-static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
-{
-    for (size_t at = 0; at < functions->count; at++) {
-        const struct hp_function *function = &functions->all[at];
-        char qualified[256];
-        if (!function->is_instrumented || hp_cold_was_called(view, function))
-            continue;
-        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
-        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
-                                                   .files = {function->source, image}};
-        if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
-            continue;
-        struct hp_cold_cold *cold = hp_arena_take(view->results->model->arena, sizeof *cold);
-        if (cold == NULL || !hp_cold_make_room(view))
-            return false;
-        *cold = (struct hp_cold_cold){function, image};
-        view->rows[view->row_count++] = cold;
-    }
-    return true;
-}
-
-static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
-{
-    const char *image = known[0]->image;
-    struct hp_functions functions = {0};
-    char problem[160] = ": its functions are not listed, since it ";
-    const char *reason = hotpath_cold_reader_(view->results->model->arena, image, &functions);
-    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
-        reason = "was built anew after this run: what was called is not where it was";
-    if (reason == NULL) {
-        view->images++;
-        return hp_cold_add_cold(view, &functions, image);
-    }
-    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
-    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
-    return true;
-}
-
-static bool hp_cold_add_images(struct hp_cold_view *view)
-{
-    size_t images = 0;
-    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
-        to = from + 1;
-        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
-            to++;
-        if (!hp_cold_add_image(view, view->known + from, to - from))
-            return false;
-    }
-    return true;
-}
-
-/* ----------------------------------------------------------------------------------------------------- rows */
-
-static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
-{
-    struct hp_cold_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
-    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
-    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
-static int hp_cold_compare_sizes(const void *a, const void *b)
-{
-    const struct hp_cold_cold *x = a, *y = b;
-    if (x->function->size != y->function->size)
-        return x->function->size > y->function->size ? -1 : 1;
-    const int order = hp_cold_by_text(x->function->name, y->function->name);
-    if (order != 0)
-        return order;
-    const int image = hp_cold_by_text(x->image, y->image);
-    return image != 0                                     ? image
-           : x->function->address == y->function->address ? 0
-           : x->function->address < y->function->address  ? -1
-                                                          : 1;
-}
-
-/* Rows that share a long name stand one after the other, mostly. */
-static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
-{
-    if (linked != view->long_name) {
-        const char *copy = hp_arena_copy(view->results->model->arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
-        view->cut_name = copy != NULL ? copy : "";
-        view->long_name = linked;
-    }
-    return view->cut_name;
-}
-
-/* As names of other functions are shown; that of the linker where there is no memory or no way. */
-static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
-{
-    char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
-    hp_read_name *read_name = view->results->model->run.read_name;
-    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
-        return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
-    hp_cxx_short_name(signature, name, sizeof name);
-    const char *copy = hp_arena_copy(view->results->model->arena, name, strlen(name));
-    return copy != NULL ? copy : linked;
-}
-
-static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
-{
-    const char *slash = strrchr(cold->image, '/');
-    hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
-    hp_section_set_count(row, view->columns.size, cold->function->size);
-    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
-    hp_section_set_text(row, view->columns.path, cold->image);
-    if (cold->function->source[0] != '\0')
-        hp_section_set_text(row, view->columns.source, cold->function->source);
-}
-
-static bool hp_cold_has_filter(const struct hp_run *run)
-{
-    size_t at = 0;
-    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
-        at++;
-    return at < run->count;
-}
-
-static void hp_cold_add_notes(const struct hp_cold_view *view)
-{
-    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
-                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
-    const struct hotpath_results *results = view->results;
-    uint64_t lost = 0;
-    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
-        lost |= results->trust->lost[losses[at]];
-    if (lost != 0)
-        hp_section_note(view->section,
-                        "not everything could be recorded (see the last line): some of these may have "
-                        "been called");
-    if (hp_cold_has_filter(&results->model->run))
-        hp_section_note(view->section,
-                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
-    if (view->unrecognised > 0)
-        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
-                                       "there may be more than these");
-}
-
-static const char *hp_cold_if_empty(const struct hp_cold_view *view)
-{
-    if (view->known_count == 0)
-        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
-               "HOTPATH=1";
-    return view->images == 0 ? "no program or library could be looked into"
-                             : "every function that the compiler measures, and that matches the focus, was called";
-}
-
-static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
-    section->description = "Functions that the compiler measures and nobody called.";
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
-        !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
-        return false;
-    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
-    section->total_rows = view.row_count;
-    section->if_empty = hp_cold_if_empty(&view);
-    if (!hp_section_make_rows(results, section, view.row_count))
-        return false;
-    for (size_t at = 0; at < view.row_count; at++)
-        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
-    hp_cold_add_notes(&view);
+    for (size_t at = 0; at < view.count; at++)
+        hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
     return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
-static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
-
-const struct hp_section_type hotpath_section_cold_ = {
-    .name = "cold",
-    .is_on_request = true,
-    .is_available = hp_cold_is_available,
-    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
-    .fill = hp_cold_fill,
-};
-
-/* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
-
-/* The section `cpu`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_cpu_;
+const struct hp_section_type hotpath_section_alloc_pools_ = {
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
 
 /* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
 
@@ -20241,1233 +19574,717 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
 const struct hp_section_type hotpath_section_cpu_ = {
     .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
 
-/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
+/* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
 
 /*
- * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
- * which come last whatever the direction, stay in the usual order.
+ * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
+ * of threads that was watched, so what is missing to 100 % is time on a processor.
  */
 
-/* ---------------------------------------------------------------------------------------------- choosing */
+struct hp_wait_table_columns {
+    size_t name, cause, call, what, looks, time, percent, beside, other, location;
+};
 
-static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
+struct hp_wait_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_wait_table_columns columns;
+    const struct hp_run_waits *waits;
+    struct hp_wait_sums **shown;
+    size_t count;
+};
+
+static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_section *section)
+{
+    struct hp_wait_table_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
+    columns.what =
+        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
+    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
+    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
+    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
+    columns.location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    return columns;
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *hp_wait_table_keep_line(const struct hp_wait_table_view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
+}
+
+static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_t ns)
+{
+    return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
+}
+
+/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
+static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
+{
+    char bytes[256];
+    struct hp_text line;
+    const struct hp_run_waits *waits = view->waits;
+    if (waits->sessions == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Threads waited ");
+    hp_units_ns(&line, (double)waits->waited_ns);
+    hp_text_string(&line, " of ");
+    hp_units_ns(&line, (double)waits->watched_ns);
+    hp_text_string(&line, " together");
+    if (waits->watched_ns > 0) {
+        hp_text_string(&line, " (");
+        hp_units_percent(&line, hp_wait_table_share(view, waits->waited_ns));
+        hp_text_char(&line, ')');
+    }
+    hp_text_string(&line, "; ");
+    hp_text_u64(&line, waits->looks);
+    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
+    hp_units_ns(&line, 1000.0 * waits->period_us);
+    hp_text_string(&line, ", took ");
+    hp_units_ns(&line, (double)waits->watcher_ns);
+    view->section->summary = hp_wait_table_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+/* False: no memory. */
+static bool hp_wait_table_note_missing(struct hp_wait_table_view *view, uint64_t ns, const char *why)
 {
     char bytes[160];
     struct hp_text line;
+    if (ns == 0)
+        return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
-    hp_text_string(&line, " are sorted by ");
-    hp_text_string(&line, section->columns[section->order.column].shown.title);
-    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
-    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
-    if (copy != NULL)
-        hp_section_note(section, copy);
-    return copy != NULL;
+    hp_units_ns(&line, (double)ns);
+    hp_text_string(&line, " of waiting are in no row: ");
+    hp_text_string(&line, why);
+    const char *note = hp_wait_table_keep_line(view, &line);
+    if (note != NULL)
+        hp_section_note(view->section, note);
+    return note != NULL;
 }
 
-bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
 {
-    const char *sort = results->settings->show.sort;
-    const bool is_reversed = sort[0] == '-';
-    const char *name = sort + is_reversed;
-    const size_t column = hp_section_find_column(section, name, strlen(name));
-    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
-    if (sort[0] == '\0' || column == section->column_count)
+    if (view->waits->is_blind)
+        hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
+                                       "show that of programs with other rights");
+    if (view->waits->unwatched > 0)
+        hp_section_note(view->section,
+                        "not all threads were watched all the time: at most 128 processes at a time are, "
+                        "and 512 threads of each");
+    return hp_wait_table_note_missing(view, view->waits->left_out_ns, "more places than there was space for") &&
+           hp_wait_table_note_missing(view, view->waits->misplaced_ns, "found in functions that did not take as long");
+}
+
+static void hp_wait_table_add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
+{
+    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
+    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
+    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
+    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
+    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
+    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
+    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
+    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
+    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
+}
+
+/* ----------------------------------------------------------------------------------------------- rows */
+
+static bool hp_wait_table_is_shown(const struct hp_wait_table_view *view, const struct hp_wait_sums *wait)
+{
+    const struct hotpath_results *results = view->results;
+    if (wait->ns == 0 || hp_share_is_small(wait->ns, view->waits->watched_ns, &results->settings->show))
+        return false;
+    return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
+}
+
+static bool hp_wait_table_choose(struct hp_wait_table_view *view)
+{
+    view->shown = hp_arena_take_array(view->results->model->arena, view->waits->count + 1, sizeof(void *));
+    for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
+        if (hp_wait_table_is_shown(view, view->waits->all[at]))
+            view->shown[view->count++] = view->waits->all[at];
+    return view->shown != NULL;
+}
+
+/* The file, or where the thread is that has the lock or is waited for: "held in update", "in parse". */
+static bool hp_wait_table_set_what(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+{
+    char bytes[256];
+    struct hp_text line;
+    if (wait->what[0] != '\0')
+        hp_section_set_text(row, view->columns.what, wait->what);
+    if (wait->what[0] != '\0' || wait->other == NULL)
         return true;
-    section->columns[column].shown.visible = 1;
-    section->columns[column].traits |= HP_COLUMN_LATE;
-    if (!is_reversed && (column == usual || column == share))
-        return true;
-    section->order.column = column;
-    section->order.is_usual = false;
-    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
-    return hp_order_add_note(results, section);
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? "held in " : "in ");
+    hp_utf8_put_safe(&line, wait->other->name, strlen(wait->other->name));
+    const char *text = hp_wait_table_keep_line(view, &line);
+    if (text != NULL)
+        hp_section_set_text(row, view->columns.what, text);
+    return text != NULL;
 }
 
-/* ----------------------------------------------------------------------------------------------- sorting */
-
-/* A row and what counts of it. */
-struct hp_order_key {
-    struct hp_row row;
-    const char *text; /* NULL: the number counts */
-    double number;
-    bool has_value;
-    bool is_ascending;
-    size_t index; /* in the usual order */
-};
-
-static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
+static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
-    int order = x->number < y->number ? -1 : x->number > y->number;
-    if (x->text != NULL && y->text != NULL)
-        order = strcmp(x->text, y->text);
-    return x->is_ascending ? order : -order;
-}
-
-static int hp_order_compare_keys(const void *a, const void *b)
-{
-    const struct hp_order_key *x = a, *y = b;
-    if (x->has_value != y->has_value)
-        return x->has_value ? -1 : 1;
-    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
-    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
-}
-
-static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
-{
-    const struct hp_row *row = &section->rows[index];
-    const struct hp_cell *cell = &row->cells[section->order.column];
-    const uint32_t unit = section->columns[section->order.column].shown.unit;
-    return (struct hp_order_key){
-        .row = *row,
-        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
-        .number = hp_cell_number(cell, unit),
-        .has_value = cell->has_value,
-        .is_ascending = section->order.is_ascending,
-        .index = index,
-    };
-}
-
-static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const size_t count = section->row_count;
-    struct hp_order_key *keys = hp_arena_take_array(results->model->arena, count + 1, sizeof *keys);
-    struct hp_order_key **order = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
-    if (keys == NULL || order == NULL)
+    const struct hp_wait_table_view *view = context;
+    const struct hp_wait_sums *wait = about;
+    const struct hp_wait_table_columns *columns = &view->columns;
+    const char *call = hp_system_call_name(wait->call);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
+    hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
+    if (call != NULL)
+        hp_section_set_text(row, columns->call, call);
+    if (!hp_wait_table_set_what(view, row, wait))
         return false;
-    for (size_t at = 0; at < count; at++) {
-        keys[at] = hp_order_key_of(section, at);
-        order[at] = &keys[at];
-    }
-    hp_sort(order, count, hp_order_compare_keys);
-    for (size_t at = 0; at < count; at++)
-        section->rows[at] = order[at]->row;
-    return true;
+    hp_section_set_count(row, columns->looks, wait->looks);
+    hp_section_set_number(row, columns->time, (double)wait->ns);
+    hp_section_set_number(row, columns->percent, hp_wait_table_share(view, wait->ns));
+    hp_section_set_number(row, columns->beside, (double)wait->beside_ns);
+    if (wait->other != NULL)
+        hp_section_set_text(row, columns->other, wait->other->name);
+    return wait->site == NULL ||
+           hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }
 
-/* Main rows are never left out, unless there are more of them than rows to show. */
-static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
-{
-    size_t kept = 0, mains = 0;
-    for (size_t at = 0; at < section->row_count; at++)
-        mains += section->rows[at].is_main;
-    size_t others = mains < limit ? limit - mains : 0;
-    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
-        if (!section->rows[at].is_main && others == 0)
-            continue;
-        others -= !section->rows[at].is_main;
-        section->rows[kept++] = section->rows[at];
-    }
-    section->row_count = kept;
-}
+static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model->run); }
 
-bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
+    struct hp_wait_table_view view = {.results = results, .section = section, .columns = hp_wait_table_describe(section)};
+    hp_section_show_columns(results, section);
+    section->description = "What threads waited for.";
+    section->percent_of = "watched";
+    view.waits = hp_model_waits(results->model);
+    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
+        !hp_wait_table_choose(&view))
         return false;
-    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
-        hp_order_cut_rows(section, limit);
-    return true;
+    section->if_empty =
+        view.waits->sessions == 0
+            ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
+            : "no thread was found waiting";
+    section->total_rows = view.count;
+    hp_wait_table_add_totals(section, view.waits);
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
+                         view.count, hp_wait_table_fill_row, &view) &&
+           hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
 }
 
-bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
-                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
-{
-    if (section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!fill(view, &section->rows[at], entries[at]))
-            return false;
-    return hp_order_apply(results, section, limit);
-}
+const struct hp_section_type hotpath_section_waits_ = {
+    .name = "waits", .is_left_out_empty = true, .has_data = hp_wait_table_has_data, .fill = hp_wait_table_fill};
 
-/* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
-
-/* What the column of a percentile is called. */
-
-/* "P99.9": up to three decimals, no zeros at the end. */
-static void hp_percentile_put_title(struct hp_text *title, double percentile)
-{
-    if (percentile <= 0 || percentile >= 100) {
-        hp_text_string(title, percentile <= 0 ? "Min" : "Max");
-        return;
-    }
-    hp_text_char(title, 'P');
-    hp_text_fixed(title, percentile, 3);
-    while (title->bytes[title->length - 1] == '0')
-        title->length--;
-    if (title->bytes[title->length - 1] == '.')
-        title->length--;
-}
-
-static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
-
-bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
-                        struct hp_percentile_names *ret_names)
-{
-    char title_bytes[64], key_bytes[64];
-    struct hp_text title, key;
-    hp_text_init(&title, title_bytes, sizeof title_bytes);
-    hp_text_init(&key, key_bytes, sizeof key_bytes);
-    hp_percentile_put_title(&title, percentile);
-    for (size_t at = 0; at < title.length; at++)
-        hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
-    hp_text_string(&title, after_title);
-    hp_text_string(&key, after_key);
-    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
-    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
-    return ret_names->title != NULL && ret_names->key != NULL;
-}
-
-/* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
-
-/* The section `processes`: what every process of the run measured. */
-
-HP_SHARED const struct hp_section_type hotpath_section_processes_;
-
-/* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
+/* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
- * The section `processes`: one row per session, by the time it measured.
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
+ * that HOTPATH_SORT names.
  *
- * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
- * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
- * out what main functions do themselves.
+ * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
+ * whoever is kept keeps its parents.
  */
 
-#define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
-#define HP_PROCESSES_MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
-#define HP_PROCESSES_MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
+/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
+#define HP_CALLTREE_DEEPEST 200u
 
-/* A session, or those of all processes of one program. */
-struct hp_processes_process {
-    const struct hp_snapshot *snapshot; /* of the first */
-    uint64_t measured;                  /* ticks */
-    uint64_t cpu_ns, calls, threads;
-    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
-    uint64_t count;             /* processes */
-    size_t number;              /* in the order they were given in */
-    bool is_program, is_scaled;
+struct hp_calltree_place {
+    struct hp_tree_node *node;
+    uint64_t rank;  /* among its siblings: the higher, the earlier */
+    uint64_t heat;  /* the smallest total on the way here */
+    bool is_wanted; /* it, or something below it, matches the focus */
+    bool is_kept;
 };
 
-struct hp_processes_columns {
-    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
-        reason, scaled;
+struct hp_calltree_columns {
+    size_t name, calls, total, percent, self, open, scaled;
 };
 
-struct hp_processes_view {
+struct hp_calltree_view {
     struct hotpath_results *results;
-    struct hp_processes_columns columns;
-    uint64_t whole; /* ticks that all of them measured */
+    struct hotpath_section *section;
+    struct hp_calltree_columns columns;
+    uint64_t whole;
+    struct hp_calltree_place *places; /* by index of the node: parents first */
+    struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
+    size_t kept_count;
+    size_t wanted_count;
 };
 
-static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
+static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
 {
-    struct hp_processes_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
-    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
-    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
-    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
-                                        hp_run_has_feature(run, HP_FEATURE_CPU));
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
+    return &view->places[node->index];
+}
+
+/* Children come first, so a match has reached the parent when the parent's turn comes. */
+static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
+{
+    const struct hp_profile *profile = view->results->model->profile;
+    for (size_t at = profile->node_count; at-- > 0;) {
+        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_calltree_place *place = &view->places[at];
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
+            place->is_wanted = true;
+        if (place->is_wanted && node->parent != NULL)
+            hp_calltree_place_of(view, node->parent)->is_wanted = true;
+    }
+}
+
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->model->profile->main &&
+           hp_share_is_small(place->heat, view->whole, &results->settings->show);
+}
+
+static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
+{
+    for (size_t at = 0; at < view->results->model->profile->node_count; at++) {
+        struct hp_calltree_place *place = &view->places[at];
+        const struct hp_tree_node *parent = place->node->parent;
+        place->heat = place->node->sums.total;
+        if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
+            place->heat = hp_calltree_place_of(view, parent)->heat;
+        view->wanted_count += place->is_wanted;
+        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
+            view->kept[view->kept_count++] = place;
+    }
+}
+
+static int hp_calltree_compare_heat(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->heat != y->heat)
+        return x->heat > y->heat ? -1 : 1;
+    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
+}
+
+static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
+{
+    const uint32_t limit = view->results->settings->show.calltree_limit;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
+        hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
+        view->kept_count = limit;
+    }
+    for (size_t at = 0; at < view->kept_count; at++)
+        view->kept[at]->is_kept = true;
+}
+
+/* What the order of siblings goes by; of text all are alike. */
+static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
+{
+    const struct hp_order *order = &view->section->order;
+    const uint64_t number = order->column == view->columns.calls  ? sums->calls
+                            : order->column == view->columns.self ? hp_sums_self(sums)
+                            : order->column == view->columns.open ? sums->open
+                            : order->column == view->columns.name ? 0
+                                                                  : sums->total;
+    return order->is_ascending ? ~number : number;
+}
+
+static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+{
+    const int order = strcmp(x->site->name, y->site->name);
+    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
+}
+
+static int hp_calltree_compare_names(const void *a, const void *b)
+{
+    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
+}
+
+static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
+
+static int hp_calltree_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->node->sums.total != y->node->sums.total)
+        return x->node->sums.total > y->node->sums.total ? -1 : 1;
+    return hp_calltree_by_name(x->node, y->node);
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
+                                          struct hp_calltree_place **scratch)
+{
+    const struct hp_order *order = &view->section->order;
+    size_t count = 0;
+    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
+        scratch[count++] = hp_calltree_place_of(view, node);
+    hp_sort(scratch, count,
+            order->column != view->columns.name ? hp_calltree_compare_siblings
+            : order->is_ascending               ? hp_calltree_compare_names
+                                                : hp_calltree_compare_names_reversed);
+    for (size_t at = 0; at < count; at++)
+        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
+    return count > 0 ? scratch[0]->node : NULL;
+}
+
+static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
+{
+    struct hp_profile *profile = view->results->model->profile;
+    struct hp_calltree_place **scratch =
+        hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
+    if (scratch == NULL)
+        return false;
+    for (size_t at = 0; at < profile->node_count; at++) {
+        view->places[at].node = profile->nodes[at];
+        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
+    }
+    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++)
+        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
+    return true;
+}
+
+/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
+static const struct hp_tree_node *hp_calltree_next_in_order(const struct hp_calltree_view *view, const struct hp_tree_node *node)
+{
+    if (node->first_child != NULL && hp_calltree_place_of(view, node)->is_kept)
+        return node->first_child;
+    while (node != NULL && node->next_sibling == NULL)
+        node = node->parent;
+    return node != NULL ? node->next_sibling : NULL;
+}
+
+static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
+{
+    struct hp_calltree_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
     columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
-    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
-    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
-    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
+    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
-static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
-    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
-    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
-}
-
-/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
-static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_processes_process *process)
-{
-    char bytes[64 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
-    struct hp_text name;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const char *command =
-        process->is_program ? hp_processes_program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
-    hp_text_init(&name, bytes, sizeof bytes);
-    if (process->count == 1 && !process->is_program) {
-        hp_text_u64(&name, snapshot->header.pid);
-        hp_text_string(&name, command[0] != '\0' ? " " : "");
-    }
-    hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
-    if (process->count > 1) {
-        hp_text_string(&name, " (");
-        hp_text_u64(&name, process->count);
-        hp_text_string(&name, " processes)");
-    }
-    return hp_arena_copy(arena, bytes, name.length);
-}
-
-static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
-{
-    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
-}
-
-static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
-{
-    const struct hp_processes_columns *columns = &view->columns;
+    const struct hp_calltree_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const struct hp_header *header = &snapshot->header;
-    const char *name = hp_processes_name_process(view->results->model->arena, process);
-    if (name == NULL)
-        return false;
-    hp_section_set_text(row, columns->name, name);
-    hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
-    hp_section_set_number(row, columns->started, (double)process->began_ns);
-    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
-    if (header->features & HP_FEATURE_CPU)
-        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
-    hp_section_set_count(row, columns->threads, process->threads);
-    hp_section_set_count(row, columns->calls, process->calls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
+    hp_section_set_text(row, columns->name, node->site->name);
+    hp_section_set_count(row, columns->calls, node->sums.calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
+    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
     if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
-    row->is_sampled = process->is_scaled;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, false));
-    hp_section_set_count(row, columns->pid, header->pid);
-    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
-    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
-    hp_section_set_count(row, columns->count, process->count);
-    if (header->outside != 0)
-        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
+    hp_section_set_count(row, columns->open, node->sums.open);
+    row->depth = node->depth;
+    row->is_open = node->sums.open > 0;
+    row->is_main = node->site == view->results->model->profile->main;
+    row->is_sampled = node->sums.untimed > 0;
+    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
+}
+
+/* What is to be said of shares of one process stands below the functions. */
+static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section)
+{
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
+    const struct hp_profile *profile = view->results->model->profile;
+    const char *share_note = hp_share_note(profile, section->percent_of);
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(profile));
+    if (has_scaled)
+        hp_share_note_scaled(profile, section);
+    if (share_note != NULL && profile->run->count > 1)
+        hp_section_note(section, share_note);
+}
+
+static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
+{
+    section->total_rows = view->wanted_count;
+    if (!hp_section_make_rows(view->results, section, view->kept_count))
+        return false;
+    size_t at = 0;
+    for (const struct hp_tree_node *node = view->results->model->profile->first_root; node != NULL;
+         node = hp_calltree_next_in_order(view, node))
+        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
+            hp_calltree_fill_row(view, &section->rows[at++], node);
+    section->row_count = at;
+    hp_calltree_add_notes(view, section);
     return true;
 }
 
-/* -------------------------------------------------------------------------------------------------- processes */
-
-static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
+static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_sums main = {.self = session->in_main};
-    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
-    return session->total > apart ? session->total - apart : 0;
-}
-
-static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
-{
-    const struct hp_session_sums *sums = &results->model->profile->sessions[at];
-    const struct hp_header *header = &sums->snapshot->header;
-    *process = (struct hp_processes_process){
-        .snapshot = sums->snapshot,
-        .measured = hp_processes_measured_by(sums, results->settings),
-        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
-        .calls = sums->calls,
-        .threads = header->threads_seen,
-        .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
-        .elapsed = hp_snapshot_elapsed(sums->snapshot),
-        .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
-        .number = at,
-        .is_scaled = sums->is_scaled,
-    };
-}
-
-/* The most time first, of the same the most processor time; else in the order they were given in. */
-static int hp_processes_compare_processes(const void *a, const void *b)
-{
-    const struct hp_processes_process *x = a, *y = b;
-    if (x->measured != y->measured)
-        return x->measured > y->measured ? -1 : 1;
-    if (x->cpu_ns != y->cpu_ns)
-        return x->cpu_ns > y->cpu_ns ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int hp_processes_compare_programs(const void *a, const void *b)
-{
-    const struct hp_processes_process *x = a, *y = b;
-    const int order = strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot));
-    if (order != 0)
-        return order;
-    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
-                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
-    if (reason != 0)
-        return reason;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static bool hp_processes_is_same_program(const struct hp_processes_process *x, const struct hp_processes_process *y)
-{
-    return strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot)) == 0 &&
-           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
-                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
-}
-
-static void hp_processes_add_process(const struct hp_run *run, struct hp_processes_process *sum, const struct hp_processes_process *process)
-{
-    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
-    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
-    sum->is_program = true;
-    sum->is_scaled |= process->is_scaled;
-    sum->measured += process->measured;
-    sum->cpu_ns += process->cpu_ns;
-    sum->calls += process->calls;
-    sum->threads += process->threads;
-    sum->count += process->count;
-    sum->elapsed = hp_processes_higher(sum->elapsed, end);
-}
-
-/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
-static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_process **order, size_t count)
-{
-    size_t kept = 0;
-    hp_sort(order, count, hp_processes_compare_programs);
-    for (size_t at = 0; at < count; at++)
-        if (kept > 0 && hp_processes_is_same_program(order[kept - 1], order[at]))
-            hp_processes_add_process(run, order[kept - 1], order[at]);
-        else
-            order[kept++] = order[at];
-    return kept;
-}
-
-/* The processes in order; NULL: no memory. */
-static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
-{
-    const struct hotpath_results *results = view->results;
-    const size_t count = results->model->run.count;
-    struct hp_processes_process *processes = hp_arena_take_array(results->model->arena, count, sizeof *processes);
-    struct hp_processes_process **order = hp_arena_take_array(results->model->arena, count, sizeof(void *));
-    if (processes == NULL || order == NULL)
-        return NULL;
-    for (size_t at = 0; at < count; at++) {
-        hp_processes_fill_process(&processes[at], results, at);
-        view->whole += processes[at].measured;
-        order[at] = &processes[at];
-    }
-    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->model->run, order, count) : count;
-    hp_sort(order, *ret_count, hp_processes_compare_processes);
-    return order;
-}
-
-/* ------------------------------------------------------------------------------------------------------ notes */
-
-/* "1234 /bin/busybox could not be followed: it is linked statically" */
-static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_processes_process *process)
-{
-    char bytes[600];
-    struct hp_text text;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const char *name = hp_processes_name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, name != NULL ? name : "");
-    hp_text_string(&text, " could not be followed: ");
-    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * HP_PROCESSES_COMMAND_COLUMNS);
-    return hp_arena_copy(arena, bytes, text.length);
-}
-
-static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section,
-                      struct hp_processes_process **order, size_t count)
-{
-    size_t named = 0, outside = 0;
-    if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
-        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
-    for (size_t at = 0; at < count; at++) {
-        if (order[at]->snapshot->header.outside == 0)
-            continue;
-        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->model->arena, order[at]) : NULL;
-        if (note != NULL)
-            hp_section_note(section, note);
-        named += note != NULL;
-        outside++;
-    }
-    if (outside > named)
-        hp_section_note(section, "more could not be followed; the column 'reason' says why");
-    bool has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_scaled |= section->rows[at].is_sampled;
-    if (has_scaled)
-        hp_share_note_scaled(results->model->profile, section);
-    if (results->settings->show.exclude_wrapper)
-        hp_section_note(section, "Total is without what the main function does itself");
-}
-
-static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model->run, section)};
-    size_t count = 0;
+    const struct hp_profile *profile = results->model->profile;
+    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
+    section->description = "Who called whom.";
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->is_tree = true;
     hp_section_show_columns(results, section);
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
-    section->description = "Time in zones, process by process.";
-    section->percent_of = "rows";
-    struct hp_processes_process **order = hp_processes_rank(&view, &count);
-    section->total_rows = count;
-    if (order == NULL || !hp_section_make_rows(results, section, count))
+    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
+    view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
+    if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
         return false;
-    for (size_t row = 0; row < section->row_count; row++)
-        if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
-            return false;
-    hp_processes_add_notes(results, section, order, count);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
+    hp_calltree_mark_wanted(&view);
+    hp_calltree_collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
+    hp_calltree_keep_hottest(&view);
+    return hp_calltree_fill_rows(&view, section);
 }
 
-static bool hp_processes_has_data(const struct hotpath_results *results)
-{
-    return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
-}
+static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
-const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
+const struct hp_section_type hotpath_section_calltree_ = {
+    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
 
-/* ---- src/sections/slowest.h ---------------------------------------------------------------------------------- */
-
-/* The section `slowest`: the slowest call of a function, with what ran inside. */
-
-HP_SHARED const struct hp_section_type hotpath_section_slowest_;
-
-/* ---- src/sections/timing.h ----------------------------------------------------------------------------------- */
-
-/* The section `timing`: where the time went, one row per site. */
-
-HP_SHARED const struct hp_section_type hotpath_section_timing_;
-
-/* ---- src/sections/wait_table.h ------------------------------------------------------------------------------- */
-
-/* The section `waits`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_waits_;
-
-/* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
-
-/* The list of sections: a new one is one line here. */
-
-const struct hp_section_type *const hotpath_section_types_[] = {
-    &hotpath_section_bottlenecks_,   /* where more than time was measured */
-    &hotpath_section_timing_,        /* one line each */
-    &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
-    &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
-    &hotpath_section_alloc_threads_, /* on request */
-    &hotpath_section_alloc_pools_,   /* where the program has some */
-    &hotpath_section_cpu_,           /* where processor time was sampled */
-    &hotpath_section_waits_,         /* where somebody watched */
-    &hotpath_section_calltree_,      /* on request */
-    &hotpath_section_calls_,         /* where some were logged */
-    &hotpath_section_slowest_,       /* on request */
-    &hotpath_section_processes_,     /* of several */
-    &hotpath_section_cold_,          /* on request */
-};
-
-const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
-
-/* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
+/* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
 
 /*
- * Results: the sections a report asks for, and the public way to walk them.
+ * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
+ * first.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
- * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
- * matter: the report has one order. HOTPATH_SLOWEST adds its section.
+ * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
+ * is cut to the length that each of them has.
  */
 
-#define HP_RESULTS_MOST_PIDS 8u /* named in one line */
+struct hp_calls_call {
+    struct hp_calls_call *next; /* in order of arrival */
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session;
+    const char *thread; /* NULL: not known */
+    const char *note;   /* NULL: none */
+    uint64_t ticks;
+    uint64_t end;
+    uint64_t alloc_bytes;
+    uint64_t alloc_count;
+    uint32_t tid;
+};
 
-/* ------------------------------------------------------------------------------------ which sections */
+struct hp_calls_columns {
+    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
+};
 
-static bool hp_results_is_same(const char *name, size_t length, const char *other)
+struct hp_calls_view {
+    struct hotpath_results *results;
+    struct hp_calls_columns columns;
+    struct hp_calls_call *first;
+    struct hp_calls_call **order;
+    size_t count;
+    uint64_t now; /* the end of the session that ended last */
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+/* What has no text is NULL; false: no memory. */
+static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
 {
-    return other != NULL && hp_text_equal_nocase(name, length, other);
+    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
+    return *ret_copy != NULL || text == NULL || length == 0;
 }
 
-static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
+static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
 {
-    return hp_results_is_same(name, length, type->name) || hp_results_is_same(name, length, type->alias) ||
-           hp_results_is_same(name, length, type->group);
+    struct hp_arena *arena = view->results->model->arena;
+    struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
+    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
+    if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
+        !hp_calls_copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
+        return false;
+    call->site = walk->site;
+    call->session = walk->snapshot;
+    call->ticks = kept->ticks;
+    call->end = hp_kept_call_end(kept);
+    call->tid = kept->tid;
+    call->alloc_bytes = kept->alloc_bytes;
+    call->alloc_count = kept->alloc_count;
+    call->next = view->first;
+    view->first = call;
+    view->count++;
+    return true;
 }
 
-static bool hp_results_is_available(const struct hp_section_type *type)
+static bool hp_calls_gather(struct hp_calls_view *view)
 {
-    return type->is_available == NULL || type->is_available();
-}
-
-static bool hp_results_has_data(const struct hotpath_results *results, const struct hp_section_type *type)
-{
-    return type->has_data == NULL || type->has_data(results);
-}
-
-/* One section, or all of a group. */
-static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
-{
-    bool has_found = false;
-    for (size_t at = 0; at < hotpath_section_type_count_; at++)
-        if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
-            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
-            if (value && !chosen[at])
-                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
-            has_found = true;
-        }
-    return has_found;
-}
-
-static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
-{
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
-                     hp_results_is_available(type) && hp_results_has_data(results, type);
-    }
-}
-
-static void hp_results_set_all(const struct hotpath_results *results, bool *chosen, bool value)
-{
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = value && hp_results_is_available(type) && (!type->is_left_out_empty || hp_results_has_data(results, type));
-    }
-}
-
-static void hp_results_warn_unknown(struct hotpath_results *results, const char *name, size_t length)
-{
-    char bytes[256];
-    struct hp_text known;
-    hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known are auto, all");
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        hp_text_string(&known, ", ");
-        hp_text_string(&known, hotpath_section_types_[at]->name);
-    }
-    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
-}
-
-/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
-static bool hp_results_has_plain_item(const char *spec)
-{
-    size_t length;
-    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
-        if (item[0] != '-')
-            return true;
-    return false;
-}
-
-static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
-{
-    if (hp_text_equal_nocase(item, length, "auto")) {
-        hp_results_set_auto(results, chosen);
-        return true;
-    }
-    if (hp_text_equal_nocase(item, length, "all")) {
-        hp_results_set_all(results, chosen, value);
-        return true;
-    }
-    return hp_results_set_named(results, chosen, item, length, value);
-}
-
-/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
-static void hp_results_choose(struct hotpath_results *results, bool *chosen)
-{
-    const char *spec = results->settings->show.report;
-    size_t length;
-    bool has_known = false;
-    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (item[0] != '-') {
-            if (hp_results_set_item(results, chosen, item, length, true))
-                has_known = true;
-            else
-                hp_results_warn_unknown(results, item, length);
-        }
-    if (!hp_results_has_plain_item(spec) || !has_known)
-        hp_results_set_auto(results, chosen);
-    if (results->settings->show.slowest[0] != '\0')
-        hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
-    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
-            hp_results_warn_unknown(results, item + 1, length - 1);
-}
-
-static bool hp_results_has_linked_names(const struct hotpath_section *section)
-{
-    size_t column = 0;
-    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
-        column++;
-    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
-        const char *name = section->rows[row].cells[column].text;
-        if (name != NULL && hp_cxx_is_mangled(name))
-            return true;
-    }
-    return false;
-}
-
-static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    if (hp_results_has_linked_names(section))
-        hp_section_note(section,
-                        results->model->run.read_name == NULL
-                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
-                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
-                              "there is something to read it with");
-}
-
-static bool hp_results_fill_chosen(struct hotpath_results *results)
-{
-    bool chosen[HP_MAX_SECTIONS] = {false};
-    hp_results_choose(results, chosen);
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        if (!chosen[at])
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
+        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
-        struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
-        if (section == NULL)
-            return false;
-        section->name = hotpath_section_types_[at]->name;
-        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
-        section->description = section->if_empty = "";
-        if (!hotpath_section_types_[at]->fill(results, section))
-            return false;
-        hp_results_note_linked_names(results, section);
-        results->sections[results->section_count++] = section;
+        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            if (!hp_calls_add_call(view, &walk, &kept))
+                return false;
     }
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------ building */
+/* ---------------------------------------------------------------------------------------------- rank */
 
-/* What the reader of the report asked for wins over what was recorded. */
-static const char *hp_results_first_text(const char *asked, const char *recorded)
+/* The functions in the order of their total time, no two of them mixed. */
+static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
 {
-    return asked[0] != '\0' ? asked : recorded;
+    int order = hp_by_number(y->sums.total, x->sums.total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
 }
 
-/* That malloc is not watched is no mistake, unless somebody counts on it. */
-static void hp_results_warn_no_allocs(struct hotpath_results *results)
+static int hp_calls_compare_calls(const void *a, const void *b)
 {
-    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
-        hp_results_warn_line(results,
-                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
-                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
+    const struct hp_calls_call *x = a, *y = b;
+    int order = hp_calls_by_site(x->site, y->site);
+    if (order == 0)
+        order = hp_by_number(y->end, x->end);
+    if (order == 0)
+        order = hp_by_number(x->session->header.pid, y->session->header.pid);
+    if (order == 0)
+        order = hp_by_number(x->tid, y->tid);
+    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
 }
 
-/* Functions and blocks, but for the one with HOTPATH_MAIN. */
-static bool hp_results_has_called(const struct hp_profile *profile)
+static bool hp_calls_is_within(size_t count, uint32_t limit)
 {
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (!profile->sites[at]->is_main)
-            return true;
-    return false;
+    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
 }
 
-/* A filter by which nothing is left is probably misspelt. */
-static void hp_results_warn_no_match(struct hotpath_results *results)
+/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
+static size_t hp_calls_cut(struct hp_calls_view *view)
 {
-    const char *filter = results->settings->record.filter;
-    if (filter[0] != '\0' && !hp_results_has_called(results->model->profile))
-        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
-                        "");
-}
-
-static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
-{
-    if (hp_text_equal_nocase(name, length, "all"))
-        return true;
-    for (size_t at = 0; at < results->section_count; at++)
-        if (hp_section_has_column(results->sections[at], name, length))
-            return true;
-    return results->section_count == 0;
-}
-
-static void hp_results_warn_unknown_columns(struct hotpath_results *results)
-{
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (!hp_results_has_column(results, item, length))
-            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
-}
-
-static void hp_results_warn_unknown_order(struct hotpath_results *results)
-{
-    const char *sort = results->settings->show.sort;
-    const char *name = sort + (sort[0] == '-');
-    for (size_t at = 0; at < results->section_count; at++)
-        if (hp_section_has_column(results->sections[at], name, strlen(name)))
-            return;
-    if (sort[0] != '\0' && results->section_count > 0)
-        hp_results_warn(results, "unknown column", name, strlen(name),
-                        " to sort by: no section of this report has it; rows are in their usual order");
-}
-
-/* False: no memory. */
-static bool hp_results_set_focus(struct hotpath_results *results)
-{
-    const char *focus = results->settings->show.focus;
-    char bytes[256];
-    struct hp_text after;
-    results->focus = focus[0] != '\0' ? hp_arena_take(results->model->arena, sizeof *results->focus) : NULL;
-    if (results->focus == NULL)
-        return focus[0] == '\0';
-    hp_text_init(&after, bytes, sizeof bytes);
-    hp_text_string(&after, ": ");
-    if (hp_pattern_list_compile(results->focus, focus, false, &after))
-        return true;
-    hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
-    return true;
-}
-
-const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
-{
-    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(results->model)
-                                                      : results->model->profile;
-}
-
-void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
-                           const char *outside)
-{
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[of_sites].has_value;
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0, functions = 0, calls = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
+        functions += is_next;
+        calls = is_next ? 0 : calls;
+        if (hp_calls_is_within(functions, settings->show.functions_limit) && hp_calls_is_within(calls++, settings->record.logs_limit))
+            view->order[kept++] = view->order[at];
     }
-    if (has_open)
-        hp_section_note(section, hp_share_open_note(results->model->profile));
-    if (has_outside)
-        hp_section_note(section, outside);
+    return kept;
 }
 
-bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
-{
-    char qualified[256];
-    if (results->focus == NULL)
-        return true;
-    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
-    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
-                                               .files = {site->location.file}};
-    return hp_results_show_subject(results, &subject);
-}
-
-bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
-{
-    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
-}
-
-/* Names processes that are left out for one reason, in one line. */
-static void hp_results_warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
-{
-    char bytes[200];
-    struct hp_text pids;
-    size_t count = 0;
-    hp_text_init(&pids, bytes, sizeof bytes);
-    for (size_t at = 0; at < results->model->run.left_out_count; at++) {
-        const struct hp_snapshot *session = results->model->run.left_out[at];
-        if (hp_snapshot_has_same_boot(session, results->model->run.sessions[0]) != is_same_boot)
-            continue;
-        if (count++ < HP_RESULTS_MOST_PIDS) {
-            hp_text_string(&pids, count > 1 ? ", " : "");
-            hp_text_u64(&pids, session->header.pid);
-        }
-    }
-    if (count > HP_RESULTS_MOST_PIDS) {
-        hp_text_string(&pids, " and ");
-        hp_text_u64(&pids, count - HP_RESULTS_MOST_PIDS);
-        hp_text_string(&pids, " more");
-    }
-    if (count > 0)
-        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
-}
-
-static void hp_results_warn_all_left_out(struct hotpath_results *results)
-{
-    hp_results_warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
-                  " are left out: their clocks are of another kind than that of the first process");
-    hp_results_warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
-                  " are left out: they ran on another machine, or before the machine was started anew");
-}
-
-const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
-                                        const struct hp_settings *settings)
-{
-    struct hp_model *model = hp_arena_take(arena, sizeof *model);
-    return model != NULL && hp_model_build(model, arena, arena, snapshots) ? hp_results_of_model(model, settings)
-                                                                           : NULL;
-}
-
-const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
-{
-    const struct hp_snapshot *principal = model->run.sessions[0];
-    struct hotpath_results *results = hp_arena_take(model->arena, sizeof *results);
-    if (results == NULL)
-        return NULL;
-    results->model = model;
-    results->settings = settings;
-    results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
-    results->metadata =
-        hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->trust = hp_model_trust(model);
-    if (results->trust == NULL)
-        return NULL;
-    hp_results_warn_all_left_out(results);
-    hp_results_warn_no_allocs(results);
-    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
-        return NULL;
-    hp_results_warn_unknown_columns(results);
-    hp_results_warn_unknown_order(results);
-    hp_results_warn_no_match(results);
-    return results;
-}
-
-/* ------------------------------------------------------------------------------------ the public way */
-
-uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
-{
-    return hp_run_elapsed_ns(&results->model->run);
-}
-
-const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
-
-size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
-
-const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
-{
-    return index < results->section_count ? results->sections[index] : NULL;
-}
-
-const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
-
-const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
-
-size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
-
-const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
-{
-    return index < section->column_count ? &section->columns[index].shown : NULL;
-}
-
-size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
-
-size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
-
-/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
-int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
-{
-    if (row >= section->row_count || column >= section->column_count) {
-        *ret_cell = (struct hotpath_cell){0};
-        return HOTPATH_E_OPTIONS;
-    }
-    const struct hp_cell *cell = &section->rows[row].cells[column];
-    const uint32_t unit = section->columns[column].shown.unit;
-    *ret_cell = (struct hotpath_cell){
-        .unit = unit,
-        .has_value = cell->has_value,
-        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
-        .number = hp_cell_number(cell, unit),
-        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
-    };
-    return HOTPATH_OK;
-}
-
-/* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
-
-/* What sections are made with. */
-
-size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
-{
-    for (size_t at = 0; at < section->column_count; at++)
-        if (strcmp(section->columns[at].shown.key, key) == 0)
-            return at;
-    if (section->column_count == HP_MAX_COLUMNS)
-        return HP_MAX_COLUMNS;
-    section->columns[section->column_count] = (struct hp_column){
-        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
-    return section->column_count++;
-}
-
-static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
-{
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    hp_text_bytes(&stem, key, stem_length);
-    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
-}
-
-/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
-static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
-{
-    const char *key = column->shown.key;
-    const size_t key_length = strlen(key);
-    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
-        return true;
-    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
-    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
-        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
-            return true;
-    return false;
-}
-
-size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+static bool hp_calls_rank(struct hp_calls_view *view)
 {
     size_t at = 0;
-    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
-        at++;
-    return at;
+    view->order = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
+    if (view->order == NULL)
+        return false;
+    for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
+        view->order[at++] = call;
+    hp_sort(view->order, view->count, hp_calls_compare_calls);
+    return true;
 }
 
-bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct hp_calls_call *y)
 {
-    return hp_section_find_column(section, name, length) < section->column_count;
+    return x->tid != y->tid || x->session != y->session;
 }
 
-void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
+/* What is the same in all rows needs no column. */
+static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
 {
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;) {
-        const bool is_all = hp_text_equal_nocase(item, length, "all");
-        for (size_t at = 0; at < section->column_count; at++)
-            if (is_all || hp_section_is_called(&section->columns[at], item, length))
-                section->columns[at].shown.visible = 1;
+    struct hp_calls_columns *columns = &view->columns;
+    bool has_threads = false, has_notes = false;
+    for (size_t at = 0; at < count; at++) {
+        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
+        has_notes |= view->order[at]->note != NULL;
     }
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->duration =
+        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    if (hp_run_has_allocs(&view->results->model->run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
+    columns->pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
+    hp_section_show_columns(view->results, section);
 }
 
-bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
+static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
 {
-    struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
-    struct hp_cell *cells =
-        hp_arena_take_array(results->model->arena, count + 1, section->column_count * sizeof *cells);
-    if (rows == NULL || cells == NULL)
+    const struct hp_calls_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model->run;
+    hp_section_set_text(row, columns->name, call->site->name);
+    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
+    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (hp_run_has_allocs(run)) {
+        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
+    }
+    if (call->note != NULL)
+        hp_section_set_text(row, columns->note, call->note);
+    if (call->thread != NULL)
+        hp_section_set_text(row, columns->thread, call->thread);
+    hp_section_set_count(row, columns->tid, call->tid);
+    hp_section_set_count(row, columns->pid, call->session->header.pid);
+}
+
+static bool hp_calls_has_data(const struct hotpath_results *results)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    if (!hp_run_has_feature(&results->model->run, HP_FEATURE_CALLS))
+        return false;
+    while (hp_stat_walk_next(&walk, results->model->profile))
+        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            return true;
+    return false;
+}
+
+static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_calls_view view = {.results = results};
+    section->description = "The latest calls, newest first.";
+    for (size_t at = 0; at < results->model->run.count; at++)
+        view.now = results->model->run.sessions[at]->now_ticks > view.now
+                       ? results->model->run.sessions[at]->now_ticks
+                       : view.now;
+    if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
+        return false;
+    section->total_rows = view.count;
+    section->if_empty = hp_calls_has_data(results)
+                            ? "no function whose calls are logged matches the focus"
+                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
+                              "to the functions whose latest calls are to be kept";
+    const size_t count = hp_calls_cut(&view);
+    hp_calls_describe(&view, section, count);
+    if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
-        rows[at].cells = cells + at * section->column_count;
-    section->rows = rows;
-    section->row_count = count;
+        hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
+    if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
+        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
     return true;
 }
 
-static struct hp_cell *hp_section_cell_of(struct hp_row *row, size_t column)
-{
-    row->cells[column].has_value = true;
-    return &row->cells[column];
-}
-
-void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { hp_section_cell_of(row, column)->text = text; }
-
-void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
-{
-    hp_section_cell_of(row, column)->count = count;
-}
-
-void hp_section_set_number(struct hp_row *row, size_t column, double number)
-{
-    hp_section_cell_of(row, column)->number = number;
-}
-
-bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
-                             const struct hp_location *location)
-{
-    char line[24];
-    struct hp_text number;
-    const size_t length = strlen(location->file);
-    if (length == 0)
-        return true; /* there is no place to name */
-    hp_text_init(&number, line, sizeof line);
-    hp_text_char(&number, ':');
-    hp_text_u64(&number, location->line);
-    char *text = hp_arena_take(results->model->arena, length + number.length + 1);
-    if (text == NULL)
-        return false;
-    memcpy(text, location->file, length);
-    memcpy(text + length, line, number.length);
-    hp_section_cell_of(row, column)->text = text;
-    row->cells[column].location = location;
-    return true;
-}
-
-bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
-                           const struct hp_thread_label *thread)
-{
-    char bytes[96];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, thread->name);
-    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
-    if (results->model->run.count > 1) {
-        hp_text_u64(&text, thread->pid);
-        hp_text_char(&text, '/');
-    }
-    hp_text_u64(&text, thread->tid);
-    if (thread->threads > 1) {
-        hp_text_string(&text, " (");
-        hp_text_u64(&text, thread->threads);
-        hp_text_string(&text, " threads)");
-    }
-    const char *copy = hp_arena_copy(results->model->arena, bytes, text.length);
-    if (copy == NULL)
-        return false;
-    hp_section_cell_of(row, column)->text = copy;
-    row->cells[column].thread = thread;
-    return true;
-}
-
-void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
-{
-    hp_section_cell_of(row, column)->count = (uint64_t)number;
-}
-
-bool hp_unit_is_whole(uint32_t unit)
-{
-    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
-           unit == HOTPATH_UNIT_SIGNED_BYTES;
-}
-
-double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
-{
-    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
-        return (double)(int64_t)cell->count;
-    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
-}
-
-void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
-{
-    if (section->total_count < HP_MAX_TOTALS)
-        section->totals[section->total_count++] =
-            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
-}
-
-const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
-{
-    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-           : site_count > 0        ? "no function matches the focus"
-                                   : otherwise;
-}
-
-void hp_section_note(struct hotpath_section *section, const char *line)
-{
-    if (section->note_count < HP_MAX_NOTES)
-        section->notes[section->note_count++] = line;
-}
-
-void hp_results_warn_line(struct hotpath_results *results, const char *line)
-{
-    if (results->warning_count < HP_MAX_WARNINGS)
-        results->warnings[results->warning_count++] = line;
-}
-
-void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
-                     const char *after)
-{
-    char bytes[512];
-    struct hp_text line;
-    if (results->warning_count == HP_MAX_WARNINGS)
-        return;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, before);
-    hp_text_string(&line, " '");
-    hp_utf8_put_safe(&line, text, length);
-    hp_text_string(&line, "'");
-    hp_text_string(&line, after);
-    hp_text_end(&line);
-    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
-    if (copy != NULL)
-        results->warnings[results->warning_count++] = copy;
-}
-
-/* ---- src/sections/shares.c ----------------------------------------------------------------------------------- */
-
-/* Shares of the whole, and what the marks of rows mean. */
-
-void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
-{
-    if (profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
-}
-
-const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled)
-{
-    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
-}
-
-const char *hp_share_open_note(const struct hp_profile *profile)
-{
-    bool has_ended = false, has_others = false;
-    for (size_t at = 0; at < profile->run->count; at++) {
-        const struct hp_session_sums *session = &profile->sessions[at];
-        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
-        has_ended |= session->open > 0 && is_ended;
-        has_others |= session->open > 0 && !is_ended;
-    }
-    if (has_ended && has_others)
-        return "* still running when the report was made, or when its process was killed: counted up to then, or "
-               "up "
-               "to the last sign";
-    return has_ended ? "* still running when the process was killed: counted up to its last sign"
-                     : "* still running when the report was made: counted up to then";
-}
-
-static uint64_t hp_shares_sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
-{
-    uint64_t ticks = 0;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if (!site->is_main)
-            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
-    }
-    return ticks;
-}
-
-uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_show_settings *show,
-                        const char **ret_percent_of)
-{
-    if (show->exclude_wrapper) {
-        *ret_percent_of = "rows";
-        return hp_shares_sum_of_rows(profile, show->time_exclusive);
-    }
-    if (profile->main != NULL && profile->main->sums.total > 0) {
-        *ret_percent_of = "main";
-        return profile->main->sums.total;
-    }
-    *ret_percent_of = "elapsed";
-    return profile->run->elapsed_ticks;
-}
-
-bool hp_share_is_small(uint64_t ticks, uint64_t whole, const struct hp_show_settings *show)
-{
-    return whole > 0 && 100 * (double)ticks / (double)whole < show->min_percent;
-}
-
-static bool hp_shares_has_every_session_main(const struct hp_profile *profile)
-{
-    size_t at = 0;
-    while (at < profile->run->count && profile->sessions[at].main == profile->main)
-        at++;
-    return at == profile->run->count;
-}
-
-/* With several processes, which may run at the same time, a share is not what one would expect. */
-const char *hp_share_note(const struct hp_profile *profile, const char *percent_of)
-{
-    if (strcmp(percent_of, "rows") == 0)
-        return "% Total is of the sum of all rows, without the main function";
-    if (strcmp(percent_of, "main") == 0)
-        return hp_shares_has_every_session_main(profile)
-                   ? NULL
-                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
-    if (profile->run->count == 1)
-        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
-    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
-                                          "processes have different main "
-                                          "functions: a row can have more than 100 %"
-                                        : "% Total is of the time from the first start to the last end, since no "
-                                          "process had a HOTPATH_MAIN(): a "
-                                          "row can have more than 100 %";
-}
+const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
 
 /* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
 
@@ -22111,328 +20928,1668 @@ static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_sect
 
 const struct hp_section_type hotpath_section_slowest_ = {.name = "slowest", .is_on_request = true, .fill = hp_slowest_fill};
 
-/* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
+/* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
 
 /*
- * The section `timing`: one row per site, or per site and thread, and the time its calls took.
+ * The section `processes`: one row per session, by the time it measured.
  *
- * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
- * known only when a row is filled, so then all rows are, and the limit comes last.
+ * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
+ * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
+ * out what main functions do themselves.
  */
 
-/* Rows where measuring may be more than this part of the total are marked. */
-#define HP_TIMING_ROUGH_PART 0.1
+#define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
+#define HP_PROCESSES_MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
+#define HP_PROCESSES_MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
 
-struct hp_timing_columns {
-    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled;
-    size_t percentiles[HP_MAX_PERCENTILES];
-    size_t percentile_count;
+/* A session, or those of all processes of one program. */
+struct hp_processes_process {
+    const struct hp_snapshot *snapshot; /* of the first */
+    uint64_t measured;                  /* ticks */
+    uint64_t cpu_ns, calls, threads;
+    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
+    uint64_t count;             /* processes */
+    size_t number;              /* in the order they were given in */
+    bool is_program, is_scaled;
 };
 
-struct hp_timing_view {
+struct hp_processes_columns {
+    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
+        reason, scaled;
+};
+
+struct hp_processes_view {
     struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
-    struct hp_timing_columns columns;
-    struct hp_durations *durations;
-    uint64_t whole;
+    struct hp_processes_columns columns;
+    uint64_t whole; /* ticks that all of them measured */
 };
 
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
+static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
 {
-    struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
+    struct hp_processes_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
+    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
+    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
+    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
+                                        hp_run_has_feature(run, HP_FEATURE_CPU));
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
+    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
+    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
+    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
+{
+    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
+    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
+}
+
+/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
+static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_processes_process *process)
+{
+    char bytes[64 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
+    struct hp_text name;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *command =
+        process->is_program ? hp_processes_program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
+    hp_text_init(&name, bytes, sizeof bytes);
+    if (process->count == 1 && !process->is_program) {
+        hp_text_u64(&name, snapshot->header.pid);
+        hp_text_string(&name, command[0] != '\0' ? " " : "");
+    }
+    hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
+    if (process->count > 1) {
+        hp_text_string(&name, " (");
+        hp_text_u64(&name, process->count);
+        hp_text_string(&name, " processes)");
+    }
+    return hp_arena_copy(arena, bytes, name.length);
+}
+
+static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
+{
+    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
+}
+
+static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
+{
+    const struct hp_processes_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model->run;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const struct hp_header *header = &snapshot->header;
+    const char *name = hp_processes_name_process(view->results->model->arena, process);
+    if (name == NULL)
         return false;
-    view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    hp_section_set_text(row, columns->name, name);
+    hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
+    hp_section_set_number(row, columns->started, (double)process->began_ns);
+    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
+    if (header->features & HP_FEATURE_CPU)
+        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
+    hp_section_set_count(row, columns->threads, process->threads);
+    hp_section_set_count(row, columns->calls, process->calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
+    row->is_sampled = process->is_scaled;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, false));
+    hp_section_set_count(row, columns->pid, header->pid);
+    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
+    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
+    hp_section_set_count(row, columns->count, process->count);
+    if (header->outside != 0)
+        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
     return true;
 }
 
-static bool hp_timing_describe(struct hp_timing_view *view)
+/* -------------------------------------------------------------------------------------------------- processes */
+
+static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
-    struct hotpath_section *section = view->section;
-    const struct hp_settings *settings = view->results->settings;
-    struct hp_timing_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0;
-         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
-            return false;
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->show.time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-    }
-    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
-    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
-    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, columns->total, columns->percent);
+    const struct hp_sums main = {.self = session->in_main};
+    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
+    return session->total > apart ? session->total - apart : 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- rows */
+static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const struct hp_site_sums *y)
+static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
 {
-    if (a != b)
-        return a > b ? -1 : 1;
-    const int order = strcmp(x->name, y->name);
+    const struct hp_session_sums *sums = &results->model->profile->sessions[at];
+    const struct hp_header *header = &sums->snapshot->header;
+    *process = (struct hp_processes_process){
+        .snapshot = sums->snapshot,
+        .measured = hp_processes_measured_by(sums, results->settings),
+        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
+        .calls = sums->calls,
+        .threads = header->threads_seen,
+        .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
+        .elapsed = hp_snapshot_elapsed(sums->snapshot),
+        .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
+        .number = at,
+        .is_scaled = sums->is_scaled,
+    };
+}
+
+/* The most time first, of the same the most processor time; else in the order they were given in. */
+static int hp_processes_compare_processes(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    if (x->measured != y->measured)
+        return x->measured > y->measured ? -1 : 1;
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int hp_processes_compare_programs(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    const int order = strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot));
     if (order != 0)
         return order;
-    if (hp_site_number(x) != hp_site_number(y))
-        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
-    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
-    return xt == yt ? 0 : xt < yt ? -1 : 1;
+    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
+    if (reason != 0)
+        return reason;
+    return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int hp_timing_compare_totals(const void *a, const void *b)
+static bool hp_processes_is_same_program(const struct hp_processes_process *x, const struct hp_processes_process *y)
 {
-    const struct hp_site_sums *x = a, *y = b;
-    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
+    return strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot)) == 0 &&
+           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
 }
 
-static int hp_timing_compare_selfs(const void *a, const void *b)
+static void hp_processes_add_process(const struct hp_run *run, struct hp_processes_process *sum, const struct hp_processes_process *process)
 {
-    const struct hp_site_sums *x = a, *y = b;
-    return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
+    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
+    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
+    sum->is_program = true;
+    sum->is_scaled |= process->is_scaled;
+    sum->measured += process->measured;
+    sum->cpu_ns += process->cpu_ns;
+    sum->calls += process->calls;
+    sum->threads += process->threads;
+    sum->count += process->count;
+    sum->elapsed = hp_processes_higher(sum->elapsed, end);
 }
 
-/* The row of the main function, where the run has one; by thread, that of the first process. */
-static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
+/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
+static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_process **order, size_t count)
 {
-    return view->results->model->profile->main != NULL && site->is_main &&
-           (site->thread == NULL || site->session == 0);
+    size_t kept = 0;
+    hp_sort(order, count, hp_processes_compare_programs);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && hp_processes_is_same_program(order[kept - 1], order[at]))
+            hp_processes_add_process(run, order[kept - 1], order[at]);
+        else
+            order[kept++] = order[at];
+    return kept;
 }
 
-/* Adds the sites that may be shown, either main rows or others. */
-static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+/* The processes in order; NULL: no memory. */
+static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
 {
     const struct hotpath_results *results = view->results;
-    for (size_t at = 0; at < view->profile->site_count; at++) {
-        const struct hp_site_sums *site = view->profile->sites[at];
-        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
-            hp_results_show(results, site))
-            sites[count++] = site;
-    }
-    return count;
-}
-
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
-static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
-{
-    const bool is_exclusive = view->results->settings->show.time_exclusive;
-    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
-    const size_t first = is_exclusive ? 0 : mains;
-    hp_sort(sites, first, hp_timing_compare_totals);
-    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
-    return count;
-}
-
-/* Leaves out what has too small a share, but never the main row. */
-static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
-{
-    const struct hp_settings *settings = view->results->settings;
-    size_t kept = 0;
+    const size_t count = results->model->run.count;
+    struct hp_processes_process *processes = hp_arena_take_array(results->model->arena, count, sizeof *processes);
+    struct hp_processes_process **order = hp_arena_take_array(results->model->arena, count, sizeof(void *));
+    if (processes == NULL || order == NULL)
+        return NULL;
     for (size_t at = 0; at < count; at++) {
-        const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
-        if (hp_timing_is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
-            sites[kept++] = sites[at];
+        hp_processes_fill_process(&processes[at], results, at);
+        view->whole += processes[at].measured;
+        order[at] = &processes[at];
     }
-    return kept;
+    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->model->run, order, count) : count;
+    hp_sort(order, *ret_count, hp_processes_compare_processes);
+    return order;
 }
 
-/* Cuts to the limit. The main row is in it wherever it stands. */
-static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+/* ------------------------------------------------------------------------------------------------------ notes */
+
+/* "1234 /bin/busybox could not be followed: it is linked statically" */
+static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_processes_process *process)
 {
-    const uint32_t limit = view->results->settings->show.functions_limit;
-    if (limit == 0 || limit == HOTPATH_NO_LIMIT)
-        return count;
-    size_t kept = 0, mains = 0;
-    for (size_t at = 0; at < count; at++)
-        mains += hp_timing_is_main_row(view, sites[at]);
-    size_t others = mains < limit ? limit - mains : 0;
-    for (size_t at = 0; at < count && kept < limit; at++) {
-        const bool is_main = hp_timing_is_main_row(view, sites[at]);
-        if (!is_main && others == 0)
+    char bytes[600];
+    struct hp_text text;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *name = hp_processes_name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name != NULL ? name : "");
+    hp_text_string(&text, " could not be followed: ");
+    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * HP_PROCESSES_COMMAND_COLUMNS);
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section,
+                      struct hp_processes_process **order, size_t count)
+{
+    size_t named = 0, outside = 0;
+    if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
+        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    for (size_t at = 0; at < count; at++) {
+        if (order[at]->snapshot->header.outside == 0)
             continue;
-        others -= !is_main;
-        sites[kept++] = sites[at];
+        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->model->arena, order[at]) : NULL;
+        if (note != NULL)
+            hp_section_note(section, note);
+        named += note != NULL;
+        outside++;
     }
-    return kept;
-}
-
-static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
-{
-    hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
-}
-
-static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
-{
-    const struct hp_timing_columns *columns = &view->columns;
-    const struct hp_settings *settings = view->results->settings;
-    double ticks;
-    hp_durations_of_site(site, view->durations);
-    const uint64_t timed = view->durations->timed;
-    const uint64_t spent =
-        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    /* What was spent is scaled up, so all calls share it. */
-    if (timed > 0)
-        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
-    hp_section_set_count(row, columns->timed, timed);
-    hp_section_set_count(row, columns->threads, view->durations->threads);
-    if (settings->show.time_exclusive)
-        return;
-    for (size_t at = 0; at < columns->percentile_count; at++)
-        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
-            hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
-    if (hp_durations_percentile(view->durations, 0, &ticks))
-        hp_timing_set_ticks(view, row, columns->least, ticks);
-    if (hp_durations_percentile(view->durations, 100, &ticks))
-        hp_timing_set_ticks(view, row, columns->most, ticks);
-}
-
-static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
-{
-    const struct hp_timing_columns *columns = &view->columns;
-    const struct hp_profile *profile = view->results->model->profile;
-    const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
-    const double overhead = hp_profile_overhead_ns(profile, site);
-    hp_section_set_text(row, columns->name, site->name);
-    hp_section_set_count(row, columns->calls, site->sums.calls);
-    hp_timing_set_ticks(view, row, columns->total, (double)total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
-    hp_timing_set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->open, site->sums.open);
-    hp_section_set_number(row, columns->overhead, overhead);
-    hp_section_set_text(row, columns->sampling,
-                        site->is_limited         ? "limited"
-                        : site->sums.untimed > 0 ? "sampled"
-                                                 : "none");
-    hp_timing_fill_durations(view, row, site);
-    row->is_main = hp_timing_is_main_row(view, site);
-    row->is_open = site->sums.open > 0;
-    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
-    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
-    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
-    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
-        return false;
-    return hp_section_set_location(view->results, row, columns->location, &site->location);
-}
-
-static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
-{
+    if (outside > named)
+        hp_section_note(section, "more could not be followed; the column 'reason' says why");
+    bool has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+        has_scaled |= section->rows[at].is_sampled;
+    if (has_scaled)
+        hp_share_note_scaled(results->model->profile, section);
+    if (results->settings->show.exclude_wrapper)
+        hp_section_note(section, "Total is without what the main function does itself");
+}
+
+static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model->run, section)};
+    size_t count = 0;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
+    section->description = "Time in zones, process by process.";
+    section->percent_of = "rows";
+    struct hp_processes_process **order = hp_processes_rank(&view, &count);
+    section->total_rows = count;
+    if (order == NULL || !hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t row = 0; row < section->row_count; row++)
+        if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
+            return false;
+    hp_processes_add_notes(results, section, order, count);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
+}
+
+static bool hp_processes_has_data(const struct hotpath_results *results)
+{
+    return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
+}
+
+const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
+
+/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
+ * (src/symbols), which the sections may ask; the library has none.
+ */
+
+struct hp_arena;
+
+struct hp_function {
+    const char *name;
+    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
+    uint64_t address;   /* as the linker gave it */
+    uint64_t size;      /* in bytes */
+    bool is_instrumented;
+};
+
+struct hp_functions {
+    struct hp_function *all; /* by address, each address once */
+    size_t count;
+};
+
+/*
+ * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
+ * begins with the path: "is not there any more".
+ */
+typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
+                                        struct hp_functions *ret_functions);
+
+/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ */
+
+/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
+HP_SHARED hp_functions_reader *hotpath_cold_reader_;
+
+/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ *
+ * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
+ * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
+ * called is not where it was, and nothing is said about it.
+ *
+ * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
+ */
+
+#define HP_COLD_MOST_IMAGES 256u
+#define HP_COLD_NAME_MAX_BYTES 1024u
+
+hp_functions_reader *hotpath_cold_reader_;
+
+/* A function that a session knows: it was called while the process ran, if not in this session. */
+struct hp_cold_known {
+    const char *image, *name, *source;
+    uint64_t address;
+};
+
+/* What was called in the run is known by these. */
+struct hp_cold_called {
+    const char *name, *source;
+};
+
+/* A row. */
+struct hp_cold_cold {
+    const struct hp_function *function;
+    const char *image;
+};
+
+struct hp_cold_columns {
+    size_t name, size, source, image, path;
+};
+
+/* What of a session's functions was recorded; NULL: all. */
+struct hp_cold_choice {
+    struct hp_pattern_list *filter, *skip;
+};
+
+struct hp_cold_view {
+    struct hp_cold_choice *choices; /* of each session */
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_cold_columns columns;
+    struct hp_cold_known **known; /* by image and address */
+    size_t known_count;
+    struct hp_cold_called **called; /* sorted */
+    size_t called_count;
+    struct hp_cold_cold **rows;
+    size_t row_count;
+    size_t row_room;
+    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
+    size_t images;                    /* that were looked into */
+    size_t unrecognised;              /* functions that were called and do not look like it */
+};
+
+/* ------------------------------------------------------------------------------------------ what was called */
+
+/* Many sites may point at one text. */
+static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
+
+static int hp_cold_compare_called(const void *a, const void *b)
+{
+    const struct hp_cold_called *x = a, *y = b;
+    const int order = hp_cold_by_text(x->name, y->name);
+    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
+}
+
+static int hp_cold_compare_known(const void *a, const void *b)
+{
+    const struct hp_cold_known *x = a, *y = b;
+    const int order = hp_cold_by_text(x->image, y->image);
+    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
+}
+
+/* Functions that the compiler measures have no line. */
+static bool hp_cold_gather_called(struct hp_cold_view *view)
+{
+    const struct hp_profile *profile = view->results->model->profile;
+    struct hp_cold_called *all = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
+    if (all == NULL || view->called == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_location *location = &profile->sites[at]->location;
+        if (location->line != 0)
+            continue;
+        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
+        view->called[view->called_count] = &all[view->called_count];
+        view->called_count++;
+    }
+    hp_sort(view->called, view->called_count, hp_cold_compare_called);
+    return true;
+}
+
+static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
+{
+    const struct hp_cold_called wanted = {function->name, function->source};
+    size_t low = 0, high = view->called_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
+{
+    struct hp_cold_known *known = hp_arena_take(view->results->model->arena, sizeof *known);
+    if (known == NULL)
+        return false;
+    *known = (struct hp_cold_known){
+        .image = hp_snapshot_text(session, site->image),
+        .name = hp_snapshot_text(session, site->function),
+        .source = hp_snapshot_text(session, site->file),
+        .address = (uint64_t)site->address_high << 32 | site->address_low,
+    };
+    view->known[view->known_count++] = known;
+    return true;
+}
+
+static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
+static bool hp_cold_gather_known(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->model->run;
+    struct hp_site site;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        count += hp_cold_sites_of(run->sessions[at]);
+    view->known = hp_arena_take_array(view->results->model->arena, count + 1, sizeof(void *));
+    if (view->known == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++)
+        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
+            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
+                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
+                !hp_cold_add_known(view, run->sessions[at], &site))
+                return false;
+    hp_sort(view->known, view->known_count, hp_cold_compare_known);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files */
+
+static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
+}
+
+/* Whether the file is the one that ran: every function that is known lies where it lay. */
+static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
+{
+    size_t unrecognised = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
+        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
+            strcmp(function->source, known[at]->source) != 0)
+            return false;
+        unrecognised += !function->is_instrumented;
+    }
+    view->unrecognised += unrecognised;
+    return true;
+}
+
+/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
+static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
+                        struct hp_pattern_list **ret_list)
+{
+    const char *text = hp_snapshot_text(view->results->model->run.sessions[session], offset);
+    *ret_list = NULL;
+    if (text[0] == '\0')
+        return true;
+    *ret_list = hp_arena_take(view->results->model->arena, sizeof **ret_list);
+    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
+}
+
+static bool hp_cold_read_choices(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->model->run;
+    view->choices = hp_arena_take_array(view->results->model->arena, run->count, sizeof *view->choices);
+    if (view->choices == NULL)
+        return false;
+    for (uint32_t at = 0; at < run->count; at++)
+        if (!hp_cold_read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
+            !hp_cold_read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
+            return false;
+    return true;
+}
+
+/* Only what every session would have recorded could have been seen. */
+static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
+{
+    for (size_t at = 0; at < view->results->model->run.count; at++) {
+        const struct hp_cold_choice *choice = &view->choices[at];
+        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
+            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cold_make_room(struct hp_cold_view *view)
+{
+    if (view->row_count < view->row_room)
+        return true;
+    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
+    struct hp_cold_cold **rows = hp_arena_take_array(view->results->model->arena, room, sizeof(void *));
+    if (rows == NULL)
+        return false;
+    if (view->row_count > 0)
+        memcpy(rows, view->rows, view->row_count * sizeof(void *));
+    view->rows = rows;
+    view->row_room = room;
+    return true;
+}
+
+static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
+{
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_function *function = &functions->all[at];
+        char qualified[256];
+        if (!function->is_instrumented || hp_cold_was_called(view, function))
+            continue;
+        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
+        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
+                                                   .files = {function->source, image}};
+        if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
+            continue;
+        struct hp_cold_cold *cold = hp_arena_take(view->results->model->arena, sizeof *cold);
+        if (cold == NULL || !hp_cold_make_room(view))
+            return false;
+        *cold = (struct hp_cold_cold){function, image};
+        view->rows[view->row_count++] = cold;
+    }
+    return true;
+}
+
+static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
+{
+    const char *image = known[0]->image;
+    struct hp_functions functions = {0};
+    char problem[160] = ": its functions are not listed, since it ";
+    const char *reason = hotpath_cold_reader_(view->results->model->arena, image, &functions);
+    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
+        reason = "was built anew after this run: what was called is not where it was";
+    if (reason == NULL) {
+        view->images++;
+        return hp_cold_add_cold(view, &functions, image);
+    }
+    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
+    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
+    return true;
+}
+
+static bool hp_cold_add_images(struct hp_cold_view *view)
+{
+    size_t images = 0;
+    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
+        to = from + 1;
+        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
+            to++;
+        if (!hp_cold_add_image(view, view->known + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- rows */
+
+static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
+{
+    struct hp_cold_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
+    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
+    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static int hp_cold_compare_sizes(const void *a, const void *b)
+{
+    const struct hp_cold_cold *x = a, *y = b;
+    if (x->function->size != y->function->size)
+        return x->function->size > y->function->size ? -1 : 1;
+    const int order = hp_cold_by_text(x->function->name, y->function->name);
+    if (order != 0)
+        return order;
+    const int image = hp_cold_by_text(x->image, y->image);
+    return image != 0                                     ? image
+           : x->function->address == y->function->address ? 0
+           : x->function->address < y->function->address  ? -1
+                                                          : 1;
+}
+
+/* Rows that share a long name stand one after the other, mostly. */
+static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
+{
+    if (linked != view->long_name) {
+        const char *copy = hp_arena_copy(view->results->model->arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
+        view->cut_name = copy != NULL ? copy : "";
+        view->long_name = linked;
+    }
+    return view->cut_name;
+}
+
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
+{
+    char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
+    hp_read_name *read_name = view->results->model->run.read_name;
+    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
+        return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
+    hp_cxx_short_name(signature, name, sizeof name);
+    const char *copy = hp_arena_copy(view->results->model->arena, name, strlen(name));
+    return copy != NULL ? copy : linked;
+}
+
+static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
+{
+    const char *slash = strrchr(cold->image, '/');
+    hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
+    hp_section_set_count(row, view->columns.size, cold->function->size);
+    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
+    hp_section_set_text(row, view->columns.path, cold->image);
+    if (cold->function->source[0] != '\0')
+        hp_section_set_text(row, view->columns.source, cold->function->source);
+}
+
+static bool hp_cold_has_filter(const struct hp_run *run)
+{
+    size_t at = 0;
+    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
+        at++;
+    return at < run->count;
+}
+
+static void hp_cold_add_notes(const struct hp_cold_view *view)
+{
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
+    const struct hotpath_results *results = view->results;
+    uint64_t lost = 0;
+    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
+        lost |= results->trust->lost[losses[at]];
+    if (lost != 0)
+        hp_section_note(view->section,
+                        "not everything could be recorded (see the last line): some of these may have "
+                        "been called");
+    if (hp_cold_has_filter(&results->model->run))
+        hp_section_note(view->section,
+                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+    if (view->unrecognised > 0)
+        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
+                                       "there may be more than these");
+}
+
+static const char *hp_cold_if_empty(const struct hp_cold_view *view)
+{
+    if (view->known_count == 0)
+        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+               "HOTPATH=1";
+    return view->images == 0 ? "no program or library could be looked into"
+                             : "every function that the compiler measures, and that matches the focus, was called";
+}
+
+static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
+    section->description = "Functions that the compiler measures and nobody called.";
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
+        !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
+        return false;
+    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
+    section->total_rows = view.row_count;
+    section->if_empty = hp_cold_if_empty(&view);
+    if (!hp_section_make_rows(results, section, view.row_count))
+        return false;
+    for (size_t at = 0; at < view.row_count; at++)
+        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
+    hp_cold_add_notes(&view);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
+}
+
+static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
+
+const struct hp_section_type hotpath_section_cold_ = {
+    .name = "cold",
+    .is_on_request = true,
+    .is_available = hp_cold_is_available,
+    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .fill = hp_cold_fill,
+};
+
+/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
+ * which come last whatever the direction, stay in the usual order.
+ */
+
+/* ---------------------------------------------------------------------------------------------- choosing */
+
+static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
+    hp_text_string(&line, " are sorted by ");
+    hp_text_string(&line, section->columns[section->order.column].shown.title);
+    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
+    if (copy != NULL)
+        hp_section_note(section, copy);
+    return copy != NULL;
+}
+
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+{
+    const char *sort = results->settings->show.sort;
+    const bool is_reversed = sort[0] == '-';
+    const char *name = sort + is_reversed;
+    const size_t column = hp_section_find_column(section, name, strlen(name));
+    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    if (sort[0] == '\0' || column == section->column_count)
+        return true;
+    section->columns[column].shown.visible = 1;
+    section->columns[column].traits |= HP_COLUMN_LATE;
+    if (!is_reversed && (column == usual || column == share))
+        return true;
+    section->order.column = column;
+    section->order.is_usual = false;
+    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    return hp_order_add_note(results, section);
+}
+
+/* ----------------------------------------------------------------------------------------------- sorting */
+
+/* A row and what counts of it. */
+struct hp_order_key {
+    struct hp_row row;
+    const char *text; /* NULL: the number counts */
+    double number;
+    bool has_value;
+    bool is_ascending;
+    size_t index; /* in the usual order */
+};
+
+static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
+{
+    int order = x->number < y->number ? -1 : x->number > y->number;
+    if (x->text != NULL && y->text != NULL)
+        order = strcmp(x->text, y->text);
+    return x->is_ascending ? order : -order;
+}
+
+static int hp_order_compare_keys(const void *a, const void *b)
+{
+    const struct hp_order_key *x = a, *y = b;
+    if (x->has_value != y->has_value)
+        return x->has_value ? -1 : 1;
+    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
+{
+    const struct hp_row *row = &section->rows[index];
+    const struct hp_cell *cell = &row->cells[section->order.column];
+    const uint32_t unit = section->columns[section->order.column].shown.unit;
+    return (struct hp_order_key){
+        .row = *row,
+        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .number = hp_cell_number(cell, unit),
+        .has_value = cell->has_value,
+        .is_ascending = section->order.is_ascending,
+        .index = index,
+    };
+}
+
+static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const size_t count = section->row_count;
+    struct hp_order_key *keys = hp_arena_take_array(results->model->arena, count + 1, sizeof *keys);
+    struct hp_order_key **order = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
+    if (keys == NULL || order == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++) {
+        keys[at] = hp_order_key_of(section, at);
+        order[at] = &keys[at];
+    }
+    hp_sort(order, count, hp_order_compare_keys);
+    for (size_t at = 0; at < count; at++)
+        section->rows[at] = order[at]->row;
+    return true;
+}
+
+/* Main rows are never left out, unless there are more of them than rows to show. */
+static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
+{
+    size_t kept = 0, mains = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        mains += section->rows[at].is_main;
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
+        if (!section->rows[at].is_main && others == 0)
+            continue;
+        others -= !section->rows[at].is_main;
+        section->rows[kept++] = section->rows[at];
+    }
+    section->row_count = kept;
+}
+
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+{
+    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
+        return false;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
+        hp_order_cut_rows(section, limit);
+    return true;
+}
+
+bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+{
+    if (section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill(view, &section->rows[at], entries[at]))
+            return false;
+    return hp_order_apply(results, section, limit);
+}
+
+/* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+/* "P99.9": up to three decimals, no zeros at the end. */
+static void hp_percentile_put_title(struct hp_text *title, double percentile)
+{
+    if (percentile <= 0 || percentile >= 100) {
+        hp_text_string(title, percentile <= 0 ? "Min" : "Max");
+        return;
+    }
+    hp_text_char(title, 'P');
+    hp_text_fixed(title, percentile, 3);
+    while (title->bytes[title->length - 1] == '0')
+        title->length--;
+    if (title->bytes[title->length - 1] == '.')
+        title->length--;
+}
+
+static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
+
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names)
+{
+    char title_bytes[64], key_bytes[64];
+    struct hp_text title, key;
+    hp_text_init(&title, title_bytes, sizeof title_bytes);
+    hp_text_init(&key, key_bytes, sizeof key_bytes);
+    hp_percentile_put_title(&title, percentile);
+    for (size_t at = 0; at < title.length; at++)
+        hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
+    hp_text_string(&title, after_title);
+    hp_text_string(&key, after_key);
+    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
+    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
+    return ret_names->title != NULL && ret_names->key != NULL;
+}
+
+/* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
+
+/* The sections as a table (sections.def). */
+
+const struct hp_section_type *const hotpath_section_types_[] = {
+&hotpath_section_bottlenecks_,
+&hotpath_section_timing_,
+&hotpath_section_alloc_bytes_,
+&hotpath_section_alloc_count_,
+&hotpath_section_alloc_threads_,
+&hotpath_section_alloc_pools_,
+&hotpath_section_cpu_,
+&hotpath_section_waits_,
+&hotpath_section_calltree_,
+&hotpath_section_calls_,
+&hotpath_section_slowest_,
+&hotpath_section_processes_,
+&hotpath_section_cold_,
+};
+
+const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
+
+_Static_assert(sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0] <= HP_MAX_SECTIONS,
+               "HP_MAX_SECTIONS has to grow");
+
+/* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Results: the sections a report asks for, and the public way to walk them.
+ *
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
+ * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * matter: the report has one order. HOTPATH_SLOWEST adds its section.
+ */
+
+#define HP_RESULTS_MOST_PIDS 8u /* named in one line */
+
+/* ------------------------------------------------------------------------------------ which sections */
+
+static bool hp_results_is_same(const char *name, size_t length, const char *other)
+{
+    return other != NULL && hp_text_equal_nocase(name, length, other);
+}
+
+static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
+{
+    return hp_results_is_same(name, length, type->name) || hp_results_is_same(name, length, type->alias) ||
+           hp_results_is_same(name, length, type->group);
+}
+
+static bool hp_results_is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool hp_results_has_data(const struct hotpath_results *results, const struct hp_section_type *type)
+{
+    return type->has_data == NULL || type->has_data(results);
+}
+
+/* One section, or all of a group. */
+static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
+{
+    bool has_found = false;
+    for (size_t at = 0; at < hotpath_section_type_count_; at++)
+        if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
+            has_found = true;
+        }
+    return has_found;
+}
+
+static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
+                     hp_results_is_available(type) && hp_results_has_data(results, type);
+    }
+}
+
+static void hp_results_set_all(const struct hotpath_results *results, bool *chosen, bool value)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = value && hp_results_is_available(type) && (!type->is_left_out_empty || hp_results_has_data(results, type));
+    }
+}
+
+static void hp_results_warn_unknown(struct hotpath_results *results, const char *name, size_t length)
+{
+    char bytes[400];
+    struct hp_text known;
+    hp_text_init(&known, bytes, sizeof bytes);
+    hp_text_string(&known, ": known are auto, all");
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        hp_text_string(&known, ", ");
+        hp_text_string(&known, hotpath_section_types_[at]->name);
+    }
+    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
+}
+
+/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
+static bool hp_results_has_plain_item(const char *spec)
+{
+    size_t length;
+    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
+        if (item[0] != '-')
             return true;
     return false;
 }
 
-static void hp_timing_add_notes(const struct hp_timing_view *view)
+static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
 {
-    struct hotpath_section *section = view->section;
-    const struct hp_profile *profile = view->results->model->profile;
-    bool has_open = false, has_rough = false, has_marked = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_rough |= section->rows[at].is_rough;
-        has_marked |= section->rows[at].is_sampled;
+    if (hp_text_equal_nocase(item, length, "auto")) {
+        hp_results_set_auto(results, chosen);
+        return true;
     }
-    if (has_open)
-        hp_section_note(section, hp_share_open_note(profile));
-    if (has_marked)
-        hp_share_note_scaled(profile, section);
-    if (has_rough)
-        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
-    if (view->results->settings->show.by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+    if (hp_text_equal_nocase(item, length, "all")) {
+        hp_results_set_all(results, chosen, value);
+        return true;
+    }
+    return hp_results_set_named(results, chosen, item, length, value);
+}
+
+/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
+static void hp_results_choose(struct hotpath_results *results, bool *chosen)
+{
+    const char *spec = results->settings->show.report;
+    size_t length;
+    bool has_known = false;
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] != '-') {
+            if (hp_results_set_item(results, chosen, item, length, true))
+                has_known = true;
+            else
+                hp_results_warn_unknown(results, item, length);
+        }
+    if (!hp_results_has_plain_item(spec) || !has_known)
+        hp_results_set_auto(results, chosen);
+    if (results->settings->show.slowest[0] != '\0')
+        hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
+            hp_results_warn_unknown(results, item + 1, length - 1);
+}
+
+static bool hp_results_has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (hp_results_has_linked_names(section))
         hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
-    const char *share_note = hp_share_note(profile, section->percent_of);
-    if (share_note != NULL)
-        hp_section_note(section, share_note);
+                        results->model->run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
 }
 
-/* ------------------------------------------------------------------------------------------- section */
-
-static const char *hp_timing_describe_rows(const struct hp_settings *settings)
+static bool hp_results_fill_chosen(struct hotpath_results *results)
 {
-    if (settings->show.by == HP_BY_THREAD)
-        return settings->show.time_exclusive
-                   ? "Function execution time, thread by thread, without measured functions inside."
-                   : "Function execution time, thread by thread.";
-    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
-                                         : "Function execution time.";
-}
-
-static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_timing_view *view = hp_arena_take(results->model->arena, sizeof *view);
-    if (view == NULL)
-        return NULL;
-    *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
-    view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
-    view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
-}
-
-static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_profile *profile = results->model->profile;
-    struct hp_timing_view *view = hp_timing_make_view(results, section);
-    const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
-                     : NULL;
-    if (sites == NULL)
-        return false;
-    section->description = hp_timing_describe_rows(results->settings);
-    section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty = profile->site_count > 0
-                            ? "no function matches the focus"
-                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
-                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-                              "into blocks, that run while the session is active";
-    section->total_rows = hp_timing_rank(view, sites);
-    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
-    if (count == 0 && section->total_rows > 0)
-        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
-    if (section->order.is_usual)
-        count = hp_timing_cut(view, sites, count);
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < section->row_count; at++)
-        if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
+    bool chosen[HP_MAX_SECTIONS] = {false};
+    hp_results_choose(results, chosen);
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        if (!chosen[at])
+            continue;
+        struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
+        if (section == NULL)
             return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
-        return false;
-    hp_timing_add_notes(view);
+        section->name = hotpath_section_types_[at]->name;
+        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
+        section->description = section->if_empty = "";
+        if (!hotpath_section_types_[at]->fill(results, section))
+            return false;
+        hp_results_note_linked_names(results, section);
+        results->sections[results->section_count++] = section;
+    }
     return true;
 }
 
-const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
+/* ------------------------------------------------------------------------------------------ building */
+
+/* What the reader of the report asked for wins over what was recorded. */
+static const char *hp_results_first_text(const char *asked, const char *recorded)
+{
+    return asked[0] != '\0' ? asked : recorded;
+}
+
+/* That malloc is not watched is no mistake, unless somebody counts on it. */
+static void hp_results_warn_no_allocs(struct hotpath_results *results)
+{
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
+        hp_results_warn_line(results,
+                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
+                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
+}
+
+/* Functions and blocks, but for the one with HOTPATH_MAIN. */
+static bool hp_results_has_called(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!profile->sites[at]->is_main)
+            return true;
+    return false;
+}
+
+/* A filter by which nothing is left is probably misspelt. */
+static void hp_results_warn_no_match(struct hotpath_results *results)
+{
+    const char *filter = results->settings->record.filter;
+    if (filter[0] != '\0' && !hp_results_has_called(results->model->profile))
+        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
+                        "");
+}
+
+static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
+{
+    if (hp_text_equal_nocase(name, length, "all"))
+        return true;
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, length))
+            return true;
+    return results->section_count == 0;
+}
+
+static void hp_results_warn_unknown_columns(struct hotpath_results *results)
+{
+    size_t length;
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (!hp_results_has_column(results, item, length))
+            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void hp_results_warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->show.sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
+}
+
+/* False: no memory. */
+static bool hp_results_set_focus(struct hotpath_results *results)
+{
+    const char *focus = results->settings->show.focus;
+    char bytes[256];
+    struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->model->arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
+    hp_text_init(&after, bytes, sizeof bytes);
+    hp_text_string(&after, ": ");
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
+    hp_text_string(&after, "; all rows are shown");
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
+{
+    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(results->model)
+                                                      : results->model->profile;
+}
+
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside)
+{
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[of_sites].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(results->model->profile));
+    if (has_outside)
+        hp_section_note(section, outside);
+}
+
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_results_show_subject(results, &subject);
+}
+
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
+{
+    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
+}
+
+/* Names processes that are left out for one reason, in one line. */
+static void hp_results_warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
+{
+    char bytes[200];
+    struct hp_text pids;
+    size_t count = 0;
+    hp_text_init(&pids, bytes, sizeof bytes);
+    for (size_t at = 0; at < results->model->run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->model->run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->model->run.sessions[0]) != is_same_boot)
+            continue;
+        if (count++ < HP_RESULTS_MOST_PIDS) {
+            hp_text_string(&pids, count > 1 ? ", " : "");
+            hp_text_u64(&pids, session->header.pid);
+        }
+    }
+    if (count > HP_RESULTS_MOST_PIDS) {
+        hp_text_string(&pids, " and ");
+        hp_text_u64(&pids, count - HP_RESULTS_MOST_PIDS);
+        hp_text_string(&pids, " more");
+    }
+    if (count > 0)
+        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
+}
+
+static void hp_results_warn_all_left_out(struct hotpath_results *results)
+{
+    hp_results_warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
+                  " are left out: their clocks are of another kind than that of the first process");
+    hp_results_warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
+                  " are left out: they ran on another machine, or before the machine was started anew");
+}
+
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings)
+{
+    struct hp_model *model = hp_arena_take(arena, sizeof *model);
+    return model != NULL && hp_model_build(model, arena, arena, snapshots) ? hp_results_of_model(model, settings)
+                                                                           : NULL;
+}
+
+const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
+{
+    const struct hp_snapshot *principal = model->run.sessions[0];
+    struct hotpath_results *results = hp_arena_take(model->arena, sizeof *results);
+    if (results == NULL)
+        return NULL;
+    results->model = model;
+    results->settings = settings;
+    results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata =
+        hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->trust = hp_model_trust(model);
+    if (results->trust == NULL)
+        return NULL;
+    hp_results_warn_all_left_out(results);
+    hp_results_warn_no_allocs(results);
+    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
+        return NULL;
+    hp_results_warn_unknown_columns(results);
+    hp_results_warn_unknown_order(results);
+    hp_results_warn_no_match(results);
+    return results;
+}
+
+/* ------------------------------------------------------------------------------------ the public way */
+
+uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+{
+    return hp_run_elapsed_ns(&results->model->run);
+}
+
+const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
+
+size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
+
+const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+{
+    return index < results->section_count ? results->sections[index] : NULL;
+}
+
+const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
+
+const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
+
+size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
+
+const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+{
+    return index < section->column_count ? &section->columns[index].shown : NULL;
+}
+
+size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
+
+size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
+
+/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
+int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
+{
+    if (row >= section->row_count || column >= section->column_count) {
+        *ret_cell = (struct hotpath_cell){0};
+        return HOTPATH_E_OPTIONS;
+    }
+    const struct hp_cell *cell = &section->rows[row].cells[column];
+    const uint32_t unit = section->columns[column].shown.unit;
+    *ret_cell = (struct hotpath_cell){
+        .unit = unit,
+        .has_value = cell->has_value,
+        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
+        .number = hp_cell_number(cell, unit),
+        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+    };
+    return HOTPATH_OK;
+}
+
+/* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
+
+/* What sections are made with. */
+
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (strcmp(section->columns[at].shown.key, key) == 0)
+            return at;
+    if (section->column_count == HP_MAX_COLUMNS)
+        return HP_MAX_COLUMNS;
+    section->columns[section->column_count] = (struct hp_column){
+        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
+    return section->column_count++;
+}
+
+static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+{
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    hp_text_bytes(&stem, key, stem_length);
+    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
+/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
+static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
+{
+    const char *key = column->shown.key;
+    const size_t key_length = strlen(key);
+    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
+        return true;
+    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
+            return true;
+    return false;
+}
+
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    return hp_section_find_column(section, name, length) < section->column_count;
+}
+
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
+{
+    size_t length;
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const bool is_all = hp_text_equal_nocase(item, length, "all");
+        for (size_t at = 0; at < section->column_count; at++)
+            if (is_all || hp_section_is_called(&section->columns[at], item, length))
+                section->columns[at].shown.visible = 1;
+    }
+}
+
+bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
+{
+    struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
+    struct hp_cell *cells =
+        hp_arena_take_array(results->model->arena, count + 1, section->column_count * sizeof *cells);
+    if (rows == NULL || cells == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++)
+        rows[at].cells = cells + at * section->column_count;
+    section->rows = rows;
+    section->row_count = count;
+    return true;
+}
+
+static struct hp_cell *hp_section_cell_of(struct hp_row *row, size_t column)
+{
+    row->cells[column].has_value = true;
+    return &row->cells[column];
+}
+
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { hp_section_cell_of(row, column)->text = text; }
+
+void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
+{
+    hp_section_cell_of(row, column)->count = count;
+}
+
+void hp_section_set_number(struct hp_row *row, size_t column, double number)
+{
+    hp_section_cell_of(row, column)->number = number;
+}
+
+bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location)
+{
+    char line[24];
+    struct hp_text number;
+    const size_t length = strlen(location->file);
+    if (length == 0)
+        return true; /* there is no place to name */
+    hp_text_init(&number, line, sizeof line);
+    hp_text_char(&number, ':');
+    hp_text_u64(&number, location->line);
+    char *text = hp_arena_take(results->model->arena, length + number.length + 1);
+    if (text == NULL)
+        return false;
+    memcpy(text, location->file, length);
+    memcpy(text + length, line, number.length);
+    hp_section_cell_of(row, column)->text = text;
+    row->cells[column].location = location;
+    return true;
+}
+
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->model->run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->model->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
+    return true;
+}
+
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
+{
+    hp_section_cell_of(row, column)->count = (uint64_t)number;
+}
+
+bool hp_unit_is_whole(uint32_t unit)
+{
+    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
+           unit == HOTPATH_UNIT_SIGNED_BYTES;
+}
+
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
+{
+    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
+        return (double)(int64_t)cell->count;
+    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
+}
+
+void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+{
+    if (section->total_count < HP_MAX_TOTALS)
+        section->totals[section->total_count++] =
+            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
+{
+    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+           : site_count > 0        ? "no function matches the focus"
+                                   : otherwise;
+}
+
+void hp_section_note(struct hotpath_section *section, const char *line)
+{
+    if (section->note_count < HP_MAX_NOTES)
+        section->notes[section->note_count++] = line;
+}
+
+void hp_results_warn_line(struct hotpath_results *results, const char *line)
+{
+    if (results->warning_count < HP_MAX_WARNINGS)
+        results->warnings[results->warning_count++] = line;
+}
+
+void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after)
+{
+    char bytes[512];
+    struct hp_text line;
+    if (results->warning_count == HP_MAX_WARNINGS)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, before);
+    hp_text_string(&line, " '");
+    hp_utf8_put_safe(&line, text, length);
+    hp_text_string(&line, "'");
+    hp_text_string(&line, after);
+    hp_text_end(&line);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
+    if (copy != NULL)
+        results->warnings[results->warning_count++] = copy;
+}
+
+/* ---- src/sections/shares.c ----------------------------------------------------------------------------------- */
+
+/* Shares of the whole, and what the marks of rows mean. */
+
+void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
+{
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+}
+
+const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled)
+{
+    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
+}
+
+const char *hp_share_open_note(const struct hp_profile *profile)
+{
+    bool has_ended = false, has_others = false;
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_session_sums *session = &profile->sessions[at];
+        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
+        has_ended |= session->open > 0 && is_ended;
+        has_others |= session->open > 0 && !is_ended;
+    }
+    if (has_ended && has_others)
+        return "* still running when the report was made, or when its process was killed: counted up to then, or "
+               "up "
+               "to the last sign";
+    return has_ended ? "* still running when the process was killed: counted up to its last sign"
+                     : "* still running when the report was made: counted up to then";
+}
+
+static uint64_t hp_shares_sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
+{
+    uint64_t ticks = 0;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        if (!site->is_main)
+            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
+    }
+    return ticks;
+}
+
+uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_show_settings *show,
+                        const char **ret_percent_of)
+{
+    if (show->exclude_wrapper) {
+        *ret_percent_of = "rows";
+        return hp_shares_sum_of_rows(profile, show->time_exclusive);
+    }
+    if (profile->main != NULL && profile->main->sums.total > 0) {
+        *ret_percent_of = "main";
+        return profile->main->sums.total;
+    }
+    *ret_percent_of = "elapsed";
+    return profile->run->elapsed_ticks;
+}
+
+bool hp_share_is_small(uint64_t ticks, uint64_t whole, const struct hp_show_settings *show)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < show->min_percent;
+}
+
+static bool hp_shares_has_every_session_main(const struct hp_profile *profile)
+{
+    size_t at = 0;
+    while (at < profile->run->count && profile->sessions[at].main == profile->main)
+        at++;
+    return at == profile->run->count;
+}
+
+/* With several processes, which may run at the same time, a share is not what one would expect. */
+const char *hp_share_note(const struct hp_profile *profile, const char *percent_of)
+{
+    if (strcmp(percent_of, "rows") == 0)
+        return "% Total is of the sum of all rows, without the main function";
+    if (strcmp(percent_of, "main") == 0)
+        return hp_shares_has_every_session_main(profile)
+                   ? NULL
+                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->count == 1)
+        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
+    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
+                                          "processes have different main "
+                                          "functions: a row can have more than 100 %"
+                                        : "% Total is of the time from the first start to the last end, since no "
+                                          "process had a HOTPATH_MAIN(): a "
+                                          "row can have more than 100 %";
+}
 
 /* ---- src/sections/trust_line.h ------------------------------------------------------------------------------- */
 
@@ -22676,216 +22833,6 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
         hp_trust_line_put_sentence(text, hp_trust_storage(trust));
     hp_trust_line_put_lost(trust, text);
 }
-
-/* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
-
-/*
- * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
- * of threads that was watched, so what is missing to 100 % is time on a processor.
- */
-
-struct hp_wait_table_columns {
-    size_t name, cause, call, what, looks, time, percent, beside, other, location;
-};
-
-struct hp_wait_table_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_wait_table_columns columns;
-    const struct hp_run_waits *waits;
-    struct hp_wait_sums **shown;
-    size_t count;
-};
-
-static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_section *section)
-{
-    struct hp_wait_table_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
-    columns.what =
-        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
-    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
-    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
-    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
-    columns.location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    return columns;
-}
-
-/* ---------------------------------------------------------------------------------------------- lines */
-
-/* NULL: no memory. */
-static const char *hp_wait_table_keep_line(const struct hp_wait_table_view *view, const struct hp_text *line)
-{
-    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
-}
-
-static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_t ns)
-{
-    return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
-}
-
-/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
-static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
-{
-    char bytes[256];
-    struct hp_text line;
-    const struct hp_run_waits *waits = view->waits;
-    if (waits->sessions == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Threads waited ");
-    hp_units_ns(&line, (double)waits->waited_ns);
-    hp_text_string(&line, " of ");
-    hp_units_ns(&line, (double)waits->watched_ns);
-    hp_text_string(&line, " together");
-    if (waits->watched_ns > 0) {
-        hp_text_string(&line, " (");
-        hp_units_percent(&line, hp_wait_table_share(view, waits->waited_ns));
-        hp_text_char(&line, ')');
-    }
-    hp_text_string(&line, "; ");
-    hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
-    hp_units_ns(&line, 1000.0 * waits->period_us);
-    hp_text_string(&line, ", took ");
-    hp_units_ns(&line, (double)waits->watcher_ns);
-    view->section->summary = hp_wait_table_keep_line(view, &line);
-    return view->section->summary != NULL;
-}
-
-/* False: no memory. */
-static bool hp_wait_table_note_missing(struct hp_wait_table_view *view, uint64_t ns, const char *why)
-{
-    char bytes[160];
-    struct hp_text line;
-    if (ns == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_units_ns(&line, (double)ns);
-    hp_text_string(&line, " of waiting are in no row: ");
-    hp_text_string(&line, why);
-    const char *note = hp_wait_table_keep_line(view, &line);
-    if (note != NULL)
-        hp_section_note(view->section, note);
-    return note != NULL;
-}
-
-static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
-{
-    if (view->waits->is_blind)
-        hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
-                                       "show that of programs with other rights");
-    if (view->waits->unwatched > 0)
-        hp_section_note(view->section,
-                        "not all threads were watched all the time: at most 128 processes at a time are, "
-                        "and 512 threads of each");
-    return hp_wait_table_note_missing(view, view->waits->left_out_ns, "more places than there was space for") &&
-           hp_wait_table_note_missing(view, view->waits->misplaced_ns, "found in functions that did not take as long");
-}
-
-static void hp_wait_table_add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
-{
-    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
-    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
-    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
-    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
-    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
-    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
-    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
-    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
-    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
-}
-
-/* ----------------------------------------------------------------------------------------------- rows */
-
-static bool hp_wait_table_is_shown(const struct hp_wait_table_view *view, const struct hp_wait_sums *wait)
-{
-    const struct hotpath_results *results = view->results;
-    if (wait->ns == 0 || hp_share_is_small(wait->ns, view->waits->watched_ns, &results->settings->show))
-        return false;
-    return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
-}
-
-static bool hp_wait_table_choose(struct hp_wait_table_view *view)
-{
-    view->shown = hp_arena_take_array(view->results->model->arena, view->waits->count + 1, sizeof(void *));
-    for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
-        if (hp_wait_table_is_shown(view, view->waits->all[at]))
-            view->shown[view->count++] = view->waits->all[at];
-    return view->shown != NULL;
-}
-
-/* The file, or where the thread is that has the lock or is waited for: "held in update", "in parse". */
-static bool hp_wait_table_set_what(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
-{
-    char bytes[256];
-    struct hp_text line;
-    if (wait->what[0] != '\0')
-        hp_section_set_text(row, view->columns.what, wait->what);
-    if (wait->what[0] != '\0' || wait->other == NULL)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? "held in " : "in ");
-    hp_utf8_put_safe(&line, wait->other->name, strlen(wait->other->name));
-    const char *text = hp_wait_table_keep_line(view, &line);
-    if (text != NULL)
-        hp_section_set_text(row, view->columns.what, text);
-    return text != NULL;
-}
-
-static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void *about)
-{
-    const struct hp_wait_table_view *view = context;
-    const struct hp_wait_sums *wait = about;
-    const struct hp_wait_table_columns *columns = &view->columns;
-    const char *call = hp_system_call_name(wait->call);
-    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
-    hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
-    if (call != NULL)
-        hp_section_set_text(row, columns->call, call);
-    if (!hp_wait_table_set_what(view, row, wait))
-        return false;
-    hp_section_set_count(row, columns->looks, wait->looks);
-    hp_section_set_number(row, columns->time, (double)wait->ns);
-    hp_section_set_number(row, columns->percent, hp_wait_table_share(view, wait->ns));
-    hp_section_set_number(row, columns->beside, (double)wait->beside_ns);
-    if (wait->other != NULL)
-        hp_section_set_text(row, columns->other, wait->other->name);
-    return wait->site == NULL ||
-           hp_section_set_location(view->results, row, columns->location, &wait->site->location);
-}
-
-static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model->run); }
-
-static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_wait_table_view view = {.results = results, .section = section, .columns = hp_wait_table_describe(section)};
-    hp_section_show_columns(results, section);
-    section->description = "What threads waited for.";
-    section->percent_of = "watched";
-    view.waits = hp_model_waits(results->model);
-    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !hp_wait_table_choose(&view))
-        return false;
-    section->if_empty =
-        view.waits->sessions == 0
-            ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
-            : "no thread was found waiting";
-    section->total_rows = view.count;
-    hp_wait_table_add_totals(section, view.waits);
-    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
-                         view.count, hp_wait_table_fill_row, &view) &&
-           hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
-}
-
-const struct hp_section_type hotpath_section_waits_ = {
-    .name = "waits", .is_left_out_empty = true, .has_data = hp_wait_table_has_data, .fill = hp_wait_table_fill};
 
 /* ---- src/render/json_report.h -------------------------------------------------------------------------------- */
 

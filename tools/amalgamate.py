@@ -16,7 +16,7 @@ of the host, so:
     get the library's name (hotpath_runtime_) and are hidden;
   - includes of our own go, those of the system move to the top, once each.
 
-Behind the library, and left out unless a macro asks for it, stands what overrides the malloc family.
+A list that is included with a macro for its lines (sections.def) is written out. Behind the library, and left out unless a macro asks for it, stands what overrides the malloc family.
 
 It also writes src/record/shared_layout.h, a number that stands for the layout of everything that copies of the library in one
 process would share. Copies with different ones stay apart (src/record/copies.c).
@@ -244,7 +244,7 @@ class Unit:
         self.title = str(path.relative_to(root))
         self.is_header = path.suffix == ".h"
         self.stem = path.stem
-        self.text = without_licence(path.read_text())
+        self.text = without_licence(with_lists(path))
         self.tokens = tokens_of(self.text)
         self.ordinary = set()   # functions, variables, types by typedef, enumerators, macros
         self.tags = set()       # of struct, union, enum
@@ -294,6 +294,21 @@ class Unit:
             self.macros[name] = names, meaningful(tokens_of(body))
             if name not in asked and not name.startswith("_"):
                 self.ordinary.add(name)
+
+
+LIST = re.compile(r'^#define (\w+)\(([\w, ]+)\) (.*)\n#include "(\w+\.def)"\n#undef \1\n', re.M)
+
+
+def with_lists(path):
+    """The text of a file in which each list that it includes is written out: what the macro above makes of every line."""
+    def lines(match):
+        macro, parameters, body, name = match.groups()
+        parameters = parameters.split(", ")
+        for values in re.findall(rf"^{macro}\((.*?)\)", (path.parent / name).read_text(), re.M):
+            values = dict(zip(parameters, values.split(", ")))
+            yield re.sub(r"\w+", lambda word: values.get(word.group(), word.group()), body) + "\n"
+
+    return LIST.sub(lambda match: "".join(lines(match)), path.read_text())
 
 
 def without_licence(text):
@@ -426,6 +441,10 @@ class Sources:
         text = (root / "src/CMakeLists.txt").read_text()
         lists = {name: re.findall(r"\S+\.c\b", body)
                  for name, body in re.findall(r"^set\((\w+)\n(.*?)\)", text, re.M | re.S)}
+        registered = root / "src/sections/sections.def"
+        if registered.exists():
+            names = re.findall(r"^HP_SECTION\(\w+, (\w+\.c)\)", registered.read_text(), re.M)
+            lists["sections"] = [f"sections/{name}" for name in dict.fromkeys(names)] + lists["sections"]
 
         def of(part, may_be_missing=False):
             line = re.search(rf"^hotpath_objects\({part} (.*)\)", text, re.M)
@@ -447,7 +466,7 @@ OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*\n', re.M)
 
 def needs(path, root):
     homes = {header.name: header for header in (root / "src").rglob("*.h")}
-    return [homes[name] for name in OWN_INCLUDE.findall(path.read_text()) if name != "hotpath.h"]
+    return [homes[name] for name in OWN_INCLUDE.findall(with_lists(path)) if name != "hotpath.h"]
 
 
 def in_order(sources, root, done):

@@ -31,13 +31,13 @@ def check(root):
         for used in sorted(uses - layers.keys()):
             yield f"docs/architecture.md: {folder} uses {used}, which is not in the table"
 
-    files = sorted(f for top in ("include", "src") for f in (root / top).rglob("*") if f.suffix in (".c", ".h"))
+    files = sorted(f for top in ("include", "src") for f in (root / top).rglob("*") if f.suffix in (".c", ".h", ".def"))
     home = {}
     for file in files:
         folder = str(file.parent.relative_to(root))
         if folder not in layers:
             yield f"{file.relative_to(root)}: {folder} is not in the table of layers"
-        if file.suffix == ".h" and home.setdefault(file.name, folder) != folder:
+        if file.suffix != ".c" and home.setdefault(file.name, folder) != folder:
             yield f"{file.relative_to(root)}: {home[file.name]} has a header of this name too"
 
     for file in files:

@@ -2,7 +2,7 @@
  * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
  * have the same name are one row; its peak is the highest that one of them had. SPDX-License-Identifier: MIT
  */
-#include "alloc_pools.h"
+#include "section.h"
 
 #include <string.h>
 

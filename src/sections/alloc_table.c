@@ -9,7 +9,7 @@
  * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
  * SPDX-License-Identifier: MIT
  */
-#include "alloc_table.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
  * SPDX-License-Identifier: MIT
  */
-#include "alloc_threads.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
  * them. The rules are in verdict.c. SPDX-License-Identifier: MIT
  */
-#include "bottlenecks.h"
+#include "section.h"
 
 #include <string.h>
 

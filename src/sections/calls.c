@@ -5,7 +5,7 @@
  * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
  * is cut to the length that each of them has. SPDX-License-Identifier: MIT
  */
-#include "calls.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
  * whoever is kept keeps its parents. SPDX-License-Identifier: MIT
  */
-#include "calltree.h"
+#include "section.h"
 
 #include <string.h>
 

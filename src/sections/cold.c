@@ -16,6 +16,7 @@
 #include "cxxname.h"
 #include "order.h"
 #include "profile.h"
+#include "section.h"
 #include "sort.h"
 #include "trust.h"
 

@@ -5,9 +5,6 @@
 #define HP_SECTIONS_COLD_H
 
 #include "function_list.h"
-#include "section.h"
-
-extern const struct hp_section_type hp_section_cold;
 
 /* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
 extern hp_functions_reader *hp_cold_reader;

@@ -4,7 +4,7 @@
  * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
  * so that exclusive times add up to that of the run. SPDX-License-Identifier: MIT
  */
-#include "cpu_table.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
  * out what main functions do themselves. SPDX-License-Identifier: MIT
  */
-#include "processes.h"
+#include "section.h"
 
 #include <string.h>
 

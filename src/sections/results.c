@@ -75,7 +75,7 @@ static void set_all(const struct hotpath_results *results, bool *chosen, bool va
 
 static void warn_unknown(struct hotpath_results *results, const char *name, size_t length)
 {
-    char bytes[256];
+    char bytes[400];
     struct hp_text known;
     hp_text_init(&known, bytes, sizeof bytes);
     hp_text_string(&known, ": known are auto, all");

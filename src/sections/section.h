@@ -1,7 +1,7 @@
 /*
  * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
  * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
- * file in this folder and one line in registry.c.
+ * file in this folder and one line in sections.def.
  *
  *   results ─▶ sections ─▶ columns (key, title, unit)
  *                       └▶ rows ─▶ cells, one per column
@@ -27,7 +27,7 @@ struct hp_site_sums;
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
-#define HP_MAX_SECTIONS 16u
+#define HP_MAX_SECTIONS 32u
 #define HP_MAX_WARNINGS 16u
 
 /* What a renderer may do with a column, beyond what its unit says. */
@@ -134,7 +134,10 @@ struct hp_section_type {
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };
 
-/* All of them, in the order of the report (registry.c). */
+/* All of them, in the order of the report. */
+#define HP_SECTION(type, source) extern const struct hp_section_type type;
+#include "sections.def"
+#undef HP_SECTION
 extern const struct hp_section_type *const hp_section_types[];
 extern const size_t hp_section_type_count;
 

@@ -8,7 +8,7 @@
  * or of the nearest ancestor that has a row, or else below the call itself. Only a row that comes earlier can be a
  * parent, so there are no circles, whatever the file says. SPDX-License-Identifier: MIT
  */
-#include "slowest.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
  * known only when a row is filled, so then all rows are, and the limit comes last. SPDX-License-Identifier: MIT
  */
-#include "timing.h"
+#include "section.h"
 
 #include <string.h>
 

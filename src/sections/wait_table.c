@@ -2,7 +2,7 @@
  * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
  * of threads that was watched, so what is missing to 100 % is time on a processor. SPDX-License-Identifier: MIT
  */
-#include "wait_table.h"
+#include "section.h"
 
 #include <string.h>
 

@@ -83,9 +83,8 @@ class Tree:
 
 
 SECTION = """/* How many rows there are. SPDX-License-Identifier: MIT */
-#include "headcount.h"
-
 #include "profile.h"
+#include "section.h"
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
@@ -101,16 +100,6 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_headcount = {.name = "headcount", .fill = fill, .is_on_request = true};
-"""
-SECTION_HEADER = """/* The section `headcount`. SPDX-License-Identifier: MIT */
-#ifndef HP_SECTIONS_HEADCOUNT_H
-#define HP_SECTIONS_HEADCOUNT_H
-
-#include "section.h"
-
-extern const struct hp_section_type hp_section_headcount;
-
-#endif
 """
 OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
      parse_flag},"""
@@ -187,10 +176,8 @@ def test_greeting(box):
 
 def follow(tree):
     tree.write("src/sections/headcount.c", SECTION)
-    tree.write("src/sections/headcount.h", SECTION_HEADER)
-    tree.insert("src/sections/registry.c", '#include "processes.h"', '#include "headcount.h"')
-    tree.insert("src/sections/registry.c", "    &hp_section_cold,", "    &hp_section_headcount,")
-    tree.insert("src/CMakeLists.txt", "sections/order.c", "  sections/headcount.c")
+    tree.insert("src/sections/sections.def", "HP_SECTION(hp_section_cold",
+                "HP_SECTION(hp_section_headcount, headcount.c) /* on request */")
 
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
     tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
