@@ -16280,6 +16280,8 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
 #define HP_VERDICT_IDLE_RUN 0.5
 /* Idle time is mentioned where it is more than this of all. */
 #define HP_VERDICT_IDLE_SAID 0.05
+/* So much of a time that is scaled up must have been found as work or as waiting: else it may not have been there. */
+#define HP_VERDICT_FOUND_PART 0.6
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
@@ -16298,14 +16300,15 @@ enum hp_verdict {
     HP_VERDICT_IDLE,
     HP_VERDICT_MIXED,
     HP_VERDICT_TOO_SHORT, /* too few samples to tell */
-    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured, or too little of either was found */
     HP_VERDICTS
 };
 
 /* What is known of a function, without those inside, over all threads. */
 struct hp_evidence {
     double wall_ns;
-    double samples_due; /* samples, or looks, that there would be if each had found it */
+    bool is_wall_scaled; /* from calls of which not all were timed: what is not work need not be waiting */
+    double samples_due;  /* samples, or looks, that there would be if each had found it */
     bool has_cpu;
     double cpu_ns;
     bool has_waits;
@@ -16360,21 +16363,30 @@ static double hp_verdict_idle_part(const struct hp_evidence *evidence, const str
     return is_seen ? judgement->waiting_ns * evidence->idle_ns / evidence->waited_ns : evidence->idle_ns;
 }
 
+static bool hp_verdict_is_estimate(const struct hp_evidence *evidence)
+{
+    return evidence->is_wall_scaled && evidence->has_cpu;
+}
+
 /*
- * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
+ * Busy and waiting are one another's rest, unless the whole is an estimate: then each is what was found of it. Processor time is what clocks say, so it goes before what was seen in looks; that
  * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
  */
 static void hp_verdict_split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
 {
-    judgement->knows_waiting = evidence->has_cpu || evidence->has_waits;
+    const double rest_ns = evidence->wall_ns - hp_verdict_least(evidence->cpu_ns, evidence->wall_ns);
+    judgement->knows_waiting = evidence->has_waits || (evidence->has_cpu && !evidence->is_wall_scaled);
     judgement->waited_scale = 1;
+    if (evidence->has_cpu && !evidence->is_wall_scaled)
+        judgement->waiting_ns = rest_ns;
+    else if (evidence->has_waits)
+        judgement->waiting_ns = hp_verdict_least(evidence->waited_ns, evidence->has_cpu ? rest_ns : evidence->wall_ns);
+    if (hp_verdict_is_estimate(evidence))
+        judgement->busy_ns = evidence->wall_ns - rest_ns;
+    else if (judgement->knows_waiting)
+        judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
     if (!judgement->knows_waiting)
         return;
-    if (evidence->has_cpu)
-        judgement->waiting_ns = evidence->wall_ns - hp_verdict_least(evidence->cpu_ns, evidence->wall_ns);
-    else
-        judgement->waiting_ns = hp_verdict_least(evidence->waited_ns, evidence->wall_ns);
-    judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
     if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
         judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
     judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
@@ -16397,6 +16409,8 @@ static enum hp_verdict hp_verdict_judge_by_counts(const struct hp_judgement *jud
 static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
     const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;
+    if (judgement->busy_ns + judgement->waiting_ns < HP_VERDICT_FOUND_PART * wall_ns)
+        return hp_verdict_judge_by_counts(judgement, HP_VERDICT_UNKNOWN);
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
         judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
@@ -16413,7 +16427,7 @@ void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judge
     const bool is_short = evidence->wall_ns <= 0 || evidence->samples_due < HP_VERDICT_LEAST_SAMPLES;
     *ret_judgement = (struct hp_judgement){0};
     hp_verdict_split_time(evidence, ret_judgement);
-    const bool is_split = ret_judgement->knows_waiting && !is_short;
+    const bool is_split = (ret_judgement->knows_waiting || hp_verdict_is_estimate(evidence)) && !is_short;
     ret_judgement->alloc_part = hp_verdict_alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
     ret_judgement->verdict =
         is_split ? hp_verdict_judge_by_times(ret_judgement, evidence)
@@ -17156,6 +17170,9 @@ static bool hp_bottlenecks_is_long_enough(const struct hp_bottlenecks_entry *ent
     return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
 }
 
+/* Its own time is what the calls that were timed lead to. */
+static bool hp_bottlenecks_is_scaled(const struct hp_site_sums *site) { return site->sums.untimed > 0 || site->is_self_scaled; }
+
 static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, size_t site)
 {
     struct hp_evidence *evidence = &entry->evidence;
@@ -17169,6 +17186,7 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
         hp_waits_of_site(view->waits, entry->site, &waits);
     *evidence = (struct hp_evidence){
         .wall_ns = entry->wall_ns,
+        .is_wall_scaled = hp_bottlenecks_is_scaled(entry->site),
         .samples_due = entry->wall_ns / HP_BOTTLENECKS_SECOND * view->observations,
         .has_cpu = view->cpu != NULL,
         .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
@@ -17343,6 +17361,23 @@ static void hp_bottlenecks_put_allocs(struct hp_text *line, const struct hp_bott
     hp_text_string(line, is_of_busy ? " that it is busy" : "");
 }
 
+/* Where both were looked for, and little of either was found: the time itself is in doubt. */
+static bool hp_bottlenecks_is_guessed(const struct hp_bottlenecks_entry *entry)
+{
+    return entry->judgement.verdict == HP_VERDICT_UNKNOWN && entry->evidence.is_wall_scaled &&
+           entry->evidence.has_cpu;
+}
+
+static void hp_bottlenecks_put_found(struct hp_text *line, const struct hp_judgement *judgement)
+{
+    hp_text_string(line, " are scaled up from the calls that were timed; work was found for ");
+    hp_units_ns(line, judgement->busy_ns);
+    if (!judgement->knows_waiting)
+        return;
+    hp_text_string(line, ", waiting for ");
+    hp_units_ns(line, judgement->waiting_ns);
+}
+
 static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
 {
     const struct hp_judgement *judgement = &entry->judgement;
@@ -17387,7 +17422,10 @@ static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bott
     case HP_VERDICTS:
         hp_text_string(line, "its ");
         hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        if (hp_bottlenecks_is_guessed(entry))
+            hp_bottlenecks_put_found(line, judgement);
+        else
+            hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
         break;
     }
 }
@@ -17454,7 +17492,7 @@ static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const voi
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
-    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
+    row->is_self_sampled = hp_bottlenecks_is_scaled(entry->site);
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_self_sampled, false));
     hp_bottlenecks_fill_times(view, row, entry);
     hp_bottlenecks_fill_allocs(view, row, entry);
@@ -17680,8 +17718,9 @@ static void hp_bottlenecks_put_entry(struct hp_text *line, const struct hp_bottl
     if (hp_bottlenecks_is_told(entry))
         hp_bottlenecks_put_verdict(line, entry);
     else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
-                                 ? "too short to tell what it does"
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                             : hp_bottlenecks_is_guessed(entry)
+                                 ? "scaled up from few calls; neither work nor waiting was found in most of it"
                                  : "whether busy or waiting was not measured");
 }
 

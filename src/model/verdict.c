@@ -25,21 +25,30 @@ static double idle_part(const struct hp_evidence *evidence, const struct hp_judg
     return is_seen ? judgement->waiting_ns * evidence->idle_ns / evidence->waited_ns : evidence->idle_ns;
 }
 
+static bool is_estimate(const struct hp_evidence *evidence)
+{
+    return evidence->is_wall_scaled && evidence->has_cpu;
+}
+
 /*
- * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
+ * Busy and waiting are one another's rest, unless the whole is an estimate: then each is what was found of it. Processor time is what clocks say, so it goes before what was seen in looks; that
  * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
  */
 static void split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
 {
-    judgement->knows_waiting = evidence->has_cpu || evidence->has_waits;
+    const double rest_ns = evidence->wall_ns - least(evidence->cpu_ns, evidence->wall_ns);
+    judgement->knows_waiting = evidence->has_waits || (evidence->has_cpu && !evidence->is_wall_scaled);
     judgement->waited_scale = 1;
+    if (evidence->has_cpu && !evidence->is_wall_scaled)
+        judgement->waiting_ns = rest_ns;
+    else if (evidence->has_waits)
+        judgement->waiting_ns = least(evidence->waited_ns, evidence->has_cpu ? rest_ns : evidence->wall_ns);
+    if (is_estimate(evidence))
+        judgement->busy_ns = evidence->wall_ns - rest_ns;
+    else if (judgement->knows_waiting)
+        judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
     if (!judgement->knows_waiting)
         return;
-    if (evidence->has_cpu)
-        judgement->waiting_ns = evidence->wall_ns - least(evidence->cpu_ns, evidence->wall_ns);
-    else
-        judgement->waiting_ns = least(evidence->waited_ns, evidence->wall_ns);
-    judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
     if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
         judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
     judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
@@ -62,6 +71,8 @@ static enum hp_verdict judge_by_counts(const struct hp_judgement *judgement, enu
 static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
     const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;
+    if (judgement->busy_ns + judgement->waiting_ns < HP_VERDICT_FOUND_PART * wall_ns)
+        return judge_by_counts(judgement, HP_VERDICT_UNKNOWN);
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
         judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
@@ -78,7 +89,7 @@ void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judge
     const bool is_short = evidence->wall_ns <= 0 || evidence->samples_due < HP_VERDICT_LEAST_SAMPLES;
     *ret_judgement = (struct hp_judgement){0};
     split_time(evidence, ret_judgement);
-    const bool is_split = ret_judgement->knows_waiting && !is_short;
+    const bool is_split = (ret_judgement->knows_waiting || is_estimate(evidence)) && !is_short;
     ret_judgement->alloc_part = alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
     ret_judgement->verdict =
         is_split ? judge_by_times(ret_judgement, evidence)

@@ -27,6 +27,8 @@
 #define HP_VERDICT_IDLE_RUN 0.5
 /* Idle time is mentioned where it is more than this of all. */
 #define HP_VERDICT_IDLE_SAID 0.05
+/* So much of a time that is scaled up must have been found as work or as waiting: else it may not have been there. */
+#define HP_VERDICT_FOUND_PART 0.6
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
@@ -45,14 +47,15 @@ enum hp_verdict {
     HP_VERDICT_IDLE,
     HP_VERDICT_MIXED,
     HP_VERDICT_TOO_SHORT, /* too few samples to tell */
-    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured, or too little of either was found */
     HP_VERDICTS
 };
 
 /* What is known of a function, without those inside, over all threads. */
 struct hp_evidence {
     double wall_ns;
-    double samples_due; /* samples, or looks, that there would be if each had found it */
+    bool is_wall_scaled; /* from calls of which not all were timed: what is not work need not be waiting */
+    double samples_due;  /* samples, or looks, that there would be if each had found it */
     bool has_cpu;
     double cpu_ns;
     bool has_waits;

@@ -249,6 +249,9 @@ static bool is_long_enough(const struct entry *entry)
     return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
 }
 
+/* Its own time is what the calls that were timed lead to. */
+static bool is_scaled(const struct hp_site_sums *site) { return site->sums.untimed > 0 || site->is_self_scaled; }
+
 static bool weigh(const struct view *view, struct entry *entry, size_t site)
 {
     struct hp_evidence *evidence = &entry->evidence;
@@ -262,6 +265,7 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
         hp_waits_of_site(view->waits, entry->site, &waits);
     *evidence = (struct hp_evidence){
         .wall_ns = entry->wall_ns,
+        .is_wall_scaled = is_scaled(entry->site),
         .samples_due = entry->wall_ns / SECOND * view->observations,
         .has_cpu = view->cpu != NULL,
         .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
@@ -436,6 +440,23 @@ static void put_allocs(struct hp_text *line, const struct entry *entry)
     hp_text_string(line, is_of_busy ? " that it is busy" : "");
 }
 
+/* Where both were looked for, and little of either was found: the time itself is in doubt. */
+static bool is_guessed(const struct entry *entry)
+{
+    return entry->judgement.verdict == HP_VERDICT_UNKNOWN && entry->evidence.is_wall_scaled &&
+           entry->evidence.has_cpu;
+}
+
+static void put_found(struct hp_text *line, const struct hp_judgement *judgement)
+{
+    hp_text_string(line, " are scaled up from the calls that were timed; work was found for ");
+    hp_units_ns(line, judgement->busy_ns);
+    if (!judgement->knows_waiting)
+        return;
+    hp_text_string(line, ", waiting for ");
+    hp_units_ns(line, judgement->waiting_ns);
+}
+
 static void put_reason(struct hp_text *line, const struct entry *entry)
 {
     const struct hp_judgement *judgement = &entry->judgement;
@@ -480,7 +501,10 @@ static void put_reason(struct hp_text *line, const struct entry *entry)
     case HP_VERDICTS:
         hp_text_string(line, "its ");
         hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        if (is_guessed(entry))
+            put_found(line, judgement);
+        else
+            hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
         break;
     }
 }
@@ -547,7 +571,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
-    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
+    row->is_self_sampled = is_scaled(entry->site);
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_self_sampled, false));
     fill_times(view, row, entry);
     fill_allocs(view, row, entry);
@@ -773,8 +797,9 @@ static void put_entry(struct hp_text *line, const struct view *view, const struc
     if (is_told(entry))
         put_verdict(line, entry);
     else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
-                                 ? "too short to tell what it does"
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                             : is_guessed(entry)
+                                 ? "scaled up from few calls; neither work nor waiting was found in most of it"
                                  : "whether busy or waiting was not measured");
 }
 

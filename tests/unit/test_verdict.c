@@ -56,6 +56,28 @@ static void processor_time_alone_tells_busy_from_waiting(void **state)
     assert_verdict(busy_for(0), "waiting");
 }
 
+/* The same of a time that is scaled up from some calls. */
+static struct hp_evidence scaled(struct hp_evidence evidence)
+{
+    evidence.is_wall_scaled = true;
+    return evidence;
+}
+
+static void what_is_not_work_of_a_scaled_time_need_not_be_waiting(void **state)
+{
+    (void)state;
+    assert_verdict(scaled(busy_for(0.013 * SECOND)), "unknown");
+    assert_false(judge(scaled(busy_for(0.013 * SECOND))).knows_waiting);
+    assert_verdict(scaled(busy_for(0.6 * SECOND)), "cpu-bound");
+    assert_verdict(scaled(watched(0.1 * SECOND, 0.1 * SECOND, 0)), "unknown");
+    assert_verdict(scaled(watched(0.1 * SECOND, 0.6 * SECOND, 0)), "waiting");
+    assert_verdict(scaled(watched(0.3 * SECOND, 0.4 * SECOND, 0)), "mixed");
+    const struct hp_judgement judgement = judge(scaled(watched(0.7 * SECOND, 0.1 * SECOND, 0)));
+    assert_int_equal(judgement.verdict, HP_VERDICT_CPU_BOUND);
+    assert_true(judgement.busy_ns == 0.7 * SECOND);
+    assert_true(judgement.waiting_ns == 0.1 * SECOND);
+}
+
 static void busy_and_waiting_add_up(void **state)
 {
     (void)state;
@@ -199,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processor_time_alone_tells_busy_from_waiting),
+        cmocka_unit_test(what_is_not_work_of_a_scaled_time_need_not_be_waiting),
         cmocka_unit_test(busy_and_waiting_add_up),
         cmocka_unit_test(nobodys_work_is_idle),
         cmocka_unit_test(idle_time_is_a_part_of_waiting),
