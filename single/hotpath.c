@@ -30929,7 +30929,7 @@ static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id, con
     __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
-    if (!head->is_handler)
+    if (name != NULL)
         hp_threads_name_record(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);

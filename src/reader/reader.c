@@ -26,10 +26,10 @@ static bool make_room(struct hp_reader *reader)
     if (reader->count < reader->capacity)
         return true;
     const size_t capacity = 2 * reader->capacity + 8;
-    void *sessions = realloc(reader->sessions, capacity * sizeof *reader->sessions);
+    void *sessions = realloc(reader->sessions, capacity * sizeof(void *));
     if (sessions != NULL)
         reader->sessions = sessions;
-    void *snapshots = realloc(reader->snapshots, capacity * sizeof *reader->snapshots);
+    void *snapshots = realloc(reader->snapshots, capacity * sizeof(void *));
     if (snapshots != NULL)
         reader->snapshots = snapshots;
     if (sessions == NULL || snapshots == NULL)

@@ -275,7 +275,7 @@ static void sign_record(struct hp_head *head, uint32_t thread_id, const char *na
     __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
-    if (!head->is_handler)
+    if (name != NULL)
         name_record(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hp_runtime->store);
