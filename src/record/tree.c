@@ -15,8 +15,8 @@
 #include "memory.h"
 #include "runtime.h"
 
-#define NODES_PER_CHUNK 16u
 #define FIRST_NODES 8u
+#define MOST_NODES 512u /* of a chunk */
 /*
  * Slots that inline code does not look for, since no node is there. Those that lead to a stat have STAT_OF in place of the
  * parent. Those with KNOWN beside the parent lead to a node that is in the tree but has not been called from there by this
@@ -203,19 +203,38 @@ static uint32_t stat_of(struct hp_head *head, uint32_t site)
     return offset;
 }
 
+static uint32_t new_chunk(struct hp_head *head, uint32_t capacity)
+{
+    const uint32_t size = (uint32_t)(sizeof(struct hp_node_chunk) + capacity * sizeof(struct hotpath_node_));
+    const uint32_t offset = hp_thread_allocate(head, size, 64);
+    if (offset != 0)
+        ((struct hp_node_chunk *)hp_store_at(head->store, offset))->capacity = capacity;
+    return offset;
+}
+
+/*
+ * Each chunk is twice as large as the one before, since readers go through large trees again and again, and want them side by side;
+ * or small, where there is little space left. 0: there is none.
+ */
+static uint32_t next_chunk(struct hp_head *head, const struct hp_node_chunk *latest)
+{
+    const uint32_t capacity = latest == NULL                  ? FIRST_NODES
+                              : latest->capacity < MOST_NODES ? 2 * latest->capacity
+                                                              : MOST_NODES;
+    const uint32_t offset = new_chunk(head, capacity);
+    return offset != 0 || capacity == FIRST_NODES ? offset : new_chunk(head, FIRST_NODES);
+}
+
 /* The next free node, or 0. The count in the chunk is raised by the caller, once the node is filled in. */
 static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
 {
     struct hp_thread *record = head->record;
     struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
     if (chunk == NULL || chunk->used == chunk->capacity) {
-        const uint32_t capacity = chunk == NULL ? FIRST_NODES : NODES_PER_CHUNK;
-        const uint32_t size = (uint32_t)(sizeof *chunk + capacity * sizeof(struct hotpath_node_));
-        const uint32_t offset = hp_thread_allocate(head, size, 64);
+        const uint32_t offset = next_chunk(head, chunk);
         if (offset == 0)
             return 0;
         chunk = hp_store_at(head->store, offset);
-        chunk->capacity = capacity;
         chunk->next = record->node_chunks;
         __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
     }
