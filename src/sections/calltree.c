@@ -19,7 +19,9 @@
 #define DEEPEST 200u
 
 struct place {
-    struct hp_tree_node *node;
+    const struct hp_tree_node *node;
+    struct place *first_child; /* in the order of rows */
+    struct place *next_sibling;
     uint64_t rank;  /* among its siblings: the higher, the earlier */
     uint64_t heat;  /* the smallest total on the way here */
     bool is_wanted; /* it, or something below it, matches the focus */
@@ -36,7 +38,8 @@ struct view {
     struct columns columns;
     uint64_t whole;
     struct place *places; /* by index of the node: parents first */
-    struct place **kept;  /* the hottest first, then in order of the tree */
+    struct place *first_root;
+    struct place **kept; /* the hottest first, then in order of the tree */
     size_t kept_count;
     size_t wanted_count;
 };
@@ -51,7 +54,7 @@ static void mark_wanted(struct view *view)
 {
     const struct hp_profile *profile = view->results->model->profile;
     for (size_t at = profile->node_count; at-- > 0;) {
-        struct hp_tree_node *node = profile->nodes[at];
+        const struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
         if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
             place->is_wanted = true;
@@ -136,26 +139,26 @@ static int compare_siblings(const void *a, const void *b)
     return by_name(x->node, y->node);
 }
 
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *sort_siblings(const struct view *view, struct hp_tree_node *first,
-                                          struct place **scratch)
+/* A list of siblings in the order of rows, made in an array that has room for all nodes. */
+static struct place *sort_siblings(const struct view *view, const struct hp_tree_node *first,
+                                   struct place **scratch)
 {
     const struct hp_order *order = &view->section->order;
     size_t count = 0;
-    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
+    for (const struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
         scratch[count++] = place_of(view, node);
     hp_sort(scratch, count,
             order->column != view->columns.name ? compare_siblings
             : order->is_ascending               ? compare_names
                                                 : compare_names_reversed);
     for (size_t at = 0; at < count; at++)
-        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
-    return count > 0 ? scratch[0]->node : NULL;
+        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
+    return count > 0 ? scratch[0] : NULL;
 }
 
 static bool sort_tree(struct view *view)
 {
-    struct hp_profile *profile = view->results->model->profile;
+    const struct hp_profile *profile = view->results->model->profile;
     struct place **scratch =
         hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
@@ -164,20 +167,20 @@ static bool sort_tree(struct view *view)
         view->places[at].node = profile->nodes[at];
         view->places[at].rank = rank_of(view, &profile->nodes[at]->sums);
     }
-    profile->first_root = sort_siblings(view, profile->first_root, scratch);
+    view->first_root = sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = sort_siblings(view, profile->nodes[at]->first_child, scratch);
+        view->places[at].first_child = sort_siblings(view, profile->nodes[at]->first_child, scratch);
     return true;
 }
 
-/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
-static const struct hp_tree_node *next_in_order(const struct view *view, const struct hp_tree_node *node)
+/* The next in the order of rows, parents first; without recursion, since the depth is the file's choice. */
+static const struct place *next_in_order(const struct view *view, const struct place *place)
 {
-    if (node->first_child != NULL && place_of(view, node)->is_kept)
-        return node->first_child;
-    while (node != NULL && node->next_sibling == NULL)
-        node = node->parent;
-    return node != NULL ? node->next_sibling : NULL;
+    if (place->first_child != NULL && place->is_kept)
+        return place->first_child;
+    while (place != NULL && place->next_sibling == NULL)
+        place = place->node->parent != NULL ? place_of(view, place->node->parent) : NULL;
+    return place != NULL ? place->next_sibling : NULL;
 }
 
 static struct columns describe(struct hotpath_section *section)
@@ -239,10 +242,9 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->model->profile->first_root; node != NULL;
-         node = next_in_order(view, node))
-        if (place_of(view, node)->is_kept && at < section->row_count)
-            fill_row(view, &section->rows[at++], node);
+    for (const struct place *place = view->first_root; place != NULL; place = next_in_order(view, place))
+        if (place->is_kept && at < section->row_count)
+            fill_row(view, &section->rows[at++], place->node);
     section->row_count = at;
     add_notes(view, section);
     return true;
