@@ -8714,8 +8714,8 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
-     * The file itself, beside a copy that is read as it is needed: nodes and histograms, which are most of it, are looked at there.
-     * NULL: they are in `bytes`.
+     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
+     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
      */
     const unsigned char *numbers;
     /*
@@ -8927,6 +8927,10 @@ typedef uint64_t hp_duration_line[64];
 HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES]);
 
+/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
+HP_PRIVATE void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
+HP_PRIVATE void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
 /* The place of a duration in such a histogram. */
 HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
 
@@ -9030,18 +9034,22 @@ static const unsigned char *hp_snapshot_number_bytes(const struct hp_snapshot *s
     return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
 }
 
-/* A record of numbers, or NULL. */
-static const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+/* Whether there is a record of numbers. */
+static bool hp_snapshot_has_record(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
-    const bool is_there =
-        snapshot->numbers != NULL ? hp_snapshot_is_within(snapshot, offset, bytes, 8) : hp_snapshot_has(snapshot, offset, bytes, 8);
-    return is_there ? hp_snapshot_number_bytes(snapshot) + offset : NULL;
+    return snapshot->numbers != NULL ? hp_snapshot_is_within(snapshot, offset, bytes, 8) : hp_snapshot_has(snapshot, offset, bytes, 8);
 }
 
-/* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
+/* That, or NULL. */
+static const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    return hp_snapshot_has_record(snapshot, offset, bytes) ? hp_snapshot_number_bytes(snapshot) + offset : NULL;
+}
+
+/* Whether there is a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
-    return bytes <= snapshot->size && hp_snapshot_has(snapshot, offset, record + (size_t)bytes, 8);
+    return bytes <= snapshot->size && hp_snapshot_has_record(snapshot, offset, record + (size_t)bytes);
 }
 
 static uint32_t hp_snapshot_load32(const unsigned char *at)
@@ -9189,6 +9197,29 @@ static void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const ui
             hp_snapshot_add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
 }
 
+/* Has the processor fetch bytes that will be looked at soon: they lie wherever there was space. */
+static void hp_snapshot_foresee(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    if (snapshot->fetch != NULL && snapshot->numbers == NULL)
+        return; /* they are not there yet */
+    for (size_t at = 0; at < bytes && hp_snapshot_is_within(snapshot, offset, bytes, 8); at += 64)
+        __builtin_prefetch(hp_snapshot_number_bytes(snapshot) + offset + at);
+}
+
+void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    hp_snapshot_foresee(snapshot, offset, sizeof(struct hotpath_stat_));
+}
+
+void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    const size_t line = sizeof(hp_duration_line);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (stat->octaves[octave] != 0)
+            hp_snapshot_foresee(snapshot, stat->octaves[octave] + (octave > 0 ? (uint64_t)line : 0),
+                    octave > 0 ? line : 2 * line);
+}
+
 void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES])
 {
@@ -9214,20 +9245,20 @@ static bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_w
 
 static uint32_t hp_snapshot_field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
 {
-    return hp_snapshot_load32(snapshot->bytes + record + field);
+    return hp_snapshot_load32(hp_snapshot_number_bytes(snapshot) + record + field);
 }
 
 bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
 {
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, threads));
-    if (walk->offset == 0 || !hp_snapshot_has(snapshot, walk->offset, sizeof *ret_thread, 8) ||
+    if (walk->offset == 0 || !hp_snapshot_has_record(snapshot, walk->offset, sizeof *ret_thread) ||
         !hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread)) {
         walk->offset = 0;
         return walk->is_begun = false;
     }
     walk->is_begun = true;
-    hp_snapshot_copy_words(ret_thread, snapshot->bytes + walk->offset, sizeof *ret_thread,
+    hp_snapshot_copy_words(ret_thread, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_thread,
                HP_SNAPSHOT_BIT_OF(struct hp_thread, first_tick));
     ret_thread->name[sizeof ret_thread->name - 1] = '\0';
     return true;
@@ -9247,7 +9278,7 @@ static bool hp_snapshot_enter_chunk(const struct hp_snapshot *snapshot, struct h
 {
     walk->chunk = chunk;
     walk->index = 0;
-    return chunk != 0 && hp_snapshot_has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
+    return chunk != 0 && hp_snapshot_has_record(snapshot, chunk, sizeof(struct hp_node_chunk)) &&
            hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_node_chunk));
 }
 
@@ -9308,10 +9339,10 @@ static bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const str
     walk->index++; /* frame 0 is the thread itself */
     const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
     if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
-        !hp_snapshot_has(snapshot, offset, sizeof *ret_frame, 8) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_frame))
+        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_frame))
         return false;
     walk->offset = (uint32_t)offset;
-    hp_snapshot_copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, 7);
+    hp_snapshot_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, 7);
     return true;
 }
 
@@ -9542,10 +9573,10 @@ bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct h
 bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
                               struct hp_alloc_thread *ret_alloc)
 {
-    if (thread->alloc == 0 || !hp_snapshot_has(snapshot, thread->alloc, sizeof *ret_alloc, 8))
+    if (thread->alloc == 0 || !hp_snapshot_has_record(snapshot, thread->alloc, sizeof *ret_alloc))
         return false;
     const size_t wide = offsetof(struct hp_alloc_thread, frames) / 8;
-    hp_snapshot_copy_words(ret_alloc, snapshot->bytes + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
+    hp_snapshot_copy_words(ret_alloc, hp_snapshot_number_bytes(snapshot) + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
     return true;
 }
 
@@ -9553,9 +9584,9 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
                              const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame)
 {
     const uint64_t offset = (uint64_t)alloc->frames + (uint64_t)index * sizeof *ret_frame;
-    if (alloc->frames == 0 || index >= thread->frame_capacity || !hp_snapshot_has(snapshot, offset, sizeof *ret_frame, 8))
+    if (alloc->frames == 0 || index >= thread->frame_capacity || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame))
         return false;
-    hp_snapshot_copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, UINT64_MAX);
+    hp_snapshot_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, UINT64_MAX);
     return true;
 }
 
@@ -9581,10 +9612,11 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
 {
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, pools));
-    walk->is_begun = walk->offset != 0 && hp_snapshot_has(snapshot, walk->offset, sizeof *ret_pool, 8) &&
+    walk->is_begun = walk->offset != 0 && hp_snapshot_has_record(snapshot, walk->offset, sizeof *ret_pool) &&
                      hp_snapshot_may_step(snapshot, walk, sizeof *ret_pool);
     if (walk->is_begun)
-        hp_snapshot_copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
+        hp_snapshot_copy_words(ret_pool, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_pool,
+                   ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
     return walk->is_begun;
 }
 
@@ -9593,17 +9625,17 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
 bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
                             struct hp_cpu_thread *ret_cpu)
 {
-    if (thread->cpu == 0 || !hp_snapshot_has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
+    if (thread->cpu == 0 || !hp_snapshot_has_record(snapshot, thread->cpu, sizeof *ret_cpu))
         return false;
     const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, table) - 1;
-    hp_snapshot_copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+    hp_snapshot_copy_words(ret_cpu, hp_snapshot_number_bytes(snapshot) + thread->cpu, sizeof *ret_cpu,
                wide | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_ns) | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
     return true;
 }
 
 static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32_t table)
 {
-    if (table == 0 || !hp_snapshot_has(snapshot, table, sizeof(struct hp_cpu_table), 8))
+    if (table == 0 || !hp_snapshot_has_record(snapshot, table, sizeof(struct hp_cpu_table)))
         return 0;
     const uint32_t capacity = hp_snapshot_field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
     const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
@@ -9618,7 +9650,8 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
     while (walk->index < places && hp_snapshot_may_step(snapshot, walk, sizeof *ret_node)) {
         walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
         walk->index++;
-        hp_snapshot_copy_words(ret_node, snapshot->bytes + walk->offset, sizeof *ret_node, ~HP_SNAPSHOT_BIT_OF(struct hp_cpu_node, node));
+        hp_snapshot_copy_words(ret_node, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_node,
+                   ~HP_SNAPSHOT_BIT_OF(struct hp_cpu_node, node));
         if (ret_node->node != 0)
             return true;
     }
@@ -9627,9 +9660,9 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
 
 static bool hp_snapshot_copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
 {
-    if (chunk == 0 || !hp_snapshot_has(snapshot, chunk, sizeof *ret_chunk, 8))
+    if (chunk == 0 || !hp_snapshot_has_record(snapshot, chunk, sizeof *ret_chunk))
         return false;
-    hp_snapshot_copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
+    hp_snapshot_copy_words(ret_chunk, hp_snapshot_number_bytes(snapshot) + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
     const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
     return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
@@ -9649,7 +9682,7 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
         if (walk->index < chunk.used) {
             walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
             walk->number = chunk.first + walk->index++;
-            hp_snapshot_copy_words(ret_sample, snapshot->bytes + walk->offset, sizeof *ret_sample,
+            hp_snapshot_copy_words(ret_sample, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_sample,
                        HP_SNAPSHOT_BIT_OF(struct hp_sample, ticks));
             return true;
         }
@@ -9666,9 +9699,9 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
 bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits)
 {
     const uint32_t offset = snapshot->header.waits;
-    if (offset == 0 || !hp_snapshot_has(snapshot, offset, sizeof *ret_waits, 8))
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_waits))
         return false;
-    hp_snapshot_copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
+    hp_snapshot_copy_words(ret_waits, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_waits,
                HP_SNAPSHOT_BIT_OF(struct hp_waits, looks) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watched_ns) |
                    HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns) |
                    HP_SNAPSHOT_BIT_OF(struct hp_waits, latest_ns));
@@ -9684,10 +9717,10 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
         return false;
     const uint64_t offset =
         (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
-    if (!hp_snapshot_has(snapshot, offset, sizeof *ret_wait, 8) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
+    if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_wait) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
-    hp_snapshot_copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait,
+    hp_snapshot_copy_words(ret_wait, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_wait,
                HP_SNAPSHOT_BIT_OF(struct hp_wait, ns) | HP_SNAPSHOT_BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
@@ -12103,7 +12136,8 @@ struct hp_open_link {
 /* A site, over all sessions, all threads and all places it was called from. */
 struct hp_site_sums {
     struct hp_sums sums;
-    const char *name; /* as shown: alone among all sites */
+    struct hp_sums read; /* the same as sessions have it: nothing is settled in it */
+    const char *name;    /* as shown: alone among all sites */
     struct hp_location location;
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
@@ -12135,6 +12169,11 @@ struct hp_site_details {
 
 /* Read when it is asked for, since that takes a look at all threads. */
 HP_PRIVATE void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details);
+
+/* The same in steps, for those who read the stats anyway: all stats of the site come between beginning and end. */
+HP_PRIVATE void hp_site_details_begin(struct hp_site_details *details);
+HP_PRIVATE void hp_site_details_add(struct hp_site_details *details, const struct hotpath_stat_ *stat);
+HP_PRIVATE void hp_site_details_end(struct hp_site_details *details, const struct hp_site_sums *site);
 
 /* Unlike that of any other site of the run; for those of the first session, their id. */
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)
@@ -14132,25 +14171,53 @@ void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
     durations->counted++;
 }
 
-static void hp_durations_add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
+/* Stats of a site that are read together. */
+#define HP_DURATIONS_TOGETHER 8u
+struct hp_durations_batch {
+    struct hotpath_stat_ stats[HP_DURATIONS_TOGETHER];
+    const struct hp_snapshot *sessions[HP_DURATIONS_TOGETHER];
+    size_t count;
+};
+
+/* Returns the first link that has no place any more. */
+static const struct hp_stat_link *hp_durations_read_batch(struct hp_durations_batch *batch, const struct hp_stat_link *link)
 {
-    struct hotpath_stat_ stat;
-    if (!hp_snapshot_stat(link->session, link->offset, &stat))
-        return;
-    durations->timed += stat.missed;
-    hp_snapshot_add_durations(link->session, &stat, durations->lines);
+    const struct hp_stat_link *ahead = link;
+    for (size_t at = 0; at < HP_DURATIONS_TOGETHER && ahead != NULL; at++, ahead = ahead->next)
+        hp_snapshot_foresee_stat(ahead->session, ahead->offset);
+    batch->count = 0;
+    for (; link != ahead; link = link->next)
+        if (hp_snapshot_stat(link->session, link->offset, &batch->stats[batch->count]))
+            batch->sessions[batch->count++] = link->session;
+    return ahead;
+}
+
+static void hp_durations_add_batch(const struct hp_durations_batch *batch, struct hp_durations *durations)
+{
+    for (size_t at = 0; at < batch->count; at++)
+        hp_snapshot_foresee_durations(batch->sessions[at], &batch->stats[at]);
+    for (size_t at = 0; at < batch->count; at++) {
+        durations->timed += batch->stats[at].missed;
+        hp_snapshot_add_durations(batch->sessions[at], &batch->stats[at], durations->lines);
+    }
 }
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
     struct hp_site_details details;
-    hp_site_details(site, &details);
+    struct hp_durations_batch batch;
     memset(ret_durations, 0, sizeof *ret_durations);
+    hp_site_details_begin(&details);
+    for (const struct hp_stat_link *link = site->stats; link != NULL;) {
+        link = hp_durations_read_batch(&batch, link);
+        for (size_t at = 0; at < batch.count; at++)
+            hp_site_details_add(&details, &batch.stats[at]);
+        hp_durations_add_batch(&batch, ret_durations);
+    }
+    hp_site_details_end(&details, site);
     ret_durations->min = details.min;
     ret_durations->max = details.max;
     ret_durations->threads = details.threads;
-    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        hp_durations_add_stat_durations(link, ret_durations);
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
         for (size_t step = 0; step < 64; step++)
             ret_durations->counted += ret_durations->lines[line][step];
@@ -15687,20 +15754,33 @@ static void hp_site_sums_add_extremes(struct hp_site_details *details, uint64_t 
     details->max = most > details->max ? most : details->max;
 }
 
+void hp_site_details_begin(struct hp_site_details *details)
+{
+    *details = (struct hp_site_details){.min = UINT64_MAX};
+}
+
+void hp_site_details_add(struct hp_site_details *details, const struct hotpath_stat_ *stat)
+{
+    details->threads += stat->threads;
+    if (stat->min <= stat->max)
+        hp_site_sums_add_extremes(details, stat->min, stat->max);
+}
+
+void hp_site_details_end(struct hp_site_details *details, const struct hp_site_sums *site)
+{
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->is_timed)
+            hp_site_sums_add_extremes(details, link->ticks, link->ticks);
+}
+
 void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details)
 {
     struct hotpath_stat_ stat;
-    *ret_details = (struct hp_site_details){.min = UINT64_MAX};
-    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next) {
-        if (!hp_snapshot_stat(link->session, link->offset, &stat))
-            continue;
-        ret_details->threads += stat.threads;
-        if (stat.min <= stat.max)
-            hp_site_sums_add_extremes(ret_details, stat.min, stat.max);
-    }
-    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
-        if (link->is_timed)
-            hp_site_sums_add_extremes(ret_details, link->ticks, link->ticks);
+    hp_site_details_begin(ret_details);
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (hp_snapshot_stat(link->session, link->offset, &stat))
+            hp_site_details_add(ret_details, &stat);
+    hp_site_details_end(ret_details, site);
 }
 
 /* ---- src/model/site_table.c ---------------------------------------------------------------------------------- */

@@ -12,25 +12,53 @@ void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
     durations->counted++;
 }
 
-static void add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
+/* Stats of a site that are read together. */
+#define TOGETHER 8u
+struct batch {
+    struct hotpath_stat_ stats[TOGETHER];
+    const struct hp_snapshot *sessions[TOGETHER];
+    size_t count;
+};
+
+/* Returns the first link that has no place any more. */
+static const struct hp_stat_link *read_batch(struct batch *batch, const struct hp_stat_link *link)
 {
-    struct hotpath_stat_ stat;
-    if (!hp_snapshot_stat(link->session, link->offset, &stat))
-        return;
-    durations->timed += stat.missed;
-    hp_snapshot_add_durations(link->session, &stat, durations->lines);
+    const struct hp_stat_link *ahead = link;
+    for (size_t at = 0; at < TOGETHER && ahead != NULL; at++, ahead = ahead->next)
+        hp_snapshot_foresee_stat(ahead->session, ahead->offset);
+    batch->count = 0;
+    for (; link != ahead; link = link->next)
+        if (hp_snapshot_stat(link->session, link->offset, &batch->stats[batch->count]))
+            batch->sessions[batch->count++] = link->session;
+    return ahead;
+}
+
+static void add_batch(const struct batch *batch, struct hp_durations *durations)
+{
+    for (size_t at = 0; at < batch->count; at++)
+        hp_snapshot_foresee_durations(batch->sessions[at], &batch->stats[at]);
+    for (size_t at = 0; at < batch->count; at++) {
+        durations->timed += batch->stats[at].missed;
+        hp_snapshot_add_durations(batch->sessions[at], &batch->stats[at], durations->lines);
+    }
 }
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
     struct hp_site_details details;
-    hp_site_details(site, &details);
+    struct batch batch;
     memset(ret_durations, 0, sizeof *ret_durations);
+    hp_site_details_begin(&details);
+    for (const struct hp_stat_link *link = site->stats; link != NULL;) {
+        link = read_batch(&batch, link);
+        for (size_t at = 0; at < batch.count; at++)
+            hp_site_details_add(&details, &batch.stats[at]);
+        add_batch(&batch, ret_durations);
+    }
+    hp_site_details_end(&details, site);
     ret_durations->min = details.min;
     ret_durations->max = details.max;
     ret_durations->threads = details.threads;
-    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        add_stat_durations(link, ret_durations);
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
         for (size_t step = 0; step < 64; step++)
             ret_durations->counted += ret_durations->lines[line][step];

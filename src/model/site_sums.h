@@ -54,7 +54,8 @@ struct hp_open_link {
 /* A site, over all sessions, all threads and all places it was called from. */
 struct hp_site_sums {
     struct hp_sums sums;
-    const char *name; /* as shown: alone among all sites */
+    struct hp_sums read; /* the same as sessions have it: nothing is settled in it */
+    const char *name;    /* as shown: alone among all sites */
     struct hp_location location;
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
@@ -86,6 +87,11 @@ struct hp_site_details {
 
 /* Read when it is asked for, since that takes a look at all threads. */
 void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details);
+
+/* The same in steps, for those who read the stats anyway: all stats of the site come between beginning and end. */
+void hp_site_details_begin(struct hp_site_details *details);
+void hp_site_details_add(struct hp_site_details *details, const struct hotpath_stat_ *stat);
+void hp_site_details_end(struct hp_site_details *details, const struct hp_site_sums *site);
 
 /* Unlike that of any other site of the run; for those of the first session, their id. */
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)

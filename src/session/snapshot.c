@@ -39,18 +39,22 @@ static const unsigned char *number_bytes(const struct hp_snapshot *snapshot)
     return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
 }
 
-/* A record of numbers, or NULL. */
-static const unsigned char *numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+/* Whether there is a record of numbers. */
+static bool has_record(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
-    const bool is_there =
-        snapshot->numbers != NULL ? is_within(snapshot, offset, bytes, 8) : has(snapshot, offset, bytes, 8);
-    return is_there ? number_bytes(snapshot) + offset : NULL;
+    return snapshot->numbers != NULL ? is_within(snapshot, offset, bytes, 8) : has(snapshot, offset, bytes, 8);
 }
 
-/* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
+/* That, or NULL. */
+static const unsigned char *numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    return has_record(snapshot, offset, bytes) ? number_bytes(snapshot) + offset : NULL;
+}
+
+/* Whether there is a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
-    return bytes <= snapshot->size && has(snapshot, offset, record + (size_t)bytes, 8);
+    return bytes <= snapshot->size && has_record(snapshot, offset, record + (size_t)bytes);
 }
 
 static uint32_t load32(const unsigned char *at)
@@ -198,6 +202,29 @@ static void add_octaves(const struct hp_snapshot *snapshot, const uint32_t octav
             add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
 }
 
+/* Has the processor fetch bytes that will be looked at soon: they lie wherever there was space. */
+static void foresee(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    if (snapshot->fetch != NULL && snapshot->numbers == NULL)
+        return; /* they are not there yet */
+    for (size_t at = 0; at < bytes && is_within(snapshot, offset, bytes, 8); at += 64)
+        __builtin_prefetch(number_bytes(snapshot) + offset + at);
+}
+
+void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    foresee(snapshot, offset, sizeof(struct hotpath_stat_));
+}
+
+void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    const size_t line = sizeof(hp_duration_line);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (stat->octaves[octave] != 0)
+            foresee(snapshot, stat->octaves[octave] + (octave > 0 ? (uint64_t)line : 0),
+                    octave > 0 ? line : 2 * line);
+}
+
 void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES])
 {
@@ -223,20 +250,20 @@ static bool may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, s
 
 static uint32_t field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
 {
-    return load32(snapshot->bytes + record + field);
+    return load32(number_bytes(snapshot) + record + field);
 }
 
 bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
 {
     walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
                                   : load32(snapshot->bytes + offsetof(struct hp_header, threads));
-    if (walk->offset == 0 || !has(snapshot, walk->offset, sizeof *ret_thread, 8) ||
+    if (walk->offset == 0 || !has_record(snapshot, walk->offset, sizeof *ret_thread) ||
         !may_step(snapshot, walk, sizeof *ret_thread)) {
         walk->offset = 0;
         return walk->is_begun = false;
     }
     walk->is_begun = true;
-    copy_words(ret_thread, snapshot->bytes + walk->offset, sizeof *ret_thread,
+    copy_words(ret_thread, number_bytes(snapshot) + walk->offset, sizeof *ret_thread,
                BIT_OF(struct hp_thread, first_tick));
     ret_thread->name[sizeof ret_thread->name - 1] = '\0';
     return true;
@@ -256,7 +283,7 @@ static bool enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk
 {
     walk->chunk = chunk;
     walk->index = 0;
-    return chunk != 0 && has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
+    return chunk != 0 && has_record(snapshot, chunk, sizeof(struct hp_node_chunk)) &&
            may_step(snapshot, walk, sizeof(struct hp_node_chunk));
 }
 
@@ -317,10 +344,10 @@ static bool next_frame(const struct hp_snapshot *snapshot, const struct hp_threa
     walk->index++; /* frame 0 is the thread itself */
     const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
     if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
-        !has(snapshot, offset, sizeof *ret_frame, 8) || !may_step(snapshot, walk, sizeof *ret_frame))
+        !has_record(snapshot, offset, sizeof *ret_frame) || !may_step(snapshot, walk, sizeof *ret_frame))
         return false;
     walk->offset = (uint32_t)offset;
-    copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, 7);
+    copy_words(ret_frame, number_bytes(snapshot) + offset, sizeof *ret_frame, 7);
     return true;
 }
 
@@ -551,10 +578,10 @@ bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct h
 bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
                               struct hp_alloc_thread *ret_alloc)
 {
-    if (thread->alloc == 0 || !has(snapshot, thread->alloc, sizeof *ret_alloc, 8))
+    if (thread->alloc == 0 || !has_record(snapshot, thread->alloc, sizeof *ret_alloc))
         return false;
     const size_t wide = offsetof(struct hp_alloc_thread, frames) / 8;
-    copy_words(ret_alloc, snapshot->bytes + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
+    copy_words(ret_alloc, number_bytes(snapshot) + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
     return true;
 }
 
@@ -562,9 +589,9 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
                              const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame)
 {
     const uint64_t offset = (uint64_t)alloc->frames + (uint64_t)index * sizeof *ret_frame;
-    if (alloc->frames == 0 || index >= thread->frame_capacity || !has(snapshot, offset, sizeof *ret_frame, 8))
+    if (alloc->frames == 0 || index >= thread->frame_capacity || !has_record(snapshot, offset, sizeof *ret_frame))
         return false;
-    copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, UINT64_MAX);
+    copy_words(ret_frame, number_bytes(snapshot) + offset, sizeof *ret_frame, UINT64_MAX);
     return true;
 }
 
@@ -590,10 +617,11 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
 {
     walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
                                   : load32(snapshot->bytes + offsetof(struct hp_header, pools));
-    walk->is_begun = walk->offset != 0 && has(snapshot, walk->offset, sizeof *ret_pool, 8) &&
+    walk->is_begun = walk->offset != 0 && has_record(snapshot, walk->offset, sizeof *ret_pool) &&
                      may_step(snapshot, walk, sizeof *ret_pool);
     if (walk->is_begun)
-        copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~BIT_OF(struct hp_pool, next));
+        copy_words(ret_pool, number_bytes(snapshot) + walk->offset, sizeof *ret_pool,
+                   ~BIT_OF(struct hp_pool, next));
     return walk->is_begun;
 }
 
@@ -602,17 +630,17 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
 bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
                             struct hp_cpu_thread *ret_cpu)
 {
-    if (thread->cpu == 0 || !has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
+    if (thread->cpu == 0 || !has_record(snapshot, thread->cpu, sizeof *ret_cpu))
         return false;
     const uint64_t wide = BIT_OF(struct hp_cpu_thread, table) - 1;
-    copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+    copy_words(ret_cpu, number_bytes(snapshot) + thread->cpu, sizeof *ret_cpu,
                wide | BIT_OF(struct hp_cpu_thread, skipped_ns) | BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
     return true;
 }
 
 static uint32_t places_in(const struct hp_snapshot *snapshot, uint32_t table)
 {
-    if (table == 0 || !has(snapshot, table, sizeof(struct hp_cpu_table), 8))
+    if (table == 0 || !has_record(snapshot, table, sizeof(struct hp_cpu_table)))
         return 0;
     const uint32_t capacity = field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
     const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
@@ -627,7 +655,8 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
     while (walk->index < places && may_step(snapshot, walk, sizeof *ret_node)) {
         walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
         walk->index++;
-        copy_words(ret_node, snapshot->bytes + walk->offset, sizeof *ret_node, ~BIT_OF(struct hp_cpu_node, node));
+        copy_words(ret_node, number_bytes(snapshot) + walk->offset, sizeof *ret_node,
+                   ~BIT_OF(struct hp_cpu_node, node));
         if (ret_node->node != 0)
             return true;
     }
@@ -636,9 +665,9 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
 
 static bool copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
 {
-    if (chunk == 0 || !has(snapshot, chunk, sizeof *ret_chunk, 8))
+    if (chunk == 0 || !has_record(snapshot, chunk, sizeof *ret_chunk))
         return false;
-    copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, BIT_OF(struct hp_sample_chunk, first));
+    copy_words(ret_chunk, number_bytes(snapshot) + chunk, sizeof *ret_chunk, BIT_OF(struct hp_sample_chunk, first));
     const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
     return ret_chunk->used <= ret_chunk->capacity && has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
@@ -658,7 +687,7 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
         if (walk->index < chunk.used) {
             walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
             walk->number = chunk.first + walk->index++;
-            copy_words(ret_sample, snapshot->bytes + walk->offset, sizeof *ret_sample,
+            copy_words(ret_sample, number_bytes(snapshot) + walk->offset, sizeof *ret_sample,
                        BIT_OF(struct hp_sample, ticks));
             return true;
         }
@@ -675,9 +704,9 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
 bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits)
 {
     const uint32_t offset = snapshot->header.waits;
-    if (offset == 0 || !has(snapshot, offset, sizeof *ret_waits, 8))
+    if (offset == 0 || !has_record(snapshot, offset, sizeof *ret_waits))
         return false;
-    copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
+    copy_words(ret_waits, number_bytes(snapshot) + offset, sizeof *ret_waits,
                BIT_OF(struct hp_waits, looks) | BIT_OF(struct hp_waits, watched_ns) |
                    BIT_OF(struct hp_waits, left_out_ns) | BIT_OF(struct hp_waits, watcher_ns) |
                    BIT_OF(struct hp_waits, latest_ns));
@@ -693,10 +722,10 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
         return false;
     const uint64_t offset =
         (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
-    if (!has(snapshot, offset, sizeof *ret_wait, 8) || !may_step(snapshot, walk, sizeof *ret_wait))
+    if (!has_record(snapshot, offset, sizeof *ret_wait) || !may_step(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
-    copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait,
+    copy_words(ret_wait, number_bytes(snapshot) + offset, sizeof *ret_wait,
                BIT_OF(struct hp_wait, ns) | BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;

@@ -37,8 +37,8 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
-     * The file itself, beside a copy that is read as it is needed: nodes and histograms, which are most of it, are looked at there.
-     * NULL: they are in `bytes`.
+     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
+     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
      */
     const unsigned char *numbers;
     /*
@@ -249,6 +249,10 @@ typedef uint64_t hp_duration_line[64];
 /* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
 void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES]);
+
+/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
+void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
+void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
 
 /* The place of a duration in such a histogram. */
 void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
