@@ -12328,6 +12328,7 @@ struct hp_place {
 /* A place in the merged call tree. */
 struct hp_tree_node {
     struct hp_sums sums;
+    struct hp_sums read; /* the same as sessions have it: nothing is settled in it */
     struct hp_site_sums *site;
     struct hp_tree_node *parent;
     struct hp_tree_node *first_child;
@@ -12339,16 +12340,32 @@ struct hp_tree_node {
     uint32_t index; /* in the forest's nodes */
 };
 
-/* One node of one thread's tree. */
+/* One node of one thread's tree. There may be very many, all of which are looked at in each reading: keep it small. */
 struct hp_record {
-    struct hp_sums sums;
-    struct hp_site_sums *site; /* NULL: the thread's root */
-    struct hp_record *parent;  /* NULL: the root, or none */
-    struct hp_tree_node *merged;
-    struct hp_place place;
-    uint32_t parent_offset;
-    uint32_t depth;   /* 0: not known yet; 1: below the root */
-    uint32_t visited; /* the last search that came by */
+    union {
+        struct hp_sums sums; /* as added to all sums that it is part of */
+        struct {             /* while the shape is made */
+            struct hp_site_sums *site;
+            uint32_t parent; /* offset */
+        } made_of;
+    };
+    struct hp_tree_node *merged; /* NULL: the thread's root */
+    uint32_t offset;
+};
+
+/* How many calls a thread record has, by what they cost. */
+struct hp_thread_calls {
+    uint32_t session; /* its index */
+    uint32_t thread;  /* offset of the record */
+    uint64_t timed, counted;
+    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+};
+
+/* The tree of a thread. */
+struct hp_thread_tree {
+    struct hp_record *records; /* by offset, so parents come before their children */
+    size_t count;
+    struct hp_thread_calls calls;
 };
 
 /* What of a session the shape was made from: if it is the same, so is the shape. */
@@ -12366,26 +12383,30 @@ struct hp_forest {
     struct hp_site_table sites;
     const struct hp_snapshot **sessions; /* those it was made from */
     size_t session_count;
-    struct hp_shape *shapes;     /* one per session */
-    struct hp_site_sums **mains; /* one per session: its main function, or NULL */
-    struct hp_record **records;  /* by session, thread and offset */
-    size_t record_count;
+    struct hp_shape *shapes;       /* one per session */
+    struct hp_site_sums **mains;   /* one per session: its main function, or NULL */
+    struct hp_thread_tree **trees; /* by session and thread */
+    size_t tree_count;
     struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     struct hp_tree_node *first_root;
 };
 
-/* By thread, the tree has the paths of each thread by themselves. False: no memory. */
-HP_PRIVATE bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+/*
+ * By thread, the tree has the paths of each thread by themselves. `arena` is for what stays, `passing` for what is needed meanwhile.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, struct hp_arena *passing,
+                     const struct hp_run *run, bool is_by_thread);
 
 /* Whether the sessions of `run`, read anew, still have the shape. */
 HP_PRIVATE bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
 
-/* Takes back all numbers, and any order in which siblings were put. */
-HP_PRIVATE void hp_forest_forget(struct hp_forest *forest);
+/* The tree of a thread, or NULL. */
+HP_PRIVATE struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t session, uint32_t thread);
 
-/* The record at a place, or NULL. */
-HP_PRIVATE struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place);
+/* The record at an offset, or NULL. */
+HP_PRIVATE struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_t offset);
 
 /* ---- src/model/profile.h ------------------------------------------------------------------------------------- */
 
@@ -12410,27 +12431,18 @@ struct hp_session_sums {
     bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
-};
-
-/* How many calls a thread record has, by what they cost. */
-struct hp_thread_calls {
-    uint32_t session; /* its index */
-    uint32_t thread;  /* offset of the record */
-    uint64_t timed, counted;
-    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+    uint64_t scaled;  /* records that are scaled; private */
 };
 
 struct hp_profile {
     struct hp_forest forest;
     struct hp_arena *arena; /* for what is of this reading */
     const struct hp_run *run;
-    struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
-    struct hp_thread_calls *thread_calls; /* by session and thread */
-    size_t thread_calls_count;
-    struct hp_site_sums **sites; /* those that have calls, in no order */
+    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
+    struct hp_site_sums **sites;      /* those that have calls, in no order */
     size_t site_count;
-    struct hp_tree_node *first_root;
-    struct hp_tree_node **nodes; /* all, parents before their children */
+    const struct hp_tree_node *first_root;
+    const struct hp_tree_node *const *nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
     bool has_sampled;                /* not all calls were timed, since sampling was asked for */
@@ -12955,22 +12967,6 @@ static double hp_cost_samples_ns(const struct hp_snapshot *session, const struct
 }
 
 /* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
-static const struct hp_thread_calls *hp_cost_find_calls(const struct hp_profile *profile, uint32_t session, uint32_t thread)
-{
-    size_t low = 0, high = profile->thread_calls_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct hp_thread_calls *calls = &profile->thread_calls[middle];
-        if (calls->session == session && calls->thread == thread)
-            return calls;
-        if (calls->session > session || (calls->session == session && calls->thread > thread))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
 /* How long a thread was at work, at most. */
 static double hp_cost_busy_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
 {
@@ -12989,7 +12985,8 @@ static double hp_cost_thread_ns(const struct hp_profile *profile, uint32_t index
                         const struct hp_thread *thread, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
-    const struct hp_thread_calls *calls = hp_cost_find_calls(profile, index, offset);
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, offset);
+    const struct hp_thread_calls *calls = tree != NULL ? &tree->calls : NULL;
     const double counted = calls != NULL ? hp_cost_counted_ns(profile->run, calls) : 0;
     const double others = (calls != NULL ? hp_cost_timed_ns(profile->run, calls) : 0) +
                           hp_cost_allocs_ns(profile->run, session, thread) + hp_cost_samples_ns(session, thread) +
@@ -14302,8 +14299,10 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
  *
  *   1. gather   every node of every thread becomes a record, in the order of their places; stats are hung onto their sites
  *   2. unify    sites that sessions have in common become one
- *   3. link     parents are found, and depths
- *   4. merge    level by level, records of one site below one merged parent become one node of the tree
+ *   3. merge    thread by thread, records of one site below one merged parent become one node of the tree
+ *   4. hang     these nodes are put in order, level by level
+ *
+ * Parents are made before their children, so they lie further to the front; one that does not is none.
  */
 
 /* -------------------------------------------------------------------------------------------- gather */
@@ -14325,33 +14324,6 @@ static struct hp_shape hp_forest_shape_of(const struct hp_snapshot *session)
     return shape;
 }
 
-/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
-static bool hp_forest_add_stat(const struct hp_forest *forest, struct hp_site_sums *site, const struct hp_place *place,
-                     uint32_t stat)
-{
-    const struct hp_snapshot *session = forest->run->sessions[place->session];
-    if (stat == 0 || (site->stats != NULL && site->stats->session == session &&
-                      site->stats->thread == place->thread && site->stats->offset == stat))
-        return true;
-    struct hp_stat_link *link = hp_arena_take(forest->arena, sizeof *link);
-    if (link == NULL)
-        return false;
-    *link = (struct hp_stat_link){.next = site->stats, .session = session, .thread = place->thread, .offset = stat};
-    site->stats = link;
-    return true;
-}
-
-static bool hp_forest_add_record(struct hp_forest *forest, struct hp_record *record, const struct hp_place *place,
-                       const struct hp_node_links *node)
-{
-    record->place = *place;
-    record->parent_offset = node->parent;
-    if (node->site == HP_SITE_ROOT)
-        return true;
-    record->site = hp_site_table_find(&forest->sites, node->site);
-    return record->site != NULL && hp_forest_add_stat(forest, record->site, place, node->stat);
-}
-
 /* The runs of nodes of a thread. In the order of their offsets, so that records need not be sorted. */
 struct hp_forest_runs {
     struct hp_node_run *all;
@@ -14359,13 +14331,60 @@ struct hp_forest_runs {
     size_t count, capacity;
 };
 
+/* Places for what is gathered, of which there are enough. What appears meanwhile finds none, and comes with the next reading. */
+struct hp_forest_gathering {
+    struct hp_arena *passing;
+    struct hp_record *records;
+    size_t records_left;
+    struct hp_stat_link *links;
+    struct hp_thread_tree *trees;
+    size_t trees_left;
+    struct hp_forest_runs runs;
+    struct hp_walk walk;
+};
+
+/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
+static void hp_forest_add_stat(struct hp_forest_gathering *gathering, struct hp_site_sums *site, const struct hp_snapshot *session,
+                     uint32_t thread, uint32_t stat)
+{
+    if (stat == 0 || (site->stats != NULL && site->stats->session == session && site->stats->thread == thread &&
+                      site->stats->offset == stat))
+        return;
+    struct hp_stat_link *link = gathering->links++;
+    *link = (struct hp_stat_link){.next = site->stats, .session = session, .thread = thread, .offset = stat};
+    site->stats = link;
+}
+
+/* False: no memory. A node that two chunks claim is one node. */
+static bool hp_forest_add_record(struct hp_forest *forest, struct hp_forest_gathering *gathering, struct hp_thread_tree *tree,
+                       uint32_t offset)
+{
+    const struct hp_snapshot *session = forest->run->sessions[tree->calls.session];
+    struct hp_node_links node;
+    if (gathering->records_left == 0 || (tree->count > 0 && offset <= tree->records[tree->count - 1].offset))
+        return true;
+    hp_snapshot_node_links(session, offset, &node);
+    const bool is_root = node.site == HP_SITE_ROOT;
+    if (!is_root && !hp_site_table_has_room_for(node.site))
+        return true;
+    struct hp_record *record = gathering->records++;
+    gathering->records_left--;
+    tree->count++;
+    record->offset = offset;
+    record->made_of.parent = node.parent;
+    record->made_of.site = is_root ? NULL : hp_site_table_find(&forest->sites, node.site);
+    if (record->made_of.site != NULL)
+        hp_forest_add_stat(gathering, record->made_of.site, session, tree->calls.thread, node.stat);
+    return is_root || record->made_of.site != NULL;
+}
+
 static int hp_forest_compare_runs(const void *a, const void *b)
 {
     return hp_by_number(((const struct hp_node_run *)a)->first, ((const struct hp_node_run *)b)->first);
 }
 
 /* A thread has few: each is twice as large as the one before. */
-static bool hp_forest_read_runs(const struct hp_forest *forest, struct hp_forest_runs *runs, const struct hp_snapshot *session,
+static bool hp_forest_read_runs(struct hp_arena *arena, struct hp_forest_runs *runs, const struct hp_snapshot *session,
                       const struct hp_thread *thread, struct hp_walk *walk)
 {
     runs->count = 0;
@@ -14373,8 +14392,8 @@ static bool hp_forest_read_runs(const struct hp_forest *forest, struct hp_forest
     for (struct hp_node_run run; hp_snapshot_next_node_run(session, thread, walk, &run); runs->count++) {
         if (runs->count == runs->capacity) {
             const size_t capacity = 2 * runs->capacity + 32;
-            struct hp_node_run *more = hp_arena_take_array(forest->arena, capacity, sizeof *more);
-            struct hp_node_run **order = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+            struct hp_node_run *more = hp_arena_take_array(arena, capacity, sizeof *more);
+            struct hp_node_run **order = hp_arena_take_array(arena, capacity, sizeof(void *));
             if (more == NULL || order == NULL)
                 return false;
             if (runs->count > 0)
@@ -14391,33 +14410,34 @@ static bool hp_forest_read_runs(const struct hp_forest *forest, struct hp_forest
     return true;
 }
 
-/* What all threads of a session have in common while they are gathered. */
-struct hp_forest_gathering {
-    struct hp_record *free; /* places for records, of which there are enough */
-    size_t left;
-    struct hp_forest_runs runs;
-    struct hp_walk walk;
-};
-
 static bool hp_forest_gather_thread(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
-                          const struct hp_thread *thread, uint32_t offset)
+                          const struct hp_listed_thread *thread)
 {
-    const struct hp_snapshot *session = forest->run->sessions[index];
-    struct hp_node_links node;
-    if (!hp_forest_read_runs(forest, &gathering->runs, session, thread, &gathering->walk))
+    if (gathering->trees_left == 0)
+        return true;
+    if (!hp_forest_read_runs(gathering->passing, &gathering->runs, forest->run->sessions[index], &thread->record,
+                   &gathering->walk))
         return false;
+    struct hp_thread_tree *tree = gathering->trees++;
+    gathering->trees_left--;
+    forest->trees[forest->tree_count++] = tree;
+    *tree = (struct hp_thread_tree){.records = gathering->records,
+                                    .calls = {.session = index, .thread = thread->offset}};
     for (size_t run = 0; run < gathering->runs.count; run++)
-        for (uint32_t at = 0; at < gathering->runs.order[run]->count && gathering->left > 0; at++) {
-            const struct hp_place place = {index, offset, hp_node_run_offset(gathering->runs.order[run], at)};
-            hp_snapshot_node_links(session, place.offset, &node);
-            if (node.site != HP_SITE_ROOT && !hp_site_table_has_room_for(node.site))
-                continue;
-            struct hp_record *record = gathering->free++;
-            gathering->left--;
-            if (!hp_forest_add_record(forest, record, &place, &node))
+        for (uint32_t at = 0; at < gathering->runs.order[run]->count; at++)
+            if (!hp_forest_add_record(forest, gathering, tree, hp_node_run_offset(gathering->runs.order[run], at)))
                 return false;
-            forest->records[forest->record_count++] = record;
-        }
+    return true;
+}
+
+/* Some of the threads of a session. In a broken one the list may come by one of them again. */
+static bool hp_forest_gather_threads(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
+                           struct hp_listed_thread *const *threads, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if ((at == 0 || threads[at]->offset != threads[at - 1]->offset) &&
+            !hp_forest_gather_thread(forest, gathering, index, threads[at]))
+            return false;
     return true;
 }
 
@@ -14427,13 +14447,10 @@ static int hp_forest_compare_offsets(const void *a, const void *b)
 }
 
 static bool hp_forest_gather_session(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
-                           struct hp_thread_list *threads)
+                           const struct hp_thread_list *threads)
 {
     hp_sort(threads->all, threads->count, hp_forest_compare_offsets);
-    for (size_t at = 0; at < threads->count; at++)
-        if (!hp_forest_gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
-            return false;
-    return true;
+    return hp_forest_gather_threads(forest, gathering, index, threads->all, threads->count);
 }
 
 static bool hp_forest_gather_by_thread(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
@@ -14442,11 +14459,9 @@ static bool hp_forest_gather_by_thread(struct hp_forest *forest, struct hp_fores
     for (size_t from = 0, to; from < threads->count; from = to) {
         to = hp_thread_list_end(threads, from);
         forest->sites.thread = hp_thread_list_label(threads, from, to, ++forest->label_count);
-        if (forest->sites.thread == NULL)
+        if (forest->sites.thread == NULL ||
+            !hp_forest_gather_threads(forest, gathering, index, threads->all + from, to - from))
             return false;
-        for (size_t at = from; at < to; at++)
-            if (!hp_forest_gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
-                return false;
     }
     forest->sites.thread = NULL;
     return true;
@@ -14461,7 +14476,17 @@ static bool hp_forest_find_main(struct hp_forest *forest, uint32_t index)
     return forest->mains[index] != NULL;
 }
 
-/* A node that appears meanwhile finds no place, and comes with the next reading. */
+static bool hp_forest_take_places(struct hp_forest *forest, struct hp_forest_gathering *gathering)
+{
+    const size_t records = gathering->records_left + 1, trees = gathering->trees_left + 1;
+    gathering->records = hp_arena_take_array(forest->arena, records, sizeof *gathering->records);
+    gathering->links = hp_arena_take_array(forest->arena, records, sizeof *gathering->links);
+    gathering->trees = hp_arena_take_array(forest->arena, trees, sizeof *gathering->trees);
+    forest->trees = hp_arena_take_array(forest->arena, trees, sizeof(void *));
+    return gathering->records != NULL && gathering->links != NULL && gathering->trees != NULL &&
+           forest->trees != NULL;
+}
+
 static bool hp_forest_make_places(struct hp_forest *forest, struct hp_forest_gathering *gathering)
 {
     const size_t sessions = forest->run->count;
@@ -14474,16 +14499,23 @@ static bool hp_forest_make_places(struct hp_forest *forest, struct hp_forest_gat
     for (size_t index = 0; index < sessions; index++) {
         forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = hp_forest_shape_of(forest->run->sessions[index]);
-        gathering->left += forest->shapes[index].node_count;
+        gathering->records_left += forest->shapes[index].node_count;
+        gathering->trees_left += forest->shapes[index].thread_count;
     }
-    gathering->free = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof *gathering->free);
-    forest->records = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof(void *));
-    return gathering->free != NULL && forest->records != NULL;
+    return hp_forest_take_places(forest, gathering);
 }
 
-static bool hp_forest_gather(struct hp_forest *forest)
+static int hp_forest_compare_trees(const void *a, const void *b)
 {
-    struct hp_forest_gathering gathering = {.left = 0};
+    const struct hp_thread_calls *x = &((const struct hp_thread_tree *)a)->calls,
+                                 *y = &((const struct hp_thread_tree *)b)->calls;
+    const int order = hp_by_number(x->session, y->session);
+    return order != 0 ? order : hp_by_number(x->thread, y->thread);
+}
+
+static bool hp_forest_gather(struct hp_forest *forest, struct hp_arena *passing)
+{
+    struct hp_forest_gathering gathering = {.passing = passing};
     if (!hp_forest_make_places(forest, &gathering))
         return false;
     for (uint32_t index = 0; index < forest->run->count; index++) {
@@ -14496,6 +14528,7 @@ static bool hp_forest_gather(struct hp_forest *forest)
                                    : hp_forest_gather_session(forest, &gathering, index, &threads)))
             return false;
     }
+    hp_sort(forest->trees, forest->tree_count, hp_forest_compare_trees);
     return true;
 }
 
@@ -14531,37 +14564,20 @@ static bool hp_forest_unify(struct hp_forest *forest)
     for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next)
         if (site->same != site)
             hp_forest_move_stats(site->same, site);
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (forest->records[at]->site != NULL)
-            forest->records[at]->site = forest->records[at]->site->same;
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- link */
+/* --------------------------------------------------------------------------------------------- finding */
 
-static int hp_forest_by_place(const struct hp_place *x, const struct hp_place *y)
-{
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-static int hp_forest_compare_places(const void *a, const void *b)
-{
-    return hp_forest_by_place(&((const struct hp_record *)a)->place, &((const struct hp_record *)b)->place);
-}
-
-static struct hp_record *hp_forest_find_among(struct hp_record *const *records, size_t count, const struct hp_place *place)
+/* Among the first `count` records of a tree. */
+static struct hp_record *hp_forest_find_among(const struct hp_thread_tree *tree, size_t count, uint32_t offset)
 {
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = hp_forest_by_place(place, &records[middle]->place);
-        if (order == 0)
-            return records[middle];
-        if (order < 0)
+        if (tree->records[middle].offset == offset)
+            return &tree->records[middle];
+        if (tree->records[middle].offset > offset)
             high = middle;
         else
             low = middle + 1;
@@ -14569,86 +14585,26 @@ static struct hp_record *hp_forest_find_among(struct hp_record *const *records, 
     return NULL;
 }
 
-struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place)
+struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_t offset)
 {
-    return hp_forest_find_among(forest->records, forest->record_count, place);
+    return hp_forest_find_among(tree, tree->count, offset);
 }
 
-/* They are mostly gathered in order. */
-static void hp_forest_sort_by_place(struct hp_forest *forest)
+struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t session, uint32_t thread)
 {
-    for (size_t at = 1; at < forest->record_count; at++)
-        if (hp_forest_compare_places(forest->records[at - 1], forest->records[at]) > 0) {
-            hp_sort(forest->records, forest->record_count, hp_forest_compare_places);
-            return;
-        }
-}
-
-/* A node that two chunks claim is one node. */
-static void hp_forest_drop_duplicates(struct hp_forest *forest)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (kept == 0 || hp_forest_compare_places(forest->records[kept - 1], forest->records[at]) != 0)
-            forest->records[kept++] = forest->records[at];
-    forest->record_count = kept;
-}
-
-static bool hp_forest_is_same_thread(const struct hp_record *record, const struct hp_record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
-static void hp_forest_link_parents_of(struct hp_record *const *records, size_t count)
-{
-    struct hp_record *parent = NULL; /* that of the one before, which often has the same */
-    for (size_t at = 0; at < count; at++) {
-        struct hp_record *record = records[at];
-        const struct hp_place above = {record->place.session, record->place.thread, record->parent_offset};
-        if (parent == NULL || parent->place.offset != above.offset)
-            parent = above.offset == 0 ? NULL : hp_forest_find_among(records, count, &above);
-        if (parent != NULL && parent->site != NULL)
-            record->parent = parent;
+    const struct hp_thread_tree wanted = {.calls = {.session = session, .thread = thread}};
+    size_t low = 0, high = forest->tree_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_forest_compare_trees(&wanted, forest->trees[middle]);
+        if (order == 0)
+            return forest->trees[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
-}
-
-/*
- * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
- * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
- */
-static void hp_forest_set_depth(struct hp_record *record, uint32_t search)
-{
-    uint32_t steps = 1;
-    struct hp_record *top = record;
-    top->visited = search;
-    while (top->parent != NULL && top->parent->depth == 0) {
-        if (top->parent->visited == search) {
-            top->parent = NULL;
-            break;
-        }
-        top = top->parent;
-        top->visited = search;
-        steps++;
-    }
-    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
-    for (struct hp_record *at = record; steps > 0; steps--, at = at->parent)
-        at->depth = depth--;
-}
-
-static void hp_forest_link_records(struct hp_forest *forest)
-{
-    hp_forest_sort_by_place(forest);
-    hp_forest_drop_duplicates(forest);
-    for (size_t from = 0, to; from < forest->record_count; from = to) {
-        to = from + 1;
-        while (to < forest->record_count && hp_forest_is_same_thread(forest->records[from], forest->records[to]))
-            to++;
-        hp_forest_link_parents_of(forest->records + from, to - from);
-    }
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (forest->records[at]->depth == 0)
-            hp_forest_set_depth(forest->records[at], (uint32_t)at + 1);
+    return NULL;
 }
 
 /* --------------------------------------------------------------------------------------------- merge */
@@ -14658,6 +14614,14 @@ struct hp_forest_index {
     struct hp_tree_node **places;
     size_t mask;
     uint64_t secret;
+};
+
+struct hp_forest_merging {
+    struct hp_forest *forest;
+    struct hp_arena *passing;
+    struct hp_forest_index index;
+    struct hp_tree_node *made; /* all, by `next_sibling` */
+    uint32_t deepest;
 };
 
 static size_t hp_forest_hash(const struct hp_forest_index *index, const struct hp_tree_node *parent, const struct hp_site_sums *site)
@@ -14677,19 +14641,77 @@ static struct hp_tree_node **hp_forest_look_up(const struct hp_forest_index *ind
     return &index->places[at];
 }
 
-/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
-static bool hp_forest_make_index(const struct hp_forest *forest, struct hp_forest_index *index)
+/* Twice as large, or new. Half of it stays empty. */
+static bool hp_forest_make_index(struct hp_forest_merging *merging, size_t capacity)
 {
-    size_t capacity = 64;
-    while (capacity < 2 * forest->record_count)
-        capacity *= 2;
-    index->places = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+    struct hp_forest_index *index = &merging->index;
+    index->places = hp_arena_take_array(merging->passing, capacity, sizeof(void *));
     index->mask = capacity - 1;
-    index->secret = (uint64_t)(uintptr_t)index->places * UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t at = 0; at < forest->run->count; at++)
-        index->secret ^= forest->run->sessions[at]->now_ticks * UINT64_C(0xbf58476d1ce4e5b9);
-    return index->places != NULL;
+    if (index->places == NULL)
+        return false;
+    for (struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        *hp_forest_look_up(index, node->parent, node->site) = node;
+    return true;
 }
+
+#define HP_FOREST_FIRST_INDEX 1024u
+
+/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
+static bool hp_forest_begin_merging(struct hp_forest_merging *merging)
+{
+    const struct hp_run *run = merging->forest->run;
+    if (!hp_forest_make_index(merging, HP_FOREST_FIRST_INDEX))
+        return false;
+    merging->index.secret = (uint64_t)(uintptr_t)merging->index.places * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t at = 0; at < run->count; at++)
+        merging->index.secret ^= run->sessions[at]->now_ticks * UINT64_C(0xbf58476d1ce4e5b9);
+    return true;
+}
+
+/* The node of a site below a parent, made when it comes up for the first time. NULL: no memory. */
+static struct hp_tree_node *hp_forest_node_of(struct hp_forest_merging *merging, struct hp_tree_node *parent, struct hp_site_sums *site)
+{
+    struct hp_forest *forest = merging->forest;
+    struct hp_tree_node **place = hp_forest_look_up(&merging->index, parent, site);
+    if (*place != NULL)
+        return *place;
+    struct hp_tree_node *node = *place = hp_arena_take(forest->arena, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    *node = (struct hp_tree_node){.site = site, .parent = parent, .next_sibling = merging->made};
+    node->depth = parent != NULL ? parent->depth + 1 : 0;
+    merging->deepest = node->depth > merging->deepest ? node->depth : merging->deepest;
+    merging->made = node;
+    forest->node_count++;
+    if (2 * forest->node_count > merging->index.mask && !hp_forest_make_index(merging, 2 * (merging->index.mask + 1)))
+        return NULL;
+    return node;
+}
+
+/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
+static bool hp_forest_merge_tree(struct hp_forest_merging *merging, const struct hp_thread_tree *tree)
+{
+    uint32_t parent_offset = 0; /* of the one before, which often has the same */
+    struct hp_tree_node *parent = NULL;
+    for (size_t at = 0; at < tree->count; at++) {
+        struct hp_record *record = &tree->records[at];
+        struct hp_site_sums *site = record->made_of.site;
+        if (record->made_of.parent != parent_offset) {
+            parent_offset = record->made_of.parent;
+            const struct hp_record *above = hp_forest_find_among(tree, at, parent_offset);
+            parent = above != NULL ? above->merged : NULL;
+        }
+        record->sums = (struct hp_sums){0};
+        if (site == NULL)
+            continue; /* a root */
+        record->merged = hp_forest_node_of(merging, parent, merging->forest->is_by_thread ? site : site->same);
+        if (record->merged == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- hang */
 
 static uint32_t hp_forest_index_of(const struct hp_tree_node *node) { return node != NULL ? node->index + 1 : 0; }
 
@@ -14703,9 +14725,11 @@ static int hp_forest_compare_paths(const void *a, const void *b)
     return order != 0 ? order : hp_by_number(hp_thread_number(x->site), hp_thread_number(y->site));
 }
 
-static void hp_forest_hang_up(struct hp_forest *forest, size_t from)
+/* Nodes of one level, those above having their places. */
+static void hp_forest_hang_level(struct hp_forest *forest, size_t from, size_t to)
 {
-    for (size_t at = from; at < forest->node_count; at++) {
+    hp_sort(forest->nodes + from, to - from, hp_forest_compare_paths);
+    for (size_t at = from; at < to; at++) {
         struct hp_tree_node *node = forest->nodes[at];
         struct hp_tree_node **list = node->parent != NULL ? &node->parent->first_child : &forest->first_root;
         node->index = (uint32_t)at;
@@ -14714,97 +14738,46 @@ static void hp_forest_hang_up(struct hp_forest *forest, size_t from)
     }
 }
 
-void hp_forest_forget(struct hp_forest *forest)
+static bool hp_forest_hang_up(struct hp_forest_merging *merging)
 {
-    for (size_t at = 0; at < forest->node_count; at++) {
-        struct hp_tree_node *node = forest->nodes[at];
-        *node = (struct hp_tree_node){.site = node->site, .parent = node->parent, .depth = node->depth};
-    }
-    forest->first_root = NULL;
-    hp_forest_hang_up(forest, 0);
-    for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next) {
-        memset(&site->sums, 0, sizeof site->sums);
-        site->is_limited = site->is_self_scaled = false;
-        site->calls_inside = 0;
-        site->opens = NULL;
-    }
-}
-
-static bool hp_forest_merge_level(struct hp_forest *forest, const struct hp_forest_index *index, struct hp_record *const *records,
-                        size_t count)
-{
-    const size_t from = forest->node_count;
-    for (size_t at = 0; at < count; at++) {
-        struct hp_record *record = records[at];
-        if (record->site == NULL)
-            continue; /* a root */
-        struct hp_tree_node *parent = record->parent != NULL ? record->parent->merged : NULL;
-        struct hp_tree_node **place = hp_forest_look_up(index, parent, record->site);
-        if (*place == NULL) {
-            *place = hp_arena_take(forest->arena, sizeof **place);
-            if (*place == NULL)
-                return false;
-            **place = (struct hp_tree_node){.site = record->site, .parent = parent, .depth = record->depth - 1};
-            forest->nodes[forest->node_count++] = *place;
-        }
-        record->merged = *place;
-    }
-    hp_sort(forest->nodes + from, forest->node_count - from, hp_forest_compare_paths);
-    hp_forest_hang_up(forest, from);
-    return true;
-}
-
-/* Records by depth: `ret_ends` has, for each depth, where those of it end. NULL: no memory. */
-static struct hp_record **hp_forest_sort_by_depth(const struct hp_forest *forest, size_t **ret_ends, uint32_t *ret_deepest)
-{
-    uint32_t deepest = 0;
-    for (size_t at = 0; at < forest->record_count; at++)
-        deepest = forest->records[at]->depth > deepest ? forest->records[at]->depth : deepest;
-    struct hp_record **order = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
-    size_t *ends = hp_arena_take_array(forest->arena, (size_t)deepest + 2, sizeof *ends);
-    if (order == NULL || ends == NULL)
-        return NULL;
-    for (size_t at = 0; at < forest->record_count; at++)
-        ends[forest->records[at]->depth + 1]++;
-    for (uint32_t depth = 1; depth <= deepest; depth++)
-        ends[depth + 1] += ends[depth];
-    for (size_t at = 0; at < forest->record_count; at++)
-        order[ends[forest->records[at]->depth]++] = forest->records[at];
-    *ret_ends = ends;
-    *ret_deepest = deepest;
-    return order;
-}
-
-static bool hp_forest_merge(struct hp_forest *forest)
-{
-    struct hp_forest_index index;
-    size_t *ends;
-    uint32_t deepest;
-    struct hp_record **order = hp_forest_sort_by_depth(forest, &ends, &deepest);
-    forest->nodes = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
-    if (order == NULL || forest->nodes == NULL || !hp_forest_make_index(forest, &index))
+    struct hp_forest *forest = merging->forest;
+    size_t *ends = hp_arena_take_array(merging->passing, (size_t)merging->deepest + 2, sizeof *ends);
+    forest->nodes = hp_arena_take_array(forest->arena, forest->node_count + 1, sizeof(void *));
+    if (ends == NULL || forest->nodes == NULL)
         return false;
-    for (uint32_t depth = 0; depth <= deepest; depth++) {
-        const size_t from = depth > 0 ? ends[depth - 1] : 0;
-        if (!hp_forest_merge_level(forest, &index, order + from, ends[depth] - from))
-            return false;
-    }
+    for (const struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        ends[node->depth + 1]++;
+    for (uint32_t depth = 1; depth <= merging->deepest; depth++)
+        ends[depth + 1] += ends[depth];
+    for (struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        forest->nodes[ends[node->depth]++] = node;
+    for (uint32_t depth = 0; depth <= merging->deepest; depth++)
+        hp_forest_hang_level(forest, depth > 0 ? ends[depth - 1] : 0, ends[depth]);
     return true;
+}
+
+static bool hp_forest_merge(struct hp_forest *forest, struct hp_arena *passing)
+{
+    struct hp_forest_merging merging = {.forest = forest, .passing = passing};
+    if (!hp_forest_begin_merging(&merging))
+        return false;
+    for (size_t at = 0; at < forest->tree_count; at++)
+        if (!hp_forest_merge_tree(&merging, forest->trees[at]))
+            return false;
+    return hp_forest_hang_up(&merging);
 }
 
 /* --------------------------------------------------------------------------------------------------- the whole */
 
-bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
+bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, struct hp_arena *passing,
+                     const struct hp_run *run, bool is_by_thread)
 {
     memset(forest, 0, sizeof *forest);
     forest->arena = forest->sites.arena = arena;
     forest->sites.read_name = run->read_name;
     forest->run = run;
     forest->is_by_thread = is_by_thread;
-    if (!hp_forest_gather(forest) || !hp_forest_unify(forest))
-        return false;
-    hp_forest_link_records(forest);
-    return hp_forest_merge(forest);
+    return hp_forest_gather(forest, passing) && hp_forest_unify(forest) && hp_forest_merge(forest, passing);
 }
 
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
@@ -15099,8 +15072,10 @@ void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_th
  *
  *   1. read     what each node of each thread says
  *   2. open     the zones that are open now are added to their records
- *   3. add      records to the nodes of the tree, to sites, sessions and threads
- *   4. settle   what is scaled up where not all calls were timed
+ *   3. settle   what is scaled up where not all calls were timed
+ *
+ * A record knows what it has added to the sums of its site, its place in the tree, its session and its thread. When it is read anew,
+ * the difference is added, and there is none for most of them. So sums are kept as they were read, beside those that are settled.
  */
 
 /* ---------------------------------------------------------------------------------------------- read */
@@ -15116,12 +15091,67 @@ static uint64_t hp_profile_scale_up(uint64_t ticks, const struct hp_node *node)
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
-static void hp_profile_read_record(const struct hp_run *run, struct hp_record *record)
+static void hp_profile_add_difference(struct hp_sums *to, const struct hp_sums *now, const struct hp_sums *before)
 {
-    const struct hp_snapshot *session = run->sessions[record->place.session];
+    to->calls += now->calls - before->calls;
+    to->open += now->open - before->open;
+    to->untimed += now->untimed - before->untimed;
+    to->total += now->total - before->total;
+    to->nested += now->nested - before->nested;
+    to->self += now->self - before->self;
+}
+
+/* What the others cost is next to nothing. */
+static uint64_t hp_profile_timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
+
+static void hp_profile_add_to_thread(struct hp_thread_calls *calls, bool is_function, const struct hp_sums *now,
+                          const struct hp_sums *before)
+{
+    *(is_function ? &calls->functions_timed : &calls->timed) += hp_profile_timed_calls(now) - hp_profile_timed_calls(before);
+    *(is_function ? &calls->functions_counted : &calls->counted) += now->untimed - before->untimed;
+}
+
+static void hp_profile_add_to_session(struct hp_session_sums *session, const struct hp_tree_node *node,
+                           const struct hp_sums *now, const struct hp_sums *before)
+{
+    session->calls += now->calls - before->calls;
+    session->open += now->open - before->open;
+    if (node != NULL && node->parent == NULL) {
+        session->total += now->total - before->total;
+        session->scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
+        session->is_scaled = session->scaled > 0;
+    }
+    if (node != NULL && node->site->is_main)
+        session->in_main += now->self - before->self;
+}
+
+/* From now on that is what the record has. */
+static void hp_profile_change(const struct hp_profile *profile, struct hp_thread_tree *tree, struct hp_record *record,
+                   const struct hp_sums *now)
+{
+    const struct hp_sums *before = &record->sums;
+    struct hp_tree_node *node = record->merged;
+    hp_profile_add_to_session(&profile->sessions[tree->calls.session], node, now, before);
+    hp_profile_add_to_thread(&tree->calls, node != NULL && node->site->is_by_compiler, now, before);
+    if (node != NULL) {
+        hp_profile_add_difference(&node->read, now, before);
+        hp_profile_add_difference(&node->site->read, now, before);
+    }
+    record->sums = *now;
+}
+
+static bool hp_profile_is_same(const struct hp_sums *x, const struct hp_sums *y)
+{
+    return x->calls == y->calls && x->total == y->total && x->self == y->self && x->nested == y->nested &&
+           x->untimed == y->untimed && x->open == y->open;
+}
+
+static void hp_profile_read_record(const struct hp_profile *profile, const struct hp_snapshot *session,
+                        struct hp_thread_tree *tree, struct hp_record *record)
+{
     struct hp_node node;
-    hp_snapshot_node_numbers(session, record->place.offset, &node);
-    record->sums = (struct hp_sums){
+    hp_snapshot_node_numbers(session, record->offset, &node);
+    const struct hp_sums sums = {
         .calls = node.calls,
         .untimed = node.untimed < node.calls ? node.untimed : node.calls,
         .total = node.is_recursive ? node.outermost : hp_profile_scale_up(node.outermost, &node),
@@ -15129,21 +15159,28 @@ static void hp_profile_read_record(const struct hp_run *run, struct hp_record *r
         .self = hp_profile_scale_up(node.self, &node),
     };
     /* Where nobody asked for sampling, they were too short once, be they long by now. */
-    if (record->site != NULL)
-        record->site->is_limited |= node.untimed > 0 && (node.typical != 0 || session->header.time_period <= 1);
+    if (node.untimed > 0 && record->merged != NULL)
+        record->merged->site->is_limited |= node.typical != 0 || session->header.time_period <= 1;
+    if (!hp_profile_is_same(&sums, &record->sums))
+        hp_profile_change(profile, tree, record, &sums);
 }
 
 static void hp_profile_read_records(const struct hp_profile *profile)
 {
-    for (size_t at = 0; at < profile->forest.record_count; at++)
-        hp_profile_read_record(profile->run, profile->forest.records[at]);
+    for (size_t at = 0; at < profile->forest.tree_count; at++) {
+        struct hp_thread_tree *tree = profile->forest.trees[at];
+        const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
+        for (size_t record = 0; record < tree->count; record++)
+            hp_profile_read_record(profile, session, tree, &tree->records[record]);
+    }
 }
 
 bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks)
 {
-    const struct hp_record *record = hp_forest_find(&profile->forest, &(struct hp_place){session, thread, node});
-    if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
+    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
+    if (record == NULL || record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
     return true;
@@ -15157,10 +15194,11 @@ static bool hp_profile_is_timed(const struct hotpath_frame_ *frame)
 }
 
 /* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
-static struct hp_open_link *hp_profile_add_open(struct hp_profile *profile, struct hp_record *record,
-                                     const struct hotpath_frame_ *frame, uint64_t ticks)
+static struct hp_open_link *hp_profile_add_open(struct hp_profile *profile, struct hp_thread_tree *tree,
+                                     struct hp_record *record, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
-    struct hp_site_sums *site = record->site;
+    struct hp_site_sums *site = record->merged->site;
+    struct hp_sums sums = record->sums;
     struct hp_open_link *link = hp_arena_take(profile->arena, sizeof *link);
     if (link == NULL)
         return NULL;
@@ -15173,18 +15211,24 @@ static struct hp_open_link *hp_profile_add_open(struct hp_profile *profile, stru
     };
     site->opens = link;
     site->open_in = profile->thread_number;
-    record->sums.calls++;
-    record->sums.open++;
-    if (!link->is_timed) {
-        record->sums.untimed++;
-        return link;
+    sums.calls++;
+    sums.open++;
+    if (link->is_timed) {
+        sums.self += ticks - frame->child;
+        *(link->is_inner ? &sums.nested : &sums.total) += ticks;
+    } else {
+        sums.untimed++;
     }
-    record->sums.self += ticks - frame->child;
-    if (link->is_inner)
-        record->sums.nested += ticks;
-    else
-        record->sums.total += ticks;
+    hp_profile_change(profile, tree, record, &sums);
     return link;
+}
+
+static void hp_profile_take_from_self(struct hp_profile *profile, struct hp_thread_tree *tree, struct hp_record *record,
+                           uint64_t ticks)
+{
+    struct hp_sums sums = record->sums;
+    sums.self -= ticks;
+    hp_profile_change(profile, tree, record, &sums);
 }
 
 /*
@@ -15192,22 +15236,21 @@ static struct hp_open_link *hp_profile_add_open(struct hp_profile *profile, stru
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool hp_profile_add_open_zones(struct hp_profile *profile, uint32_t index, uint32_t offset,
-                           const struct hp_thread *thread, struct hp_walk *walk)
+static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
+                           struct hp_walk *walk)
 {
-    const struct hp_snapshot *session = profile->run->sessions[index];
+    const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
-        const struct hp_place place = {index, offset, frame.node};
-        struct hp_record *record = hp_forest_find(&profile->forest, &place);
-        if (record == NULL || record->site == NULL)
+        struct hp_record *record = hp_thread_tree_find(tree, frame.node);
+        if (record == NULL || record->merged == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        struct hp_open_link *link = hp_profile_add_open(profile, record, &frame, ticks);
+        struct hp_open_link *link = hp_profile_add_open(profile, tree, record, &frame, ticks);
         if (link == NULL)
             return false;
         link->around = innermost;
@@ -15216,7 +15259,7 @@ static bool hp_profile_add_open_zones(struct hp_profile *profile, uint32_t index
         if (!link->is_timed)
             continue;
         if (around != NULL)
-            around->sums.self -= ticks;
+            hp_profile_take_from_self(profile, tree, around, ticks);
         around = record;
         around_start = start;
     }
@@ -15230,40 +15273,33 @@ static bool hp_profile_add_all_open(struct hp_profile *profile)
     for (uint32_t index = 0; index < profile->run->count; index++) {
         struct hp_walk threads = {0}, opens = {0};
         while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
+            struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, threads.offset);
             hp_walk_rewind(&opens);
             profile->thread_number++;
-            if (!hp_profile_add_open_zones(profile, index, threads.offset, &thread, &opens))
+            if (tree != NULL && !hp_profile_add_open_zones(profile, tree, &thread, &opens))
                 return false;
         }
     }
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- add */
+/* -------------------------------------------------------------------------------------------- settle */
 
-static void hp_profile_add_sums(struct hp_sums *to, const struct hp_sums *from)
+/* Sums begin anew as they were read. */
+static void hp_profile_begin_settling(const struct hp_profile *profile)
 {
-    to->calls += from->calls;
-    to->open += from->open;
-    to->untimed += from->untimed;
-    to->total += from->total;
-    to->nested += from->nested;
-    to->self += from->self;
-}
-
-static void hp_profile_add_records(const struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        if (record->merged == NULL)
-            continue;
-        hp_profile_add_sums(&record->merged->sums, &record->sums);
-        hp_profile_add_sums(&record->site->sums, &record->sums);
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->forest.nodes[at];
+        node->sums = node->read;
+        node->calls_inside = 0;
+        node->is_self_scaled = false;
+    }
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        site->sums = site->read;
+        site->calls_inside = 0;
+        site->is_self_scaled = false;
     }
 }
-
-/* What the others cost is next to nothing. */
-static uint64_t hp_profile_timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
 
 /*
  * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
@@ -15279,70 +15315,18 @@ static uint64_t hp_profile_calls_perhaps_inside(const struct hp_tree_node *node)
 static void hp_profile_count_calls_inside(struct hp_profile *profile)
 {
     for (size_t at = profile->node_count; at-- > 0;) {
-        const struct hp_tree_node *node = profile->nodes[at];
+        const struct hp_tree_node *node = profile->forest.nodes[at];
         if (node->parent != NULL)
             node->parent->calls_inside += node->calls_inside + hp_profile_timed_calls(&node->sums);
     }
     for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_tree_node *node = profile->forest.nodes[at];
         node->folded = node->parent != NULL ? node->parent->folded : NULL;
         if (node->folded == NULL && node->sums.nested > 0)
             node->folded = node;
         node->site->calls_inside += hp_profile_calls_perhaps_inside(node);
     }
 }
-
-static void hp_profile_add_thread_calls(struct hp_thread_calls *calls, const struct hp_record *record)
-{
-    const bool is_function = record->site != NULL && record->site->is_by_compiler;
-    *(is_function ? &calls->functions_timed : &calls->timed) += hp_profile_timed_calls(&record->sums);
-    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
-}
-
-static bool hp_profile_is_same_thread(const struct hp_record *record, const struct hp_record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* Records are in the order of their places here: session by session, thread by thread. */
-static bool hp_profile_count_by_thread(struct hp_profile *profile)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < profile->forest.record_count; at++)
-        count += at == 0 || !hp_profile_is_same_thread(profile->forest.records[at - 1], profile->forest.records[at]);
-    profile->thread_calls = hp_arena_take_array(profile->arena, count + 1, sizeof *profile->thread_calls);
-    if (profile->thread_calls == NULL)
-        return false;
-    struct hp_thread_calls *calls = profile->thread_calls;
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        if (at == 0 || !hp_profile_is_same_thread(profile->forest.records[at - 1], record)) {
-            calls = &profile->thread_calls[profile->thread_calls_count++];
-            calls->session = record->place.session;
-            calls->thread = record->place.thread;
-        }
-        hp_profile_add_thread_calls(calls, record);
-    }
-    return true;
-}
-
-static void hp_profile_count_by_session(struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        struct hp_session_sums *session = &profile->sessions[record->place.session];
-        session->calls += record->sums.calls;
-        session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL) {
-            session->total += record->sums.total;
-            session->is_scaled |= record->sums.untimed > 0;
-        }
-        if (record->site != NULL && record->site->is_main)
-            session->in_main += record->sums.self;
-    }
-}
-
-/* -------------------------------------------------------------------------------------------- settle */
 
 static void hp_profile_set_self(struct hp_tree_node *node, uint64_t self)
 {
@@ -15396,7 +15380,7 @@ static void hp_profile_set_total(struct hp_tree_node *node, uint64_t total)
 static void hp_profile_bound_by_parents(struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->node_count; at++) {
-        const struct hp_tree_node *node = profile->nodes[at];
+        const struct hp_tree_node *node = profile->forest.nodes[at];
         double known = 0, estimated = 0;
         for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
             *(hp_profile_is_estimate(child) ? &estimated : &known) += (double)child->sums.total;
@@ -15416,7 +15400,7 @@ static void hp_profile_bound_by_parents(struct hp_profile *profile)
 static void hp_profile_settle_selfs(struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_tree_node *node = profile->forest.nodes[at];
         uint64_t inside = 0, untimed = node->sums.untimed;
         for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling) {
             inside += child->sums.total;
@@ -15517,10 +15501,10 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-static bool hp_profile_make_sessions(struct hp_profile *profile)
+static bool hp_profile_make_sessions(struct hp_profile *profile, struct hp_arena *kept)
 {
-    const struct hp_run *run = profile->run;
-    profile->sessions = hp_arena_take_array(profile->arena, run->count, sizeof *profile->sessions);
+    const struct hp_run *run = profile->forest.run;
+    profile->sessions = hp_arena_take_array(kept, run->count, sizeof *profile->sessions);
     if (profile->sessions == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++) {
@@ -15530,22 +15514,27 @@ static bool hp_profile_make_sessions(struct hp_profile *profile)
     return true;
 }
 
+/* What is of one reading alone. */
+static void hp_profile_forget(const struct hp_profile *profile)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        site->is_limited = false;
+        site->opens = NULL;
+    }
+}
+
 static bool hp_profile_read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
 {
     profile->arena = arena;
     profile->run = run;
-    profile->nodes = profile->forest.nodes;
+    profile->nodes = (const struct hp_tree_node *const *)profile->forest.nodes;
     profile->node_count = profile->forest.node_count;
     profile->first_root = profile->forest.first_root;
-    if (!hp_profile_make_sessions(profile))
-        return false;
+    hp_profile_forget(profile);
     hp_profile_read_records(profile);
     if (!hp_profile_add_all_open(profile))
         return false;
-    hp_profile_count_by_session(profile);
-    if (!hp_profile_count_by_thread(profile))
-        return false;
-    hp_profile_add_records(profile);
+    hp_profile_begin_settling(profile);
     hp_profile_count_calls_inside(profile);
     hp_profile_bound_by_parents(profile);
     hp_profile_settle_selfs(profile);
@@ -15558,8 +15547,8 @@ struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *aren
                                     bool is_by_thread)
 {
     struct hp_profile *profile = hp_arena_take(kept, sizeof *profile);
-    return profile != NULL && hp_forest_build(&profile->forest, kept, run, is_by_thread) &&
-                   hp_profile_read_all(profile, arena, run)
+    return profile != NULL && hp_forest_build(&profile->forest, kept, arena, run, is_by_thread) &&
+                   hp_profile_make_sessions(profile, kept) && hp_profile_read_all(profile, arena, run)
                ? profile
                : NULL;
 }
@@ -15568,8 +15557,8 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 {
     if (!hp_forest_is_of(&profile->forest, run))
         return false;
-    hp_forest_forget(&profile->forest);
-    *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
+    *profile = (struct hp_profile){
+        .forest = profile->forest, .sessions = profile->sessions, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return hp_profile_read_all(profile, arena, run);
 }

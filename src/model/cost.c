@@ -52,22 +52,6 @@ static double samples_ns(const struct hp_snapshot *session, const struct hp_thre
 }
 
 /* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
-static const struct hp_thread_calls *find_calls(const struct hp_profile *profile, uint32_t session, uint32_t thread)
-{
-    size_t low = 0, high = profile->thread_calls_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct hp_thread_calls *calls = &profile->thread_calls[middle];
-        if (calls->session == session && calls->thread == thread)
-            return calls;
-        if (calls->session > session || (calls->session == session && calls->thread > thread))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
 /* How long a thread was at work, at most. */
 static double busy_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
 {
@@ -86,7 +70,8 @@ static double thread_ns(const struct hp_profile *profile, uint32_t index, uint32
                         const struct hp_thread *thread, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
-    const struct hp_thread_calls *calls = find_calls(profile, index, offset);
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, offset);
+    const struct hp_thread_calls *calls = tree != NULL ? &tree->calls : NULL;
     const double counted = calls != NULL ? counted_ns(profile->run, calls) : 0;
     const double others = (calls != NULL ? timed_ns(profile->run, calls) : 0) +
                           allocs_ns(profile->run, session, thread) + samples_ns(session, thread) +

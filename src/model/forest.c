@@ -3,8 +3,10 @@
  *
  *   1. gather   every node of every thread becomes a record, in the order of their places; stats are hung onto their sites
  *   2. unify    sites that sessions have in common become one
- *   3. link     parents are found, and depths
- *   4. merge    level by level, records of one site below one merged parent become one node of the tree
+ *   3. merge    thread by thread, records of one site below one merged parent become one node of the tree
+ *   4. hang     these nodes are put in order, level by level
+ *
+ * Parents are made before their children, so they lie further to the front; one that does not is none.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,33 +38,6 @@ static struct hp_shape shape_of(const struct hp_snapshot *session)
     return shape;
 }
 
-/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
-static bool add_stat(const struct hp_forest *forest, struct hp_site_sums *site, const struct hp_place *place,
-                     uint32_t stat)
-{
-    const struct hp_snapshot *session = forest->run->sessions[place->session];
-    if (stat == 0 || (site->stats != NULL && site->stats->session == session &&
-                      site->stats->thread == place->thread && site->stats->offset == stat))
-        return true;
-    struct hp_stat_link *link = hp_arena_take(forest->arena, sizeof *link);
-    if (link == NULL)
-        return false;
-    *link = (struct hp_stat_link){.next = site->stats, .session = session, .thread = place->thread, .offset = stat};
-    site->stats = link;
-    return true;
-}
-
-static bool add_record(struct hp_forest *forest, struct hp_record *record, const struct hp_place *place,
-                       const struct hp_node_links *node)
-{
-    record->place = *place;
-    record->parent_offset = node->parent;
-    if (node->site == HP_SITE_ROOT)
-        return true;
-    record->site = hp_site_table_find(&forest->sites, node->site);
-    return record->site != NULL && add_stat(forest, record->site, place, node->stat);
-}
-
 /* The runs of nodes of a thread. In the order of their offsets, so that records need not be sorted. */
 struct runs {
     struct hp_node_run *all;
@@ -70,13 +45,60 @@ struct runs {
     size_t count, capacity;
 };
 
+/* Places for what is gathered, of which there are enough. What appears meanwhile finds none, and comes with the next reading. */
+struct gathering {
+    struct hp_arena *passing;
+    struct hp_record *records;
+    size_t records_left;
+    struct hp_stat_link *links;
+    struct hp_thread_tree *trees;
+    size_t trees_left;
+    struct runs runs;
+    struct hp_walk walk;
+};
+
+/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
+static void add_stat(struct gathering *gathering, struct hp_site_sums *site, const struct hp_snapshot *session,
+                     uint32_t thread, uint32_t stat)
+{
+    if (stat == 0 || (site->stats != NULL && site->stats->session == session && site->stats->thread == thread &&
+                      site->stats->offset == stat))
+        return;
+    struct hp_stat_link *link = gathering->links++;
+    *link = (struct hp_stat_link){.next = site->stats, .session = session, .thread = thread, .offset = stat};
+    site->stats = link;
+}
+
+/* False: no memory. A node that two chunks claim is one node. */
+static bool add_record(struct hp_forest *forest, struct gathering *gathering, struct hp_thread_tree *tree,
+                       uint32_t offset)
+{
+    const struct hp_snapshot *session = forest->run->sessions[tree->calls.session];
+    struct hp_node_links node;
+    if (gathering->records_left == 0 || (tree->count > 0 && offset <= tree->records[tree->count - 1].offset))
+        return true;
+    hp_snapshot_node_links(session, offset, &node);
+    const bool is_root = node.site == HP_SITE_ROOT;
+    if (!is_root && !hp_site_table_has_room_for(node.site))
+        return true;
+    struct hp_record *record = gathering->records++;
+    gathering->records_left--;
+    tree->count++;
+    record->offset = offset;
+    record->made_of.parent = node.parent;
+    record->made_of.site = is_root ? NULL : hp_site_table_find(&forest->sites, node.site);
+    if (record->made_of.site != NULL)
+        add_stat(gathering, record->made_of.site, session, tree->calls.thread, node.stat);
+    return is_root || record->made_of.site != NULL;
+}
+
 static int compare_runs(const void *a, const void *b)
 {
     return hp_by_number(((const struct hp_node_run *)a)->first, ((const struct hp_node_run *)b)->first);
 }
 
 /* A thread has few: each is twice as large as the one before. */
-static bool read_runs(const struct hp_forest *forest, struct runs *runs, const struct hp_snapshot *session,
+static bool read_runs(struct hp_arena *arena, struct runs *runs, const struct hp_snapshot *session,
                       const struct hp_thread *thread, struct hp_walk *walk)
 {
     runs->count = 0;
@@ -84,8 +106,8 @@ static bool read_runs(const struct hp_forest *forest, struct runs *runs, const s
     for (struct hp_node_run run; hp_snapshot_next_node_run(session, thread, walk, &run); runs->count++) {
         if (runs->count == runs->capacity) {
             const size_t capacity = 2 * runs->capacity + 32;
-            struct hp_node_run *more = hp_arena_take_array(forest->arena, capacity, sizeof *more);
-            struct hp_node_run **order = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+            struct hp_node_run *more = hp_arena_take_array(arena, capacity, sizeof *more);
+            struct hp_node_run **order = hp_arena_take_array(arena, capacity, sizeof(void *));
             if (more == NULL || order == NULL)
                 return false;
             if (runs->count > 0)
@@ -102,33 +124,34 @@ static bool read_runs(const struct hp_forest *forest, struct runs *runs, const s
     return true;
 }
 
-/* What all threads of a session have in common while they are gathered. */
-struct gathering {
-    struct hp_record *free; /* places for records, of which there are enough */
-    size_t left;
-    struct runs runs;
-    struct hp_walk walk;
-};
-
 static bool gather_thread(struct hp_forest *forest, struct gathering *gathering, uint32_t index,
-                          const struct hp_thread *thread, uint32_t offset)
+                          const struct hp_listed_thread *thread)
 {
-    const struct hp_snapshot *session = forest->run->sessions[index];
-    struct hp_node_links node;
-    if (!read_runs(forest, &gathering->runs, session, thread, &gathering->walk))
+    if (gathering->trees_left == 0)
+        return true;
+    if (!read_runs(gathering->passing, &gathering->runs, forest->run->sessions[index], &thread->record,
+                   &gathering->walk))
         return false;
+    struct hp_thread_tree *tree = gathering->trees++;
+    gathering->trees_left--;
+    forest->trees[forest->tree_count++] = tree;
+    *tree = (struct hp_thread_tree){.records = gathering->records,
+                                    .calls = {.session = index, .thread = thread->offset}};
     for (size_t run = 0; run < gathering->runs.count; run++)
-        for (uint32_t at = 0; at < gathering->runs.order[run]->count && gathering->left > 0; at++) {
-            const struct hp_place place = {index, offset, hp_node_run_offset(gathering->runs.order[run], at)};
-            hp_snapshot_node_links(session, place.offset, &node);
-            if (node.site != HP_SITE_ROOT && !hp_site_table_has_room_for(node.site))
-                continue;
-            struct hp_record *record = gathering->free++;
-            gathering->left--;
-            if (!add_record(forest, record, &place, &node))
+        for (uint32_t at = 0; at < gathering->runs.order[run]->count; at++)
+            if (!add_record(forest, gathering, tree, hp_node_run_offset(gathering->runs.order[run], at)))
                 return false;
-            forest->records[forest->record_count++] = record;
-        }
+    return true;
+}
+
+/* Some of the threads of a session. In a broken one the list may come by one of them again. */
+static bool gather_threads(struct hp_forest *forest, struct gathering *gathering, uint32_t index,
+                           struct hp_listed_thread *const *threads, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if ((at == 0 || threads[at]->offset != threads[at - 1]->offset) &&
+            !gather_thread(forest, gathering, index, threads[at]))
+            return false;
     return true;
 }
 
@@ -138,13 +161,10 @@ static int compare_offsets(const void *a, const void *b)
 }
 
 static bool gather_session(struct hp_forest *forest, struct gathering *gathering, uint32_t index,
-                           struct hp_thread_list *threads)
+                           const struct hp_thread_list *threads)
 {
     hp_sort(threads->all, threads->count, compare_offsets);
-    for (size_t at = 0; at < threads->count; at++)
-        if (!gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
-            return false;
-    return true;
+    return gather_threads(forest, gathering, index, threads->all, threads->count);
 }
 
 static bool gather_by_thread(struct hp_forest *forest, struct gathering *gathering, uint32_t index,
@@ -153,11 +173,9 @@ static bool gather_by_thread(struct hp_forest *forest, struct gathering *gatheri
     for (size_t from = 0, to; from < threads->count; from = to) {
         to = hp_thread_list_end(threads, from);
         forest->sites.thread = hp_thread_list_label(threads, from, to, ++forest->label_count);
-        if (forest->sites.thread == NULL)
+        if (forest->sites.thread == NULL ||
+            !gather_threads(forest, gathering, index, threads->all + from, to - from))
             return false;
-        for (size_t at = from; at < to; at++)
-            if (!gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
-                return false;
     }
     forest->sites.thread = NULL;
     return true;
@@ -172,7 +190,17 @@ static bool find_main(struct hp_forest *forest, uint32_t index)
     return forest->mains[index] != NULL;
 }
 
-/* A node that appears meanwhile finds no place, and comes with the next reading. */
+static bool take_places(struct hp_forest *forest, struct gathering *gathering)
+{
+    const size_t records = gathering->records_left + 1, trees = gathering->trees_left + 1;
+    gathering->records = hp_arena_take_array(forest->arena, records, sizeof *gathering->records);
+    gathering->links = hp_arena_take_array(forest->arena, records, sizeof *gathering->links);
+    gathering->trees = hp_arena_take_array(forest->arena, trees, sizeof *gathering->trees);
+    forest->trees = hp_arena_take_array(forest->arena, trees, sizeof(void *));
+    return gathering->records != NULL && gathering->links != NULL && gathering->trees != NULL &&
+           forest->trees != NULL;
+}
+
 static bool make_places(struct hp_forest *forest, struct gathering *gathering)
 {
     const size_t sessions = forest->run->count;
@@ -185,16 +213,23 @@ static bool make_places(struct hp_forest *forest, struct gathering *gathering)
     for (size_t index = 0; index < sessions; index++) {
         forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = shape_of(forest->run->sessions[index]);
-        gathering->left += forest->shapes[index].node_count;
+        gathering->records_left += forest->shapes[index].node_count;
+        gathering->trees_left += forest->shapes[index].thread_count;
     }
-    gathering->free = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof *gathering->free);
-    forest->records = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof(void *));
-    return gathering->free != NULL && forest->records != NULL;
+    return take_places(forest, gathering);
 }
 
-static bool gather(struct hp_forest *forest)
+static int compare_trees(const void *a, const void *b)
 {
-    struct gathering gathering = {.left = 0};
+    const struct hp_thread_calls *x = &((const struct hp_thread_tree *)a)->calls,
+                                 *y = &((const struct hp_thread_tree *)b)->calls;
+    const int order = hp_by_number(x->session, y->session);
+    return order != 0 ? order : hp_by_number(x->thread, y->thread);
+}
+
+static bool gather(struct hp_forest *forest, struct hp_arena *passing)
+{
+    struct gathering gathering = {.passing = passing};
     if (!make_places(forest, &gathering))
         return false;
     for (uint32_t index = 0; index < forest->run->count; index++) {
@@ -207,6 +242,7 @@ static bool gather(struct hp_forest *forest)
                                    : gather_session(forest, &gathering, index, &threads)))
             return false;
     }
+    hp_sort(forest->trees, forest->tree_count, compare_trees);
     return true;
 }
 
@@ -242,37 +278,20 @@ static bool unify(struct hp_forest *forest)
     for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next)
         if (site->same != site)
             move_stats(site->same, site);
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (forest->records[at]->site != NULL)
-            forest->records[at]->site = forest->records[at]->site->same;
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- link */
+/* --------------------------------------------------------------------------------------------- finding */
 
-static int by_place(const struct hp_place *x, const struct hp_place *y)
-{
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    return by_place(&((const struct hp_record *)a)->place, &((const struct hp_record *)b)->place);
-}
-
-static struct hp_record *find_among(struct hp_record *const *records, size_t count, const struct hp_place *place)
+/* Among the first `count` records of a tree. */
+static struct hp_record *find_among(const struct hp_thread_tree *tree, size_t count, uint32_t offset)
 {
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = by_place(place, &records[middle]->place);
-        if (order == 0)
-            return records[middle];
-        if (order < 0)
+        if (tree->records[middle].offset == offset)
+            return &tree->records[middle];
+        if (tree->records[middle].offset > offset)
             high = middle;
         else
             low = middle + 1;
@@ -280,86 +299,26 @@ static struct hp_record *find_among(struct hp_record *const *records, size_t cou
     return NULL;
 }
 
-struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place)
+struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_t offset)
 {
-    return find_among(forest->records, forest->record_count, place);
+    return find_among(tree, tree->count, offset);
 }
 
-/* They are mostly gathered in order. */
-static void sort_by_place(struct hp_forest *forest)
+struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t session, uint32_t thread)
 {
-    for (size_t at = 1; at < forest->record_count; at++)
-        if (compare_places(forest->records[at - 1], forest->records[at]) > 0) {
-            hp_sort(forest->records, forest->record_count, compare_places);
-            return;
-        }
-}
-
-/* A node that two chunks claim is one node. */
-static void drop_duplicates(struct hp_forest *forest)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (kept == 0 || compare_places(forest->records[kept - 1], forest->records[at]) != 0)
-            forest->records[kept++] = forest->records[at];
-    forest->record_count = kept;
-}
-
-static bool is_same_thread(const struct hp_record *record, const struct hp_record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
-static void link_parents_of(struct hp_record *const *records, size_t count)
-{
-    struct hp_record *parent = NULL; /* that of the one before, which often has the same */
-    for (size_t at = 0; at < count; at++) {
-        struct hp_record *record = records[at];
-        const struct hp_place above = {record->place.session, record->place.thread, record->parent_offset};
-        if (parent == NULL || parent->place.offset != above.offset)
-            parent = above.offset == 0 ? NULL : find_among(records, count, &above);
-        if (parent != NULL && parent->site != NULL)
-            record->parent = parent;
+    const struct hp_thread_tree wanted = {.calls = {.session = session, .thread = thread}};
+    size_t low = 0, high = forest->tree_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_trees(&wanted, forest->trees[middle]);
+        if (order == 0)
+            return forest->trees[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
-}
-
-/*
- * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
- * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
- */
-static void set_depth(struct hp_record *record, uint32_t search)
-{
-    uint32_t steps = 1;
-    struct hp_record *top = record;
-    top->visited = search;
-    while (top->parent != NULL && top->parent->depth == 0) {
-        if (top->parent->visited == search) {
-            top->parent = NULL;
-            break;
-        }
-        top = top->parent;
-        top->visited = search;
-        steps++;
-    }
-    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
-    for (struct hp_record *at = record; steps > 0; steps--, at = at->parent)
-        at->depth = depth--;
-}
-
-static void link_records(struct hp_forest *forest)
-{
-    sort_by_place(forest);
-    drop_duplicates(forest);
-    for (size_t from = 0, to; from < forest->record_count; from = to) {
-        to = from + 1;
-        while (to < forest->record_count && is_same_thread(forest->records[from], forest->records[to]))
-            to++;
-        link_parents_of(forest->records + from, to - from);
-    }
-    for (size_t at = 0; at < forest->record_count; at++)
-        if (forest->records[at]->depth == 0)
-            set_depth(forest->records[at], (uint32_t)at + 1);
+    return NULL;
 }
 
 /* --------------------------------------------------------------------------------------------- merge */
@@ -369,6 +328,14 @@ struct index {
     struct hp_tree_node **places;
     size_t mask;
     uint64_t secret;
+};
+
+struct merging {
+    struct hp_forest *forest;
+    struct hp_arena *passing;
+    struct index index;
+    struct hp_tree_node *made; /* all, by `next_sibling` */
+    uint32_t deepest;
 };
 
 static size_t hash(const struct index *index, const struct hp_tree_node *parent, const struct hp_site_sums *site)
@@ -388,19 +355,77 @@ static struct hp_tree_node **look_up(const struct index *index, const struct hp_
     return &index->places[at];
 }
 
-/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
-static bool make_index(const struct hp_forest *forest, struct index *index)
+/* Twice as large, or new. Half of it stays empty. */
+static bool make_index(struct merging *merging, size_t capacity)
 {
-    size_t capacity = 64;
-    while (capacity < 2 * forest->record_count)
-        capacity *= 2;
-    index->places = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+    struct index *index = &merging->index;
+    index->places = hp_arena_take_array(merging->passing, capacity, sizeof(void *));
     index->mask = capacity - 1;
-    index->secret = (uint64_t)(uintptr_t)index->places * UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t at = 0; at < forest->run->count; at++)
-        index->secret ^= forest->run->sessions[at]->now_ticks * UINT64_C(0xbf58476d1ce4e5b9);
-    return index->places != NULL;
+    if (index->places == NULL)
+        return false;
+    for (struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        *look_up(index, node->parent, node->site) = node;
+    return true;
 }
+
+#define FIRST_INDEX 1024u
+
+/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
+static bool begin_merging(struct merging *merging)
+{
+    const struct hp_run *run = merging->forest->run;
+    if (!make_index(merging, FIRST_INDEX))
+        return false;
+    merging->index.secret = (uint64_t)(uintptr_t)merging->index.places * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t at = 0; at < run->count; at++)
+        merging->index.secret ^= run->sessions[at]->now_ticks * UINT64_C(0xbf58476d1ce4e5b9);
+    return true;
+}
+
+/* The node of a site below a parent, made when it comes up for the first time. NULL: no memory. */
+static struct hp_tree_node *node_of(struct merging *merging, struct hp_tree_node *parent, struct hp_site_sums *site)
+{
+    struct hp_forest *forest = merging->forest;
+    struct hp_tree_node **place = look_up(&merging->index, parent, site);
+    if (*place != NULL)
+        return *place;
+    struct hp_tree_node *node = *place = hp_arena_take(forest->arena, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    *node = (struct hp_tree_node){.site = site, .parent = parent, .next_sibling = merging->made};
+    node->depth = parent != NULL ? parent->depth + 1 : 0;
+    merging->deepest = node->depth > merging->deepest ? node->depth : merging->deepest;
+    merging->made = node;
+    forest->node_count++;
+    if (2 * forest->node_count > merging->index.mask && !make_index(merging, 2 * (merging->index.mask + 1)))
+        return NULL;
+    return node;
+}
+
+/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
+static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tree)
+{
+    uint32_t parent_offset = 0; /* of the one before, which often has the same */
+    struct hp_tree_node *parent = NULL;
+    for (size_t at = 0; at < tree->count; at++) {
+        struct hp_record *record = &tree->records[at];
+        struct hp_site_sums *site = record->made_of.site;
+        if (record->made_of.parent != parent_offset) {
+            parent_offset = record->made_of.parent;
+            const struct hp_record *above = find_among(tree, at, parent_offset);
+            parent = above != NULL ? above->merged : NULL;
+        }
+        record->sums = (struct hp_sums){0};
+        if (site == NULL)
+            continue; /* a root */
+        record->merged = node_of(merging, parent, merging->forest->is_by_thread ? site : site->same);
+        if (record->merged == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- hang */
 
 static uint32_t index_of(const struct hp_tree_node *node) { return node != NULL ? node->index + 1 : 0; }
 
@@ -414,9 +439,11 @@ static int compare_paths(const void *a, const void *b)
     return order != 0 ? order : hp_by_number(hp_thread_number(x->site), hp_thread_number(y->site));
 }
 
-static void hang_up(struct hp_forest *forest, size_t from)
+/* Nodes of one level, those above having their places. */
+static void hang_level(struct hp_forest *forest, size_t from, size_t to)
 {
-    for (size_t at = from; at < forest->node_count; at++) {
+    hp_sort(forest->nodes + from, to - from, compare_paths);
+    for (size_t at = from; at < to; at++) {
         struct hp_tree_node *node = forest->nodes[at];
         struct hp_tree_node **list = node->parent != NULL ? &node->parent->first_child : &forest->first_root;
         node->index = (uint32_t)at;
@@ -425,97 +452,46 @@ static void hang_up(struct hp_forest *forest, size_t from)
     }
 }
 
-void hp_forest_forget(struct hp_forest *forest)
+static bool hang_up(struct merging *merging)
 {
-    for (size_t at = 0; at < forest->node_count; at++) {
-        struct hp_tree_node *node = forest->nodes[at];
-        *node = (struct hp_tree_node){.site = node->site, .parent = node->parent, .depth = node->depth};
-    }
-    forest->first_root = NULL;
-    hang_up(forest, 0);
-    for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next) {
-        memset(&site->sums, 0, sizeof site->sums);
-        site->is_limited = site->is_self_scaled = false;
-        site->calls_inside = 0;
-        site->opens = NULL;
-    }
-}
-
-static bool merge_level(struct hp_forest *forest, const struct index *index, struct hp_record *const *records,
-                        size_t count)
-{
-    const size_t from = forest->node_count;
-    for (size_t at = 0; at < count; at++) {
-        struct hp_record *record = records[at];
-        if (record->site == NULL)
-            continue; /* a root */
-        struct hp_tree_node *parent = record->parent != NULL ? record->parent->merged : NULL;
-        struct hp_tree_node **place = look_up(index, parent, record->site);
-        if (*place == NULL) {
-            *place = hp_arena_take(forest->arena, sizeof **place);
-            if (*place == NULL)
-                return false;
-            **place = (struct hp_tree_node){.site = record->site, .parent = parent, .depth = record->depth - 1};
-            forest->nodes[forest->node_count++] = *place;
-        }
-        record->merged = *place;
-    }
-    hp_sort(forest->nodes + from, forest->node_count - from, compare_paths);
-    hang_up(forest, from);
-    return true;
-}
-
-/* Records by depth: `ret_ends` has, for each depth, where those of it end. NULL: no memory. */
-static struct hp_record **sort_by_depth(const struct hp_forest *forest, size_t **ret_ends, uint32_t *ret_deepest)
-{
-    uint32_t deepest = 0;
-    for (size_t at = 0; at < forest->record_count; at++)
-        deepest = forest->records[at]->depth > deepest ? forest->records[at]->depth : deepest;
-    struct hp_record **order = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
-    size_t *ends = hp_arena_take_array(forest->arena, (size_t)deepest + 2, sizeof *ends);
-    if (order == NULL || ends == NULL)
-        return NULL;
-    for (size_t at = 0; at < forest->record_count; at++)
-        ends[forest->records[at]->depth + 1]++;
-    for (uint32_t depth = 1; depth <= deepest; depth++)
-        ends[depth + 1] += ends[depth];
-    for (size_t at = 0; at < forest->record_count; at++)
-        order[ends[forest->records[at]->depth]++] = forest->records[at];
-    *ret_ends = ends;
-    *ret_deepest = deepest;
-    return order;
-}
-
-static bool merge(struct hp_forest *forest)
-{
-    struct index index;
-    size_t *ends;
-    uint32_t deepest;
-    struct hp_record **order = sort_by_depth(forest, &ends, &deepest);
-    forest->nodes = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
-    if (order == NULL || forest->nodes == NULL || !make_index(forest, &index))
+    struct hp_forest *forest = merging->forest;
+    size_t *ends = hp_arena_take_array(merging->passing, (size_t)merging->deepest + 2, sizeof *ends);
+    forest->nodes = hp_arena_take_array(forest->arena, forest->node_count + 1, sizeof(void *));
+    if (ends == NULL || forest->nodes == NULL)
         return false;
-    for (uint32_t depth = 0; depth <= deepest; depth++) {
-        const size_t from = depth > 0 ? ends[depth - 1] : 0;
-        if (!merge_level(forest, &index, order + from, ends[depth] - from))
-            return false;
-    }
+    for (const struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        ends[node->depth + 1]++;
+    for (uint32_t depth = 1; depth <= merging->deepest; depth++)
+        ends[depth + 1] += ends[depth];
+    for (struct hp_tree_node *node = merging->made; node != NULL; node = node->next_sibling)
+        forest->nodes[ends[node->depth]++] = node;
+    for (uint32_t depth = 0; depth <= merging->deepest; depth++)
+        hang_level(forest, depth > 0 ? ends[depth - 1] : 0, ends[depth]);
     return true;
+}
+
+static bool merge(struct hp_forest *forest, struct hp_arena *passing)
+{
+    struct merging merging = {.forest = forest, .passing = passing};
+    if (!begin_merging(&merging))
+        return false;
+    for (size_t at = 0; at < forest->tree_count; at++)
+        if (!merge_tree(&merging, forest->trees[at]))
+            return false;
+    return hang_up(&merging);
 }
 
 /* --------------------------------------------------------------------------------------------------- the whole */
 
-bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
+bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, struct hp_arena *passing,
+                     const struct hp_run *run, bool is_by_thread)
 {
     memset(forest, 0, sizeof *forest);
     forest->arena = forest->sites.arena = arena;
     forest->sites.read_name = run->read_name;
     forest->run = run;
     forest->is_by_thread = is_by_thread;
-    if (!gather(forest) || !unify(forest))
-        return false;
-    link_records(forest);
-    return merge(forest);
+    return gather(forest, passing) && unify(forest) && merge(forest, passing);
 }
 
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)

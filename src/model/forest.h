@@ -28,6 +28,7 @@ struct hp_place {
 /* A place in the merged call tree. */
 struct hp_tree_node {
     struct hp_sums sums;
+    struct hp_sums read; /* the same as sessions have it: nothing is settled in it */
     struct hp_site_sums *site;
     struct hp_tree_node *parent;
     struct hp_tree_node *first_child;
@@ -39,16 +40,32 @@ struct hp_tree_node {
     uint32_t index; /* in the forest's nodes */
 };
 
-/* One node of one thread's tree. */
+/* One node of one thread's tree. There may be very many, all of which are looked at in each reading: keep it small. */
 struct hp_record {
-    struct hp_sums sums;
-    struct hp_site_sums *site; /* NULL: the thread's root */
-    struct hp_record *parent;  /* NULL: the root, or none */
-    struct hp_tree_node *merged;
-    struct hp_place place;
-    uint32_t parent_offset;
-    uint32_t depth;   /* 0: not known yet; 1: below the root */
-    uint32_t visited; /* the last search that came by */
+    union {
+        struct hp_sums sums; /* as added to all sums that it is part of */
+        struct {             /* while the shape is made */
+            struct hp_site_sums *site;
+            uint32_t parent; /* offset */
+        } made_of;
+    };
+    struct hp_tree_node *merged; /* NULL: the thread's root */
+    uint32_t offset;
+};
+
+/* How many calls a thread record has, by what they cost. */
+struct hp_thread_calls {
+    uint32_t session; /* its index */
+    uint32_t thread;  /* offset of the record */
+    uint64_t timed, counted;
+    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+};
+
+/* The tree of a thread. */
+struct hp_thread_tree {
+    struct hp_record *records; /* by offset, so parents come before their children */
+    size_t count;
+    struct hp_thread_calls calls;
 };
 
 /* What of a session the shape was made from: if it is the same, so is the shape. */
@@ -66,25 +83,29 @@ struct hp_forest {
     struct hp_site_table sites;
     const struct hp_snapshot **sessions; /* those it was made from */
     size_t session_count;
-    struct hp_shape *shapes;     /* one per session */
-    struct hp_site_sums **mains; /* one per session: its main function, or NULL */
-    struct hp_record **records;  /* by session, thread and offset */
-    size_t record_count;
+    struct hp_shape *shapes;       /* one per session */
+    struct hp_site_sums **mains;   /* one per session: its main function, or NULL */
+    struct hp_thread_tree **trees; /* by session and thread */
+    size_t tree_count;
     struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     struct hp_tree_node *first_root;
 };
 
-/* By thread, the tree has the paths of each thread by themselves. False: no memory. */
-bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+/*
+ * By thread, the tree has the paths of each thread by themselves. `arena` is for what stays, `passing` for what is needed meanwhile.
+ * False: no memory.
+ */
+bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, struct hp_arena *passing,
+                     const struct hp_run *run, bool is_by_thread);
 
 /* Whether the sessions of `run`, read anew, still have the shape. */
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
 
-/* Takes back all numbers, and any order in which siblings were put. */
-void hp_forest_forget(struct hp_forest *forest);
+/* The tree of a thread, or NULL. */
+struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t session, uint32_t thread);
 
-/* The record at a place, or NULL. */
-struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place);
+/* The record at an offset, or NULL. */
+struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_t offset);
 
 #endif

@@ -3,8 +3,10 @@
  *
  *   1. read     what each node of each thread says
  *   2. open     the zones that are open now are added to their records
- *   3. add      records to the nodes of the tree, to sites, sessions and threads
- *   4. settle   what is scaled up where not all calls were timed
+ *   3. settle   what is scaled up where not all calls were timed
+ *
+ * A record knows what it has added to the sums of its site, its place in the tree, its session and its thread. When it is read anew,
+ * the difference is added, and there is none for most of them. So sums are kept as they were read, beside those that are settled.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,12 +31,67 @@ static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
-static void read_record(const struct hp_run *run, struct hp_record *record)
+static void add_difference(struct hp_sums *to, const struct hp_sums *now, const struct hp_sums *before)
 {
-    const struct hp_snapshot *session = run->sessions[record->place.session];
+    to->calls += now->calls - before->calls;
+    to->open += now->open - before->open;
+    to->untimed += now->untimed - before->untimed;
+    to->total += now->total - before->total;
+    to->nested += now->nested - before->nested;
+    to->self += now->self - before->self;
+}
+
+/* What the others cost is next to nothing. */
+static uint64_t timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
+
+static void add_to_thread(struct hp_thread_calls *calls, bool is_function, const struct hp_sums *now,
+                          const struct hp_sums *before)
+{
+    *(is_function ? &calls->functions_timed : &calls->timed) += timed_calls(now) - timed_calls(before);
+    *(is_function ? &calls->functions_counted : &calls->counted) += now->untimed - before->untimed;
+}
+
+static void add_to_session(struct hp_session_sums *session, const struct hp_tree_node *node,
+                           const struct hp_sums *now, const struct hp_sums *before)
+{
+    session->calls += now->calls - before->calls;
+    session->open += now->open - before->open;
+    if (node != NULL && node->parent == NULL) {
+        session->total += now->total - before->total;
+        session->scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
+        session->is_scaled = session->scaled > 0;
+    }
+    if (node != NULL && node->site->is_main)
+        session->in_main += now->self - before->self;
+}
+
+/* From now on that is what the record has. */
+static void change(const struct hp_profile *profile, struct hp_thread_tree *tree, struct hp_record *record,
+                   const struct hp_sums *now)
+{
+    const struct hp_sums *before = &record->sums;
+    struct hp_tree_node *node = record->merged;
+    add_to_session(&profile->sessions[tree->calls.session], node, now, before);
+    add_to_thread(&tree->calls, node != NULL && node->site->is_by_compiler, now, before);
+    if (node != NULL) {
+        add_difference(&node->read, now, before);
+        add_difference(&node->site->read, now, before);
+    }
+    record->sums = *now;
+}
+
+static bool is_same(const struct hp_sums *x, const struct hp_sums *y)
+{
+    return x->calls == y->calls && x->total == y->total && x->self == y->self && x->nested == y->nested &&
+           x->untimed == y->untimed && x->open == y->open;
+}
+
+static void read_record(const struct hp_profile *profile, const struct hp_snapshot *session,
+                        struct hp_thread_tree *tree, struct hp_record *record)
+{
     struct hp_node node;
-    hp_snapshot_node_numbers(session, record->place.offset, &node);
-    record->sums = (struct hp_sums){
+    hp_snapshot_node_numbers(session, record->offset, &node);
+    const struct hp_sums sums = {
         .calls = node.calls,
         .untimed = node.untimed < node.calls ? node.untimed : node.calls,
         .total = node.is_recursive ? node.outermost : scale_up(node.outermost, &node),
@@ -42,21 +99,28 @@ static void read_record(const struct hp_run *run, struct hp_record *record)
         .self = scale_up(node.self, &node),
     };
     /* Where nobody asked for sampling, they were too short once, be they long by now. */
-    if (record->site != NULL)
-        record->site->is_limited |= node.untimed > 0 && (node.typical != 0 || session->header.time_period <= 1);
+    if (node.untimed > 0 && record->merged != NULL)
+        record->merged->site->is_limited |= node.typical != 0 || session->header.time_period <= 1;
+    if (!is_same(&sums, &record->sums))
+        change(profile, tree, record, &sums);
 }
 
 static void read_records(const struct hp_profile *profile)
 {
-    for (size_t at = 0; at < profile->forest.record_count; at++)
-        read_record(profile->run, profile->forest.records[at]);
+    for (size_t at = 0; at < profile->forest.tree_count; at++) {
+        struct hp_thread_tree *tree = profile->forest.trees[at];
+        const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
+        for (size_t record = 0; record < tree->count; record++)
+            read_record(profile, session, tree, &tree->records[record]);
+    }
 }
 
 bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks)
 {
-    const struct hp_record *record = hp_forest_find(&profile->forest, &(struct hp_place){session, thread, node});
-    if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
+    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
+    if (record == NULL || record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
     return true;
@@ -70,10 +134,11 @@ static bool is_timed(const struct hotpath_frame_ *frame)
 }
 
 /* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
-static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_record *record,
-                                     const struct hotpath_frame_ *frame, uint64_t ticks)
+static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_thread_tree *tree,
+                                     struct hp_record *record, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
-    struct hp_site_sums *site = record->site;
+    struct hp_site_sums *site = record->merged->site;
+    struct hp_sums sums = record->sums;
     struct hp_open_link *link = hp_arena_take(profile->arena, sizeof *link);
     if (link == NULL)
         return NULL;
@@ -86,18 +151,24 @@ static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_recor
     };
     site->opens = link;
     site->open_in = profile->thread_number;
-    record->sums.calls++;
-    record->sums.open++;
-    if (!link->is_timed) {
-        record->sums.untimed++;
-        return link;
+    sums.calls++;
+    sums.open++;
+    if (link->is_timed) {
+        sums.self += ticks - frame->child;
+        *(link->is_inner ? &sums.nested : &sums.total) += ticks;
+    } else {
+        sums.untimed++;
     }
-    record->sums.self += ticks - frame->child;
-    if (link->is_inner)
-        record->sums.nested += ticks;
-    else
-        record->sums.total += ticks;
+    change(profile, tree, record, &sums);
     return link;
+}
+
+static void take_from_self(struct hp_profile *profile, struct hp_thread_tree *tree, struct hp_record *record,
+                           uint64_t ticks)
+{
+    struct hp_sums sums = record->sums;
+    sums.self -= ticks;
+    change(profile, tree, record, &sums);
 }
 
 /*
@@ -105,22 +176,21 @@ static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_recor
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool add_open_zones(struct hp_profile *profile, uint32_t index, uint32_t offset,
-                           const struct hp_thread *thread, struct hp_walk *walk)
+static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
+                           struct hp_walk *walk)
 {
-    const struct hp_snapshot *session = profile->run->sessions[index];
+    const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
-        const struct hp_place place = {index, offset, frame.node};
-        struct hp_record *record = hp_forest_find(&profile->forest, &place);
-        if (record == NULL || record->site == NULL)
+        struct hp_record *record = hp_thread_tree_find(tree, frame.node);
+        if (record == NULL || record->merged == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        struct hp_open_link *link = add_open(profile, record, &frame, ticks);
+        struct hp_open_link *link = add_open(profile, tree, record, &frame, ticks);
         if (link == NULL)
             return false;
         link->around = innermost;
@@ -129,7 +199,7 @@ static bool add_open_zones(struct hp_profile *profile, uint32_t index, uint32_t 
         if (!link->is_timed)
             continue;
         if (around != NULL)
-            around->sums.self -= ticks;
+            take_from_self(profile, tree, around, ticks);
         around = record;
         around_start = start;
     }
@@ -143,40 +213,33 @@ static bool add_all_open(struct hp_profile *profile)
     for (uint32_t index = 0; index < profile->run->count; index++) {
         struct hp_walk threads = {0}, opens = {0};
         while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
+            struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, threads.offset);
             hp_walk_rewind(&opens);
             profile->thread_number++;
-            if (!add_open_zones(profile, index, threads.offset, &thread, &opens))
+            if (tree != NULL && !add_open_zones(profile, tree, &thread, &opens))
                 return false;
         }
     }
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- add */
+/* -------------------------------------------------------------------------------------------- settle */
 
-static void add_sums(struct hp_sums *to, const struct hp_sums *from)
+/* Sums begin anew as they were read. */
+static void begin_settling(const struct hp_profile *profile)
 {
-    to->calls += from->calls;
-    to->open += from->open;
-    to->untimed += from->untimed;
-    to->total += from->total;
-    to->nested += from->nested;
-    to->self += from->self;
-}
-
-static void add_records(const struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        if (record->merged == NULL)
-            continue;
-        add_sums(&record->merged->sums, &record->sums);
-        add_sums(&record->site->sums, &record->sums);
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->forest.nodes[at];
+        node->sums = node->read;
+        node->calls_inside = 0;
+        node->is_self_scaled = false;
+    }
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        site->sums = site->read;
+        site->calls_inside = 0;
+        site->is_self_scaled = false;
     }
 }
-
-/* What the others cost is next to nothing. */
-static uint64_t timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
 
 /*
  * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
@@ -192,70 +255,18 @@ static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
 static void count_calls_inside(struct hp_profile *profile)
 {
     for (size_t at = profile->node_count; at-- > 0;) {
-        const struct hp_tree_node *node = profile->nodes[at];
+        const struct hp_tree_node *node = profile->forest.nodes[at];
         if (node->parent != NULL)
             node->parent->calls_inside += node->calls_inside + timed_calls(&node->sums);
     }
     for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_tree_node *node = profile->forest.nodes[at];
         node->folded = node->parent != NULL ? node->parent->folded : NULL;
         if (node->folded == NULL && node->sums.nested > 0)
             node->folded = node;
         node->site->calls_inside += calls_perhaps_inside(node);
     }
 }
-
-static void add_thread_calls(struct hp_thread_calls *calls, const struct hp_record *record)
-{
-    const bool is_function = record->site != NULL && record->site->is_by_compiler;
-    *(is_function ? &calls->functions_timed : &calls->timed) += timed_calls(&record->sums);
-    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
-}
-
-static bool is_same_thread(const struct hp_record *record, const struct hp_record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* Records are in the order of their places here: session by session, thread by thread. */
-static bool count_by_thread(struct hp_profile *profile)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < profile->forest.record_count; at++)
-        count += at == 0 || !is_same_thread(profile->forest.records[at - 1], profile->forest.records[at]);
-    profile->thread_calls = hp_arena_take_array(profile->arena, count + 1, sizeof *profile->thread_calls);
-    if (profile->thread_calls == NULL)
-        return false;
-    struct hp_thread_calls *calls = profile->thread_calls;
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        if (at == 0 || !is_same_thread(profile->forest.records[at - 1], record)) {
-            calls = &profile->thread_calls[profile->thread_calls_count++];
-            calls->session = record->place.session;
-            calls->thread = record->place.thread;
-        }
-        add_thread_calls(calls, record);
-    }
-    return true;
-}
-
-static void count_by_session(struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->forest.record_count; at++) {
-        const struct hp_record *record = profile->forest.records[at];
-        struct hp_session_sums *session = &profile->sessions[record->place.session];
-        session->calls += record->sums.calls;
-        session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL) {
-            session->total += record->sums.total;
-            session->is_scaled |= record->sums.untimed > 0;
-        }
-        if (record->site != NULL && record->site->is_main)
-            session->in_main += record->sums.self;
-    }
-}
-
-/* -------------------------------------------------------------------------------------------- settle */
 
 static void set_self(struct hp_tree_node *node, uint64_t self)
 {
@@ -309,7 +320,7 @@ static void set_total(struct hp_tree_node *node, uint64_t total)
 static void bound_by_parents(struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->node_count; at++) {
-        const struct hp_tree_node *node = profile->nodes[at];
+        const struct hp_tree_node *node = profile->forest.nodes[at];
         double known = 0, estimated = 0;
         for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
             *(is_estimate(child) ? &estimated : &known) += (double)child->sums.total;
@@ -329,7 +340,7 @@ static void bound_by_parents(struct hp_profile *profile)
 static void settle_selfs(struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_tree_node *node = profile->forest.nodes[at];
         uint64_t inside = 0, untimed = node->sums.untimed;
         for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling) {
             inside += child->sums.total;
@@ -430,10 +441,10 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-static bool make_sessions(struct hp_profile *profile)
+static bool make_sessions(struct hp_profile *profile, struct hp_arena *kept)
 {
-    const struct hp_run *run = profile->run;
-    profile->sessions = hp_arena_take_array(profile->arena, run->count, sizeof *profile->sessions);
+    const struct hp_run *run = profile->forest.run;
+    profile->sessions = hp_arena_take_array(kept, run->count, sizeof *profile->sessions);
     if (profile->sessions == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++) {
@@ -443,22 +454,27 @@ static bool make_sessions(struct hp_profile *profile)
     return true;
 }
 
+/* What is of one reading alone. */
+static void forget(const struct hp_profile *profile)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        site->is_limited = false;
+        site->opens = NULL;
+    }
+}
+
 static bool read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
 {
     profile->arena = arena;
     profile->run = run;
-    profile->nodes = profile->forest.nodes;
+    profile->nodes = (const struct hp_tree_node *const *)profile->forest.nodes;
     profile->node_count = profile->forest.node_count;
     profile->first_root = profile->forest.first_root;
-    if (!make_sessions(profile))
-        return false;
+    forget(profile);
     read_records(profile);
     if (!add_all_open(profile))
         return false;
-    count_by_session(profile);
-    if (!count_by_thread(profile))
-        return false;
-    add_records(profile);
+    begin_settling(profile);
     count_calls_inside(profile);
     bound_by_parents(profile);
     settle_selfs(profile);
@@ -471,8 +487,8 @@ struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *aren
                                     bool is_by_thread)
 {
     struct hp_profile *profile = hp_arena_take(kept, sizeof *profile);
-    return profile != NULL && hp_forest_build(&profile->forest, kept, run, is_by_thread) &&
-                   read_all(profile, arena, run)
+    return profile != NULL && hp_forest_build(&profile->forest, kept, arena, run, is_by_thread) &&
+                   make_sessions(profile, kept) && read_all(profile, arena, run)
                ? profile
                : NULL;
 }
@@ -481,8 +497,8 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 {
     if (!hp_forest_is_of(&profile->forest, run))
         return false;
-    hp_forest_forget(&profile->forest);
-    *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
+    *profile = (struct hp_profile){
+        .forest = profile->forest, .sessions = profile->sessions, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return read_all(profile, arena, run);
 }

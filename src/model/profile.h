@@ -30,27 +30,18 @@ struct hp_session_sums {
     bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
-};
-
-/* How many calls a thread record has, by what they cost. */
-struct hp_thread_calls {
-    uint32_t session; /* its index */
-    uint32_t thread;  /* offset of the record */
-    uint64_t timed, counted;
-    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+    uint64_t scaled;  /* records that are scaled; private */
 };
 
 struct hp_profile {
     struct hp_forest forest;
     struct hp_arena *arena; /* for what is of this reading */
     const struct hp_run *run;
-    struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
-    struct hp_thread_calls *thread_calls; /* by session and thread */
-    size_t thread_calls_count;
-    struct hp_site_sums **sites; /* those that have calls, in no order */
+    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
+    struct hp_site_sums **sites;      /* those that have calls, in no order */
     size_t site_count;
-    struct hp_tree_node *first_root;
-    struct hp_tree_node **nodes; /* all, parents before their children */
+    const struct hp_tree_node *first_root;
+    const struct hp_tree_node *const *nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
     bool has_sampled;                /* not all calls were timed, since sampling was asked for */
