@@ -28611,7 +28611,11 @@ int hotpath_report(void)
  * where all that is to be counted has its place.
  */
 
+#ifdef __OPTIMIZE__
 #define HP_MARKED_ENDS_INLINED inline __attribute__((always_inline))
+#else
+#define HP_MARKED_ENDS_INLINED inline /* each function that is part of another one there has its own room on the stack */
+#endif
 #define HP_MARKED_ENDS_RARELY(condition) __builtin_expect(!!(condition), 0)
 
 struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)

@@ -8,7 +8,11 @@
 #include "marks.h"
 #include "runtime.h"
 
+#ifdef __OPTIMIZE__
 #define INLINED inline __attribute__((always_inline))
+#else
+#define INLINED inline /* each function that is part of another one there has its own room on the stack */
+#endif
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
 struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)

@@ -93,11 +93,14 @@ def test_children_of_vfork_in_threads_without_zones(box):
 @pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR), reason="the frame of a signal is known on x86-64 only")
 @without_sanitizer("AddressSanitizer has guards in memory of its own")
 def test_jumps_out_of_the_middle_of_the_recorder(box, case):
-    """Nobody works on the thread's head any more, and the next zone finds that out, whatever function it is in."""
+    """Nobody works on the thread's head any more, and the next zone finds that out, whatever function it is in. Where the frame of a
+    signal that is over still lies on the stack, a zone may be lost, and the next one finds out."""
     result = box.run("left_midway", case)
     assert result.status == 0, result.stdout
-    assert result.calls("leaf") == 1 + 1 + 2 * 100 + 1000
-    assert result.calls("in_handler") == 100 and result.report.lost.keys() <= {"abandoned"}
+    recorded = {name: result.calls(name) for name in ("leaf", "in_handler", "dive")}
+    deep = result.report.lost.get("depth", 0)
+    assert sum(recorded.values()) + deep == (1 + 1 + 2 * 100 + 1000) + 100 + 50 * 21
+    assert result.report.lost.keys() <= {"abandoned", "depth"} and deep <= (0 if result.told["optimised"] else 10)
 
 
 @without_sanitizer("AddressSanitizer has guards in memory of its own")

@@ -3,6 +3,7 @@
  * would take is held here as there, so that it does so each time. The handler has zones.
  *     jumps    and leaves by siglongjmp, again and again, within a function that goes on; those after it are recorded as ever
  *     thread   the same in a thread, without any zone around, from deep down
+ * It says whether it was optimised: if not, functions leave much of their frames as it was, and with it the frames of signals that are over.
  *     returns  and returns, from where it ran: on the thread's stack or an alternate one, in memory of any kind. The head is still
  *              held, since who holds it will go on
  */
@@ -125,6 +126,11 @@ int main(int argc, char **argv)
 {
     pthread_t thread;
     HOTPATH_MAIN();
+#ifdef __OPTIMIZE__
+    tell("optimised", 1);
+#else
+    tell("optimised", 0);
+#endif
     handle(0);
     leaf();
     if (is_case(argc, argv, "returns")) {
