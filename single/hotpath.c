@@ -16738,6 +16738,85 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
     }
 }
 
+/* ---- src/sections/columns.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The columns of a section as a table: what each is called, what its numbers mean, and when it is there. The rows of a report,
+ * its schema and the help for a column are made from the same lines.
+ *
+ *     struct columns {
+ *         size_t name, calls;
+ *     };
+ *     #define AT(column) .index = offsetof(struct columns, column)
+ *     static const struct hp_column_spec columns[] = {
+ *         {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_SHOWN, AT(name)},
+ *         {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(calls), "Those that have ended."},
+ *     };
+ *     ... {.name = "mine", .fill = fill, HP_COLUMNS(columns)};
+ */
+
+#define HP_MAX_COLUMNS 64u
+
+/* What a renderer may do with a column, beyond what its unit says. */
+enum hp_column_trait {
+    HP_COLUMN_NAME =
+        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
+    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
+    /* For tables of columns: */
+    HP_COLUMN_SHOWN = 1 << 10, /* in the table, unless facts are missing */
+    HP_COLUMN_MAYBE = 1 << 11, /* cells may have no value */
+    HP_COLUMN_PART = 1 << 12,  /* a percentage that never is above 100 */
+    HP_COLUMN_FAMILY =
+        1 << 13, /* one column for each percentile that is asked for: `key` and `title` follow "p99" */
+};
+
+struct hp_column {
+    struct hotpath_column shown;
+    uint32_t traits; /* enum hp_column_trait */
+};
+
+/* What all sections know. Those that only one knows begin at HP_FACT_OWN. */
+enum hp_fact {
+    HP_FACT_BY_THREAD = 1 << 0, /* functions are kept apart by thread */
+    HP_FACT_INCLUSIVE = 1 << 1, /* times count functions inside */
+    HP_FACT_ALLOCS = 1 << 2,    /* allocations were counted */
+    HP_FACT_PROCESSES = 1 << 3, /* there are several */
+    HP_FACT_OWN = 1 << 8,
+};
+
+struct hp_column_spec {
+    const char *key;
+    const char *title;
+    uint32_t unit;   /* enum hotpath_unit */
+    uint32_t traits; /* enum hp_column_trait */
+    size_t index;    /* where the struct of the section's columns keeps its place; of a family, an array of them */
+    const char *about; /* a sentence or two, or NULL: the title says it */
+    const char *words; /* all texts that cells can have, "none|self|all"; NULL: any */
+    uint32_t needs;    /* facts without which the column is not there */
+    uint32_t shown_by; /* facts without which it is not shown */
+};
+
+/* For the type of a section. A key may come twice, where facts decide on its place; the first one that is there counts. */
+#define HP_COLUMNS(table) .columns = (table), .column_count = HP_ROOM_CHECKED(table, 2 * HP_MAX_PERCENTILES)
+#define HP_TOTALS(table) .totals = (table), .total_count = sizeof(table) / sizeof((table)[0])
+
+/* How many there are, all of which have room, with two families. */
+#define HP_ROOM_CHECKED(table, more)                                                                               \
+    (sizeof(table) / sizeof((table)[0]) + 0 * sizeof(struct {                                                      \
+                                              _Static_assert(sizeof(table) / sizeof((table)[0]) + (more) <=        \
+                                                                 HP_MAX_COLUMNS,                                   \
+                                                             "HP_MAX_COLUMNS has to grow");                        \
+                                              int unused;                                                          \
+                                          }))
+
 /* ---- src/sections/section.h ---------------------------------------------------------------------------------- */
 
 /*
@@ -16754,31 +16833,10 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
 
 struct hp_site_sums;
 
-#define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
 #define HP_MAX_SECTIONS 32u
 #define HP_MAX_WARNINGS 16u
-
-/* What a renderer may do with a column, beyond what its unit says. */
-enum hp_column_trait {
-    HP_COLUMN_NAME =
-        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
-    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
-    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
-    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
-};
-
-struct hp_column {
-    struct hotpath_column shown;
-    uint32_t traits; /* enum hp_column_trait */
-};
 
 struct hp_cell {
     bool has_value;
@@ -16817,6 +16875,7 @@ struct hp_total {
 };
 
 struct hotpath_section {
+    const struct hp_section_type *type;
     const char *name;
     const char *group; /* what the title of the report calls it */
     const char *description;
@@ -16862,6 +16921,10 @@ struct hp_section_type {
     const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+    const struct hp_column_spec *columns;
+    size_t column_count;
+    const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
+    size_t total_count;
 };
 
 /* All of them, in the order of the report. */
@@ -16894,11 +16957,18 @@ HP_PRIVATE const hotpath_results *hp_results_of_model(struct hp_model *model, co
 
 /* For sections: describing and filling (section.c). */
 
-/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+/* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
 HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
                              enum hotpath_unit unit, uint32_t traits, bool is_visible);
 /* Makes the columns visible that the settings ask for. */
 HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/*
+ * Gives the section the columns of its type's table for which the facts hold, those that all sections know and `facts`, and
+ * shows those that the settings ask for, too. Each one's index is written into `indexes`, the struct that the table means.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
+                         void *indexes);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
 /* Its index, or how many there are. */
@@ -16923,8 +16993,8 @@ HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *lin
  */
 HP_PRIVATE void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
                            const char *outside);
-/* A number about the whole; of SIGNED units an int64_t. */
-HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
+/* A number about the whole, of the table of the section's type; of SIGNED units an int64_t. */
+HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
@@ -16999,6 +17069,12 @@ HP_PRIVATE const char *hp_share_open_note(const struct hp_profile *profile);
 
 /* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
 HP_PRIVATE void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
+/* The column that says so. */
+#define HP_ABOUT_SCALED                                                                                            \
+    "Which times of the row are estimates, scaled up from calls of which not all were timed: none, self (of "      \
+    "functions "                                                                                                   \
+    "inside not all calls were), all."
+#define HP_SCALED_WORDS "none|self|all"
 /* Which times of a row are: "none", "self", "all". */
 HP_PRIVATE const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled);
 
@@ -17025,6 +17101,60 @@ struct hp_bottlenecks_columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
     size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
         location, open, scaled;
+};
+
+#define HP_BOTTLENECKS_AT(column) .index = offsetof(struct hp_bottlenecks_columns, column)
+
+/* What this section knows beside. */
+enum {
+    HP_BOTTLENECKS_HAS_CPU = HP_FACT_OWN,
+    HP_BOTTLENECKS_HAS_WAITS = HP_FACT_OWN << 1,
+    HP_BOTTLENECKS_KNOWS_WAITING = HP_FACT_OWN << 2,
+};
+
+static const struct hp_column_spec hp_bottlenecks_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_BOTTLENECKS_AT(name)},
+    {"verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_BOTTLENECKS_AT(verdict),
+     .about = "too-short: too few samples to tell; unknown: neither processor time nor waiting was measured.",
+     .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown"},
+    {"percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(wall_percent),
+     "work_ns, of what percent_of of the section says; idle time is no part of that."},
+    {"percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, HP_BOTTLENECKS_AT(cpu_percent),
+     "cpu_ns, of self_ns; null also where that is too short.", .shown_by = HP_BOTTLENECKS_HAS_CPU},
+    {"percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
+     HP_BOTTLENECKS_AT(waiting_percent), "waiting_ns, of self_ns; null also where that is too short.", .shown_by = HP_BOTTLENECKS_KNOWS_WAITING},
+    {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_BOTTLENECKS_AT(waits_for),
+     "The cause of most of its waiting, and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
+     "null: it was not found waiting.",
+     .shown_by = HP_BOTTLENECKS_HAS_WAITS},
+    {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
+     HP_BOTTLENECKS_AT(alloc_percent), "own_bytes, of all bytes that the run asked for.", .shown_by = HP_FACT_ALLOCS},
+    {"why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW | HP_COLUMN_SHOWN, HP_BOTTLENECKS_AT(why),
+     "A sentence with the numbers that led to the verdict."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, HP_BOTTLENECKS_AT(self)},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, HP_BOTTLENECKS_AT(work), "self_ns without idle_ns."},
+    {"idle_ns", "Idle", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(idle),
+     "Of waiting_ns, what is nobody's work; null: nobody watched."},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(cpu), "Its own processor time."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(kernel)},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(samples)},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(waiting),
+     "self_ns without cpu_ns; where that was not sampled, as it was watched."},
+    {"run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(queue),
+     "Of that, ready to run without a processor."},
+    {"waits_for_ns", "For Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(waits_for_ns),
+     "Of that, for the cause in waits_for."},
+    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(looks), "How often it was found so."},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(bytes)},
+    {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(count)},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_BOTTLENECKS_AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_BOTTLENECKS_AT(open)},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_BOTTLENECKS_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
 /* What becomes a row. */
@@ -17072,46 +17202,11 @@ static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
 }
 
-static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
+static bool hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
 {
-    struct hotpath_section *section = view->section;
-    struct hp_bottlenecks_columns *columns = &view->columns;
-    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->verdict =
-        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
-                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
-    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
-    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
-                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
-    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
-                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
-    columns->alloc_percent =
-        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
-    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->work =
-        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
-    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
-    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
-    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
-    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
-    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
+    const uint32_t facts = (view->cpu != NULL ? HP_BOTTLENECKS_HAS_CPU : 0u) | (view->waits != NULL ? HP_BOTTLENECKS_HAS_WAITS : 0u) |
+                           (view->cpu != NULL || view->waits != NULL ? HP_BOTTLENECKS_KNOWS_WAITING : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 /* ---------------------------------------------------------------------------------------------- lines */
@@ -18021,8 +18116,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     section->description = "Where the time goes, and why.";
     if (!hp_bottlenecks_take_measures(&view))
         return false;
-    hp_bottlenecks_describe(&view);
-    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
+    if (!hp_bottlenecks_describe(&view) || !hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
         return false;
     hp_bottlenecks_set_whole(&view);
     if (!hp_bottlenecks_has_data(results)) {
@@ -18043,22 +18137,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 }
 
 const struct hp_section_type hotpath_section_bottlenecks_ = {
-    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
-
-/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
-
-/* What the column of a percentile is called. */
-
-struct hp_arena;
-
-struct hp_percentile_names {
-    const char *title; /* "P99.9", "Min", "Max" */
-    const char *key;   /* "p99_9_ns" */
-};
-
-/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
-HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
-                        struct hp_percentile_names *ret_names);
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill, HP_COLUMNS(hp_bottlenecks_column_table)};
 
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
@@ -18077,7 +18156,44 @@ struct hp_timing_columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
         timed, sampling, scaled;
     size_t percentiles[HP_MAX_PERCENTILES];
-    size_t percentile_count;
+};
+
+#define HP_TIMING_AT(column) .index = offsetof(struct hp_timing_columns, column)
+
+static const struct hp_column_spec hp_timing_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_TIMING_AT(name),
+     "Unique within the report; by thread, together with the thread."},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN, HP_TIMING_AT(thread),
+     .needs = HP_FACT_BY_THREAD},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_TIMING_AT(calls),
+     "All calls: ended, left by longjmp, still open."},
+    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(average),
+     "Over all calls that were timed."},
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
+     HP_TIMING_AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.",
+     .needs = HP_FACT_INCLUSIVE},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+     HP_TIMING_AT(total), "Recursion counts once."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(percent)},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, HP_TIMING_AT(self),
+     "Not spent in measured functions inside."},
+    {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(least), .needs = HP_FACT_INCLUSIVE},
+    {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(most), .needs = HP_FACT_INCLUSIVE},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(threads), "Threads that called it."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_TIMING_AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(open),
+     "Calls that were still running; counted up to the moment of the report."},
+    {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, HP_TIMING_AT(overhead),
+     "The part of total_ns that measuring itself may be, at most."},
+    {"timed", "Timed", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(timed),
+     "Calls that were timed. The others are in `calls`, and times are scaled up for them; percentiles, min_ns and "
+     "max_ns are of the timed ones."},
+    {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, HP_TIMING_AT(sampling),
+     .about = "Why not all calls were timed: none (all were), sampled (HOTPATH_TIME_SAMPLING_RATE), limited (too "
+              "short: HOTPATH_MEASURING_BOUND).",
+     .words = "none|sampled|limited"},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_TIMING_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
 struct hp_timing_view {
@@ -18088,56 +18204,6 @@ struct hp_timing_view {
     struct hp_durations *durations;
     uint64_t whole;
 };
-
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
-{
-    struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
-        return false;
-    view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    return true;
-}
-
-static bool hp_timing_describe(struct hp_timing_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_settings *settings = view->results->settings;
-    struct hp_timing_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0;
-         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
-            return false;
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->show.time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-    }
-    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
-    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
-    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, columns->total, columns->percent);
-}
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
@@ -18252,7 +18318,7 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
         return;
-    for (size_t at = 0; at < columns->percentile_count; at++)
+    for (size_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
     if (hp_durations_percentile(view->durations, 0, &ticks))
@@ -18345,7 +18411,11 @@ static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *result
     *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
     view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
+    return view->profile != NULL && view->durations != NULL &&
+                   hp_section_describe(results, section, 0, &view->columns) &&
+                   hp_order_choose(results, section, view->columns.total, view->columns.percent)
+               ? view
+               : NULL;
 }
 
 static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -18381,7 +18451,171 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     return true;
 }
 
-const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
+const struct hp_section_type hotpath_section_timing_ = {
+    .name = "timing", .alias = "functions-timing", .fill = hp_timing_fill, HP_COLUMNS(hp_timing_column_table)};
+
+/* ---- src/sections/alloc_columns.h ---------------------------------------------------------------------------- */
+
+/*
+ * The columns of the sections `alloc-bytes` and `alloc-count`. Both have them in two orders: what HOTPATH_ALLOC_METRIC asks for
+ * leads, and the rest is there, too.
+ */
+
+/* What these sections know beside. */
+enum {
+    HP_ALLOC_TOTAL_FIRST = HP_FACT_OWN,
+    HP_ALLOC_PEAK_FIRST = HP_FACT_OWN << 1,
+    HP_ALLOC_HAS_PEAK_BLOCKS = HP_FACT_OWN << 2,
+};
+
+/* A group of columns of which one leads. */
+struct hp_alloc_measured {
+    size_t average;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+struct hp_alloc_columns {
+    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
+        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
+    struct hp_alloc_measured totals, peaks;
+};
+
+#define AT(column) .index = offsetof(struct hp_alloc_columns, column)
+
+static const struct hp_column_spec hp_alloc_bytes_columns[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(thread), .needs = HP_FACT_BY_THREAD},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls)},
+    {"avg_bytes", "Avg", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(totals.average),
+     "total_bytes by calls.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"_bytes", "", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(totals.percentiles),
+     "A percentile of what one call asked for, or of the peaks of calls.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"avg_peak_usable_bytes", "Avg Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peaks.average),
+     "Of the peaks of all calls; within 0.8 percent.", .needs = HP_ALLOC_PEAK_FIRST},
+    {"_peak_usable_bytes", " Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
+     AT(peaks.percentiles), .needs = HP_ALLOC_PEAK_FIRST},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
+     "own_bytes or, when alloc is cumulative, all_bytes.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent), "Of all that the run allocated.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"peak_usable_bytes", "Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peak),
+     "The most that lived at once during one call, beyond what lived when it began, functions inside included: the "
+     "highest of all calls.",
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"peak_usable_bytes", "Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peak),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent), .needs = HP_ALLOC_PEAK_FIRST},
+    {"net_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(net),
+     "What its calls left behind: allocated less freed, functions inside included; recursion counts once."},
+    {"avg_peak_usable_bytes", "Avg Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(peaks.average),
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"_peak_usable_bytes", " Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(peaks.percentiles),
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"avg_bytes", "Avg", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(totals.average), .needs = HP_ALLOC_PEAK_FIRST},
+    {"_bytes", "", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(totals.percentiles),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, AT(own_bytes),
+     "Asked for by its calls themselves, not by measured functions inside. Of all rows together, exactly what the "
+     "run asked for."},
+    {"all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, AT(all_bytes),
+     "With measured functions inside; recursion counts once."},
+    {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, AT(own_count)},
+    {"all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, AT(all_count)},
+    {"peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(peak_usable_bytes)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(peak_blocks)},
+    {"net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_MAYBE, AT(net_usable_bytes)},
+    {"net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, AT(net_blocks)},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
+};
+
+static const struct hp_column_spec hp_alloc_count_columns[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(thread), .needs = HP_FACT_BY_THREAD},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls)},
+    {"avg_count", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(totals.average),
+     "total_count by calls.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"_count", "", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(totals.percentiles),
+     "A percentile of how often one call allocated.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"avg_peak_blocks", "Avg Peak", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peaks.average),
+     "Of the peaks of all calls; within 0.8 percent.", .needs = HP_ALLOC_PEAK_FIRST},
+    {"_peak_blocks", " Peak", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
+     AT(peaks.percentiles), .needs = HP_ALLOC_PEAK_FIRST},
+    {"total_count", "Total", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
+     "own_count or, when alloc is cumulative, all_count.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent), "Of all that the run allocated.", .needs = HP_ALLOC_TOTAL_FIRST},
+    {"peak_blocks", "Peak", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peak),
+     "The most that lived at once during one call, beyond what lived when it began, functions inside included: the "
+     "highest of all calls.",
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"peak_blocks", "Peak", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(peak),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"total_count", "Total", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent), .needs = HP_ALLOC_PEAK_FIRST},
+    {"net_blocks", "Net", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(net),
+     "What its calls left behind: allocated less freed, functions inside included; recursion counts once."},
+    {"avg_peak_blocks", "Avg Peak", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(peaks.average),
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"_peak_blocks", " Peak", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(peaks.percentiles),
+     .needs = HP_ALLOC_TOTAL_FIRST},
+    {"avg_count", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(totals.average), .needs = HP_ALLOC_PEAK_FIRST},
+    {"_count", "", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(totals.percentiles),
+     .needs = HP_ALLOC_PEAK_FIRST},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, AT(own_bytes),
+     "Asked for by its calls themselves, not by measured functions inside. Of all rows together, exactly what the "
+     "run asked for."},
+    {"all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, AT(all_bytes),
+     "With measured functions inside; recursion counts once."},
+    {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, AT(own_count)},
+    {"all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, AT(all_count)},
+    {"peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(peak_usable_bytes)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(peak_blocks)},
+    {"net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_MAYBE, AT(net_usable_bytes)},
+    {"net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, AT(net_blocks)},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
+};
+
+static const struct hp_column_spec hp_alloc_totals_table[] = {
+    {.key = "requested_bytes", .unit = HOTPATH_UNIT_BYTES},
+    {.key = "allocations", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "freed_usable_bytes", .unit = HOTPATH_UNIT_BYTES},
+    {.key = "freed_blocks", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "live_usable_bytes",
+     .unit = HOTPATH_UNIT_SIGNED_BYTES,
+     .about = "Allocated less freed, and never less than nothing; what was allocated before the session and freed "
+              "in it makes it less."},
+    {.key = "live_blocks", .unit = HOTPATH_UNIT_SIGNED_COUNT},
+    {.key = "peak_usable_bytes",
+     .unit = HOTPATH_UNIT_SIGNED_BYTES,
+     .about = "The most that lived at once in a process; of several, the highest."},
+    {.key = "peak_error_bytes",
+     .unit = HOTPATH_UNIT_BYTES,
+     .about = "By how much the peak may be off: 0 when one thread allocated, else 32 KB for each."},
+    {.key = "peak_blocks",
+     .unit = HOTPATH_UNIT_SIGNED_COUNT,
+     .about = "Absent when several threads allocated.",
+     .needs = HP_ALLOC_HAS_PEAK_BLOCKS},
+    {.key = "foreign_freed_usable_bytes",
+     .unit = HOTPATH_UNIT_BYTES,
+     .about = "Freed by another thread than the one that had allocated it."},
+    {.key = "foreign_freed_blocks", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "earlier_freed_usable_bytes",
+     .unit = HOTPATH_UNIT_BYTES,
+     .about = "Freed beyond what was allocated: from before the session, at least."},
+    {.key = "earlier_freed_blocks", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "failed", .unit = HOTPATH_UNIT_COUNT, .about = "Allocations that were refused; in no other number."},
+};
+
+#undef AT
 
 /* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
 
@@ -18401,10 +18635,6 @@ const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias
 /* What makes the difference between the two. */
 struct hp_alloc_table_kind {
     enum hp_alloc_measure own, all, peak;
-    enum hotpath_unit unit, average_unit, signed_unit;
-    const char *average_key, *total_key, *suffix;
-    const char *average_peak_key, *peak_key, *peak_suffix;
-    const char *net_key;
     const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
 };
 
@@ -18412,16 +18642,6 @@ static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
     .own = HP_ALLOC_OWN_BYTES,
     .all = HP_ALLOC_ALL_BYTES,
     .peak = HP_ALLOC_PEAK_BYTES,
-    .unit = HOTPATH_UNIT_BYTES,
-    .average_unit = HOTPATH_UNIT_BYTES,
-    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
-    .average_key = "avg_bytes",
-    .total_key = "total_bytes",
-    .suffix = "_bytes",
-    .average_peak_key = "avg_peak_usable_bytes",
-    .peak_key = "peak_usable_bytes",
-    .peak_suffix = "_peak_usable_bytes",
-    .net_key = "net_usable_bytes",
     .exclusive = "Exclusive allocation bytes by each function",
     .cumulative = "Cumulative allocation bytes by each function",
     .highest = "Most bytes that lived at once during a call of each function",
@@ -18431,31 +18651,9 @@ static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
     .own = HP_ALLOC_OWN_COUNT,
     .all = HP_ALLOC_ALL_COUNT,
     .peak = HP_ALLOC_PEAK_BLOCKS,
-    .unit = HOTPATH_UNIT_COUNT,
-    .average_unit = HOTPATH_UNIT_NUMBER,
-    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
-    .average_key = "avg_count",
-    .total_key = "total_count",
-    .suffix = "_count",
-    .average_peak_key = "avg_peak_blocks",
-    .peak_key = "peak_blocks",
-    .peak_suffix = "_peak_blocks",
-    .net_key = "net_blocks",
     .exclusive = "Exclusive allocation count by each function",
     .cumulative = "Cumulative allocation count by each function",
     .highest = "Most blocks that lived at once during a call of each function",
-};
-
-/* A group of columns of which one leads. */
-struct hp_alloc_table_measured {
-    size_t average;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-struct hp_alloc_table_columns {
-    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
-        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
-    struct hp_alloc_table_measured totals, peaks;
 };
 
 /* What becomes a row. */
@@ -18475,7 +18673,7 @@ struct hp_alloc_table_view {
     const struct hp_allocs *allocs;
     bool is_peak_first;
     uint64_t whole;
-    struct hp_alloc_table_columns columns;
+    struct hp_alloc_columns columns;
     struct hp_durations *values;
     struct hp_alloc_table_entry **entries;
     size_t count;
@@ -18490,83 +18688,15 @@ static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
 
 static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
 
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
-{
-    const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_settings *settings = view->results->settings;
-    const bool is_visible = are_peaks == view->is_peak_first;
-    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
-                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
-        struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
-                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
-            return false;
-        measured->percentiles[at] =
-            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
-    }
-    return true;
-}
-
-static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
-{
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
-                                           HP_COLUMN_KEEP, true);
-    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE, true);
-}
-
-/* Whatever leads, all is there. */
-static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->peak_usable_bytes =
-        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->net_usable_bytes =
-        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
-    columns->net_blocks =
-        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-}
-
 static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
 {
     struct hotpath_section *section = view->section;
-    const struct hp_alloc_table_kind *kind = view->kind;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
-        return false;
-    if (!view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
-                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
-    if (view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
-        return false;
-    hp_alloc_table_add_rest(view);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
-                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+    struct hp_alloc_columns *columns = &view->columns;
+    const bool is_peak_first = view->is_peak_first;
+    return hp_section_describe(view->results, section, is_peak_first ? HP_ALLOC_PEAK_FIRST : HP_ALLOC_TOTAL_FIRST,
+                               columns) &&
+           hp_order_choose(view->results, section, is_peak_first ? columns->peak : columns->total,
+                           is_peak_first ? HP_MAX_COLUMNS : columns->percent);
 }
 
 /* ------------------------------------------------------------------------------------------- entries */
@@ -18707,13 +18837,13 @@ static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
 
 static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
 {
-    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+    if (view->kind == &hp_alloc_table_count_kind)
         hp_section_set_number(row, column, average);
     else
         hp_section_set_count(row, column, hp_units_round(average));
 }
 
-static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
 {
     const struct hp_settings *settings = view->results->settings;
     double value;
@@ -18723,7 +18853,7 @@ static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, st
 }
 
 /* Most functions allocate nothing. */
-static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
 {
     const struct hp_settings *settings = view->results->settings;
     hp_alloc_table_set_average(view, row, measured->average, 0);
@@ -18734,7 +18864,7 @@ static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct h
 static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
 {
     const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_alloc_table_columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     const bool is_all = view->results->settings->show.alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
     if (entry->allocs.calls == 0) {
@@ -18752,7 +18882,7 @@ static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct 
 
 static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
 {
-    const struct hp_alloc_table_columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
     hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
     hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
@@ -18764,7 +18894,7 @@ static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const voi
 {
     struct hp_alloc_table_view *view = context;
     const struct hp_alloc_table_entry *entry = about;
-    const struct hp_alloc_table_columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
     hp_section_set_count(row, columns->total, entry->total);
     if (view->whole > 0)
@@ -18868,21 +18998,21 @@ static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
     struct hotpath_section *section = view->section;
     const struct hp_allocs *allocs = view->allocs;
     const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
-    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
-    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
-    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
-    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
-    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
-    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
-    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    hp_section_add_total(section, "requested_bytes", totals->bytes);
+    hp_section_add_total(section, "allocations", totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", allocs->peak_error);
     if (allocs->has_peak_blocks)
-        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
-    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
-    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
-    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
-    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
-    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+        hp_section_add_total(section, "peak_blocks", (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", allocs->earlier_blocks);
+    hp_section_add_total(section, "failed", allocs->failed);
 }
 
 static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
@@ -19023,13 +19153,17 @@ const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-byte
                                                        .is_usual = hp_alloc_table_is_bytes,
                                                        .is_left_out_empty = true,
                                                        .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_bytes};
+                                                       .fill = hp_alloc_table_fill_bytes,
+                                                       HP_COLUMNS(hp_alloc_bytes_columns),
+                                                       HP_TOTALS(hp_alloc_totals_table)};
 const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
                                                        .group = "alloc",
                                                        .is_usual = hp_alloc_table_is_count,
                                                        .is_left_out_empty = true,
                                                        .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_count};
+                                                       .fill = hp_alloc_table_fill_count,
+                                                       HP_COLUMNS(hp_alloc_count_columns),
+                                                       HP_TOTALS(hp_alloc_totals_table)};
 
 /* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
 
@@ -19044,36 +19178,31 @@ struct hp_alloc_threads_columns {
         peak_blocks, tid, pid, threads;
 };
 
-static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_alloc_threads_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
-    columns.foreign_count =
-        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
-    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
-                                                  HOTPATH_UNIT_BYTES, 0, true);
-    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    return columns;
-}
+#define HP_ALLOC_THREADS_AT(column) .index = offsetof(struct hp_alloc_threads_columns, column)
+
+static const struct hp_column_spec hp_alloc_threads_column_table[] = {
+    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(name),
+     "Name and number of the thread."},
+    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(count)},
+    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(bytes)},
+    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(freed)},
+    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(live),
+     "Allocated less freed here: below zero in a thread that frees what others have allocated."},
+    {"peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_ALLOC_THREADS_AT(peak)},
+    {"foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(foreign_count),
+     "Blocks freed here that other threads had allocated."},
+    {"foreign_freed_usable_bytes", "Bytes for others", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(foreign_bytes)},
+    {"outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, HP_ALLOC_THREADS_AT(outside),
+     "Asked for outside of all measured functions."},
+    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_THREADS_AT(freed_count)},
+    {"live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, HP_ALLOC_THREADS_AT(live_blocks)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, HP_ALLOC_THREADS_AT(peak_blocks)},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_ALLOC_THREADS_AT(tid)},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_ALLOC_THREADS_AT(pid), .shown_by = HP_FACT_PROCESSES},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_ALLOC_THREADS_AT(threads),
+     "Threads that are counted here, one after the other."},
+};
 
 /* Names of threads may be alike, numbers are not. */
 static int hp_alloc_threads_compare_threads(const void *a, const void *b)
@@ -19141,15 +19270,15 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
         hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
     if (order == NULL)
         return false;
-    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
-    hp_section_show_columns(results, section);
+    struct hp_alloc_threads_columns columns = {0};
     section->description = "What each thread allocated and freed.";
     section->if_empty = HP_NO_ALLOCS;
     section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
         order[at] = &allocs->threads[at];
     hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
-    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+    if (!hp_section_describe(results, section, 0, &columns) ||
+        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
         !hp_section_make_rows(results, section, allocs->thread_count))
         return false;
     for (size_t at = 0; at < allocs->thread_count; at++)
@@ -19161,8 +19290,12 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
     return true;
 }
 
-const struct hp_section_type hotpath_section_alloc_threads_ = {
-    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
+const struct hp_section_type hotpath_section_alloc_threads_ = {.name = "alloc-threads",
+                                                         .is_on_request = true,
+                                                         .is_left_out_empty = true,
+                                                         .has_data = hp_alloc_threads_has_data,
+                                                         .fill = hp_alloc_threads_fill,
+                                                         HP_COLUMNS(hp_alloc_threads_column_table)};
 
 /* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
 
@@ -19179,6 +19312,21 @@ struct hp_alloc_pools_pool {
 
 struct hp_alloc_pools_columns {
     size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
+};
+
+#define HP_ALLOC_POOLS_AT(column) .index = offsetof(struct hp_alloc_pools_columns, column)
+
+static const struct hp_column_spec hp_alloc_pools_column_table[] = {
+    {"name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(name)},
+    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(count)},
+    {"allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(bytes)},
+    {"freed_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(freed)},
+    {"live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(live)},
+    {"peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_ALLOC_POOLS_AT(peak),
+     "Of several processes, the highest that one of them had."},
+    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_POOLS_AT(freed_count)},
+    {"live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, HP_ALLOC_POOLS_AT(live_blocks)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, HP_ALLOC_POOLS_AT(peak_blocks)},
 };
 
 struct hp_alloc_pools_view {
@@ -19260,28 +19408,6 @@ static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
-{
-    struct hp_alloc_pools_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak =
-        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    return columns;
-}
-
 static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
 {
     hp_section_set_text(row, columns->name, pool->name);
@@ -19306,11 +19432,11 @@ static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
 static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct hp_alloc_pools_view view = {.results = results};
-    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
-    hp_section_show_columns(results, section);
+    struct hp_alloc_pools_columns columns = {0};
     section->description = "Memory that the program hands out itself.";
     section->if_empty = "the program has told of no pool of its own";
-    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+    if (!hp_alloc_pools_gather(&view) || !hp_section_describe(results, section, 0, &columns) ||
+        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
         !hp_section_make_rows(results, section, view.count))
         return false;
     section->total_rows = view.count;
@@ -19320,7 +19446,7 @@ static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_
 }
 
 const struct hp_section_type hotpath_section_alloc_pools_ = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill, HP_COLUMNS(hp_alloc_pools_column_table)};
 
 /* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
 
@@ -19335,6 +19461,42 @@ const struct hp_section_type hotpath_section_alloc_pools_ = {
 
 struct hp_cpu_table_columns {
     size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
+};
+
+#define HP_CPU_TABLE_AT(column) .index = offsetof(struct hp_cpu_table_columns, column)
+
+static const struct hp_column_spec hp_cpu_table_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CPU_TABLE_AT(name)},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CPU_TABLE_AT(thread), .needs = HP_FACT_BY_THREAD},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_CPU_TABLE_AT(samples)},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SHOWN, HP_CPU_TABLE_AT(time),
+     "Its own, or with measured functions inside: see `cpu` at the top."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_CPU_TABLE_AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_CPU_TABLE_AT(kernel),
+     "By samples that found it in a system call."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CPU_TABLE_AT(percent), "Of all processor time of the run."},
+    {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, HP_CPU_TABLE_AT(error),
+     "By how much cpu_ns may be off: plus or minus one standard deviation of what so few samples can tell."},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, HP_CPU_TABLE_AT(own)},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, HP_CPU_TABLE_AT(all),
+     "With measured functions inside; recursion counts once."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_CPU_TABLE_AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_CPU_TABLE_AT(open)},
+};
+
+static const struct hp_column_spec hp_cpu_table_total_table[] = {
+    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "perf_samples",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Taken by perf, of user mode; the others by timers."},
+    {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "user_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "sampled_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of threads that were sampled: since their first measured call."},
 };
 
 /* What becomes a row. */
@@ -19357,31 +19519,6 @@ struct hp_cpu_table_view {
     struct hp_cpu_table_entry **entries;
     size_t count;
 };
-
-static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_cpu_table_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
-    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
-    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    hp_section_show_columns(view->results, section);
-}
 
 /* ------------------------------------------------------------------------------------------- entries */
 
@@ -19579,12 +19716,12 @@ static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
 static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
 {
     const struct hp_cpu_sums *total = &view->cpu->total;
-    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
-    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
-    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
-    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
-    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
-    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+    hp_section_add_total(view->section, "samples", total->samples);
+    hp_section_add_total(view->section, "perf_samples", view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", view->cpu->sampled_ns);
 }
 
 static bool hp_cpu_table_has_row(const struct hp_cpu_table_view *view, const char *name)
@@ -19661,8 +19798,8 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     if (view == NULL)
         return false;
     section->description = hp_cpu_table_description_of(results->settings);
-    hp_cpu_table_describe(view);
-    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
+    if (!hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
         return false;
     if (!hp_cpu_table_has_data(results)) {
         section->if_empty = HP_NO_CPU;
@@ -19679,8 +19816,12 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     return true;
 }
 
-const struct hp_section_type hotpath_section_cpu_ = {
-    .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
+const struct hp_section_type hotpath_section_cpu_ = {.name = "cpu",
+                                               .is_left_out_empty = true,
+                                               .has_data = hp_cpu_table_has_data,
+                                               .fill = hp_cpu_table_fill,
+                                               HP_COLUMNS(hp_cpu_table_column_table),
+                                               HP_TOTALS(hp_cpu_table_total_table)};
 
 /* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
 
@@ -19693,6 +19834,49 @@ struct hp_wait_table_columns {
     size_t name, cause, call, what, looks, time, percent, beside, other, location;
 };
 
+#define HP_WAIT_TABLE_AT(column) .index = offsetof(struct hp_wait_table_columns, column)
+
+static const struct hp_column_spec hp_wait_table_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(name),
+     "The function, or <outside> of all measured ones."},
+    {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(cause),
+     .words = "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "
+              "fault|stopped|condition|semaphore|barrier|thread|lock or condition|client"},
+    {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_WAIT_TABLE_AT(call),
+     "The system call; null: none, or not known."},
+    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_WAIT_TABLE_AT(what),
+     "The file, socket, pipe or child, or the end of its name; of locks and threads where the other thread is; "
+     "null: not known."},
+    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(looks), "How often a thread was found so."},
+    {"waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(time)},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_WAIT_TABLE_AT(percent)},
+    {"beside_ns", "Beside", HOTPATH_UNIT_NS, 0, HP_WAIT_TABLE_AT(beside),
+     "Of waited_ns, while another thread of the run was at work."},
+    {"other", "Other", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_WAIT_TABLE_AT(other),
+     "The function in which the thread is that has the lock, or that is waited for; null: not known."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_WAIT_TABLE_AT(location)},
+};
+
+static const struct hp_column_spec hp_wait_table_total_table[] = {
+    {.key = "watched_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Time of all threads together that was watched: running, ready to run or waiting."},
+    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "left_out_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Waiting that is in no row, for want of space."},
+    {.key = "misplaced_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Nor is this: seen in functions beyond the time that these took."},
+    {.key = "looks", .unit = HOTPATH_UNIT_COUNT, .about = "At threads."},
+    {.key = "period_us",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Mean time between two looks at a process; of several, the longest."},
+    {.key = "watcher_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Processor time that watching took."},
+    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "unwatched_threads", .unit = HOTPATH_UNIT_COUNT, .about = "For which there was no place, at least."},
+};
+
 struct hp_wait_table_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
@@ -19701,26 +19885,6 @@ struct hp_wait_table_view {
     struct hp_wait_sums **shown;
     size_t count;
 };
-
-static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_section *section)
-{
-    struct hp_wait_table_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
-    columns.what =
-        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
-    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
-    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
-    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
-    columns.location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    return columns;
-}
 
 /* ---------------------------------------------------------------------------------------------- lines */
 
@@ -19796,15 +19960,15 @@ static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
 
 static void hp_wait_table_add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
 {
-    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
-    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
-    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
-    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
-    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
-    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
-    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
-    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
-    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
+    hp_section_add_total(section, "watched_ns", waits->watched_ns);
+    hp_section_add_total(section, "waited_ns", waits->waited_ns);
+    hp_section_add_total(section, "left_out_ns", waits->left_out_ns);
+    hp_section_add_total(section, "misplaced_ns", waits->misplaced_ns);
+    hp_section_add_total(section, "looks", waits->looks);
+    hp_section_add_total(section, "period_us", waits->period_us);
+    hp_section_add_total(section, "watcher_ns", waits->watcher_ns);
+    hp_section_add_total(section, "watched_processes", waits->sessions);
+    hp_section_add_total(section, "unwatched_threads", waits->unwatched);
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */
@@ -19870,13 +20034,12 @@ static bool hp_wait_table_has_data(const struct hotpath_results *results) { retu
 
 static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_wait_table_view view = {.results = results, .section = section, .columns = hp_wait_table_describe(section)};
-    hp_section_show_columns(results, section);
+    struct hp_wait_table_view view = {.results = results, .section = section};
     section->description = "What threads waited for.";
     section->percent_of = "watched";
     view.waits = hp_model_waits(results->model);
-    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !hp_wait_table_choose(&view))
+    if (view.waits == NULL || !hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.time, view.columns.percent) || !hp_wait_table_choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
@@ -19889,8 +20052,12 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
            hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
 }
 
-const struct hp_section_type hotpath_section_waits_ = {
-    .name = "waits", .is_left_out_empty = true, .has_data = hp_wait_table_has_data, .fill = hp_wait_table_fill};
+const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
+                                                 .is_left_out_empty = true,
+                                                 .has_data = hp_wait_table_has_data,
+                                                 .fill = hp_wait_table_fill,
+                                                 HP_COLUMNS(hp_wait_table_column_table),
+                                                 HP_TOTALS(hp_wait_table_total_table)};
 
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
@@ -19917,6 +20084,21 @@ struct hp_calltree_place {
 
 struct hp_calltree_columns {
     size_t name, calls, total, percent, self, open, scaled;
+};
+
+#define HP_CALLTREE_AT(column) .index = offsetof(struct hp_calltree_columns, column)
+
+static const struct hp_column_spec hp_calltree_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLTREE_AT(name)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLTREE_AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, HP_CALLTREE_AT(total),
+     "Recursion counts once."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN, HP_CALLTREE_AT(self),
+     "Not spent in measured functions inside."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CALLTREE_AT(percent)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_CALLTREE_AT(open)},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_CALLTREE_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
 struct hp_calltree_view {
@@ -20070,22 +20252,6 @@ static const struct hp_calltree_place *hp_calltree_next_in_order(const struct hp
     return place != NULL ? place->next_sibling : NULL;
 }
 
-static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
-{
-    struct hp_calltree_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
 static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct hp_calltree_columns *columns = &view->columns;
@@ -20140,12 +20306,12 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
 static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->model->profile;
-    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
+    struct hp_calltree_view view = {.results = results, .section = section};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->is_tree = true;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
@@ -20164,7 +20330,7 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
 static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
 const struct hp_section_type hotpath_section_calltree_ = {
-    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill, HP_COLUMNS(hp_calltree_column_table)};
 
 /* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
 
@@ -20191,6 +20357,30 @@ struct hp_calls_call {
 
 struct hp_calls_columns {
     size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
+};
+
+#define HP_CALLS_AT(column) .index = offsetof(struct hp_calls_columns, column)
+
+/* What this section knows beside. */
+enum { HP_CALLS_HAS_THREADS = HP_FACT_OWN, HP_CALLS_HAS_NOTES = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec hp_calls_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLS_AT(name),
+     "The function; as in timing."},
+    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLS_AT(ago),
+     "From the end of the call to now, or to the end of the run."},
+    {"duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLS_AT(duration)},
+    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_CALLS_AT(alloc_bytes),
+     "Asked for, in this call and what it called; absent when no allocations were recorded.",
+     .needs = HP_FACT_ALLOCS},
+    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_CALLS_AT(alloc_count), .needs = HP_FACT_ALLOCS},
+    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CALLS_AT(note), "What the program said about the call with HOTPATH_NOTE; null when nothing.", .shown_by = HP_CALLS_HAS_NOTES},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CALLS_AT(thread),
+     "The name of the thread; null when it is not known any more.", .shown_by = HP_CALLS_HAS_THREADS},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_CALLS_AT(tid), "Of the thread that made the call.",
+     .shown_by = HP_CALLS_HAS_THREADS},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_CALLS_AT(pid), .shown_by = HP_FACT_PROCESSES},
 };
 
 struct hp_calls_view {
@@ -20310,31 +20500,14 @@ static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct
 }
 
 /* What is the same in all rows needs no column. */
-static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
+static bool hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
 {
-    struct hp_calls_columns *columns = &view->columns;
-    bool has_threads = false, has_notes = false;
+    uint32_t facts = 0;
     for (size_t at = 0; at < count; at++) {
-        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
-        has_notes |= view->order[at]->note != NULL;
+        facts |= hp_calls_is_other_thread(view->order[at], view->order[0]) ? HP_CALLS_HAS_THREADS : 0u;
+        facts |= view->order[at]->note != NULL ? HP_CALLS_HAS_NOTES : 0u;
     }
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns->duration =
-        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
-    columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
-    hp_section_show_columns(view->results, section);
+    return hp_section_describe(view->results, section, facts, &view->columns);
 }
 
 static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
@@ -20384,8 +20557,7 @@ static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_sectio
                             : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
                               "to the functions whose latest calls are to be kept";
     const size_t count = hp_calls_cut(&view);
-    hp_calls_describe(&view, section, count);
-    if (!hp_section_make_rows(results, section, count))
+    if (!hp_calls_describe(&view, section, count) || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
         hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
@@ -20394,7 +20566,8 @@ static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_sectio
     return true;
 }
 
-const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
+const struct hp_section_type hotpath_section_calls_ = {
+    .name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill, HP_COLUMNS(hp_calls_column_table)};
 
 /* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
 
@@ -20448,6 +20621,46 @@ struct hp_slowest_function {
 struct hp_slowest_columns {
     size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
         alloc_count;
+};
+
+#define HP_SLOWEST_AT(column) .index = offsetof(struct hp_slowest_columns, column)
+
+/* What this section knows beside. */
+enum { HP_SLOWEST_HAS_NOTES = HP_FACT_OWN, HP_SLOWEST_HAS_SEVERAL = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec hp_slowest_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_SLOWEST_AT(name)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_SLOWEST_AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_SLOWEST_AT(total), "Recursion counts once. null when no call was timed."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(self),
+     "Not spent in measured functions inside; null when what was inside was not kept."},
+    {"percent_call", "% Call", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, HP_SLOWEST_AT(percent),
+     "Of the time of the call at the top."},
+    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(alloc_bytes),
+     "Asked for in the call at the top and what it called; null below it; absent when no allocations were "
+     "recorded.",
+     .needs = HP_FACT_ALLOCS},
+    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(alloc_count),
+     .needs = HP_FACT_ALLOCS},
+    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_SLOWEST_AT(note),
+     "What the program said about the call with HOTPATH_NOTE; below the top, about the last such call that had "
+     "one.",
+     .shown_by = HP_SLOWEST_HAS_NOTES},
+    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(started),
+     "From the start of its session to the start of the call. This and what follows is null below the top, and "
+     "when what was inside was not kept.",
+     .shown_by = HP_SLOWEST_HAS_SEVERAL},
+    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_SLOWEST_AT(ago),
+     "From the end of the call to now, or to the end of the run."},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_SLOWEST_AT(thread),
+     "The name of the thread; null when it is not known any more."},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(tid), .shown_by = HP_SLOWEST_HAS_SEVERAL},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_SLOWEST_AT(pid),
+     .shown_by = HP_SLOWEST_HAS_SEVERAL | HP_FACT_PROCESSES},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_SLOWEST_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
 struct hp_slowest_view {
@@ -20741,34 +20954,11 @@ static const struct hp_slowest_part *hp_slowest_next_in_order(const struct hp_sl
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_has_notes)
+static bool hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_has_notes)
 {
-    struct hotpath_section *section = view->section;
-    struct hp_slowest_columns *columns = &view->columns;
-    const bool is_one = view->shown <= 1; /* what is said of it in the heading needs no column */
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, hp_slowest_has_notes);
-    columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, 0, false);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
-    columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
-                                         !is_one && view->results->model->run.count > 1);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
+    /* What is said of a single one in the heading needs no column. */
+    const uint32_t facts = (hp_slowest_has_notes ? HP_SLOWEST_HAS_NOTES : 0u) | (view->shown > 1 ? HP_SLOWEST_HAS_SEVERAL : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 /* When it began, in ticks after the start of its session, and how long ago it ended. */
@@ -20875,8 +21065,7 @@ static bool hp_slowest_fill_rows(struct hp_slowest_view *view)
         view->section->total_rows += function->part_count;
     }
     view->section->total_rows += view->count - view->shown;
-    hp_slowest_describe(view, has_note);
-    if (!hp_section_make_rows(view->results, view->section, count))
+    if (!hp_slowest_describe(view, has_note) || !hp_section_make_rows(view->results, view->section, count))
         return false;
     for (size_t at = 0; at < view->shown; at++)
         for (const struct hp_slowest_part *part = view->order[at]->parts; part != NULL; part = hp_slowest_next_in_order(part), row++) {
@@ -21036,7 +21225,8 @@ static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_sect
     return true;
 }
 
-const struct hp_section_type hotpath_section_slowest_ = {.name = "slowest", .is_on_request = true, .fill = hp_slowest_fill};
+const struct hp_section_type hotpath_section_slowest_ = {
+    .name = "slowest", .is_on_request = true, .fill = hp_slowest_fill, HP_COLUMNS(hp_slowest_column_table)};
 
 /* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
 
@@ -21068,36 +21258,46 @@ struct hp_processes_columns {
         reason, scaled;
 };
 
+#define HP_PROCESSES_AT(column) .index = offsetof(struct hp_processes_columns, column)
+
+/* What this section knows beside. */
+enum { HP_PROCESSES_HAS_CPU = HP_FACT_OWN };
+
+static const struct hp_column_spec hp_processes_column_table[] = {
+    {"name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_PROCESSES_AT(name),
+     "The process id and the command, shortened if it is long; or where there are very many processes, the program "
+     "and how many they were."},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, HP_PROCESSES_AT(state),
+     .about = "As that of the report; outside: it left no session and was seen only from outside. Of several "
+              "processes, that of the first.",
+     .words = "running|finished|ended|outside"},
+    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_PROCESSES_AT(started),
+     "From the start of the first session to that of this one."},
+    {"elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_PROCESSES_AT(elapsed)},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_PROCESSES_AT(cpu),
+     "Processor time of the process; null where it was not asked for.", .shown_by = HP_PROCESSES_HAS_CPU},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_PROCESSES_AT(threads), "Threads that ever recorded."},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_PROCESSES_AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, HP_PROCESSES_AT(total),
+     "In zones that are not inside other zones, added up over threads; when the main function is excluded, without "
+     "what it does itself."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_PROCESSES_AT(percent),
+     "Of the sum over all processes."},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, HP_PROCESSES_AT(pid)},
+    {"parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, HP_PROCESSES_AT(parent_pid)},
+    {"command", "Command", HOTPATH_UNIT_TEXT, 0, HP_PROCESSES_AT(command)},
+    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, HP_PROCESSES_AT(count), "How many processes the row is about."},
+    {"reason", "Reason", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_PROCESSES_AT(reason),
+     "Why it could not be followed; null where it was."},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_PROCESSES_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
+};
+
 struct hp_processes_view {
     struct hotpath_results *results;
     struct hp_processes_columns columns;
     uint64_t whole; /* ticks that all of them measured */
 };
-
-static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
-{
-    struct hp_processes_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
-    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
-    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
-    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
-                                        hp_run_has_feature(run, HP_FEATURE_CPU));
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
-    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
-    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
-    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
 
 static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
 {
@@ -21313,10 +21513,11 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
 
 static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model->run, section)};
+    struct hp_processes_view view = {.results = results};
     size_t count = 0;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    const uint32_t facts = hp_run_has_feature(&results->model->run, HP_FEATURE_CPU) ? HP_PROCESSES_HAS_CPU : 0u;
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
@@ -21336,7 +21537,8 @@ static bool hp_processes_has_data(const struct hotpath_results *results)
     return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
-const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
+const struct hp_section_type hotpath_section_processes_ = {
+    .name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill, HP_COLUMNS(hp_processes_column_table)};
 
 /* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
 
@@ -21412,6 +21614,19 @@ struct hp_cold_cold {
 
 struct hp_cold_columns {
     size_t name, size, source, image, path;
+};
+
+#define HP_COLD_AT(column) .index = offsetof(struct hp_cold_columns, column)
+
+static const struct hp_column_spec hp_cold_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_COLD_AT(name),
+     "As the linker has it."},
+    {"size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_COLD_AT(size), "Of its machine code."},
+    {"image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_COLD_AT(image),
+     "The program or library it is in, without its folder."},
+    {"source", "Source", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_COLD_AT(source),
+     "The source file of a static function, as the compiler was told; null where it is not known."},
+    {"path", "Path", HOTPATH_UNIT_TEXT, 0, HP_COLD_AT(path), "The program or library with its folder."},
 };
 
 /* What of a session's functions was recorded; NULL: all. */
@@ -21667,18 +21882,6 @@ static bool hp_cold_add_images(struct hp_cold_view *view)
 
 /* ----------------------------------------------------------------------------------------------------- rows */
 
-static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
-{
-    struct hp_cold_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
-    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
-    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
 static int hp_cold_compare_sizes(const void *a, const void *b)
 {
     const struct hp_cold_cold *x = a, *y = b;
@@ -21767,10 +21970,10 @@ static const char *hp_cold_if_empty(const struct hp_cold_view *view)
 
 static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
+    struct hp_cold_view view = {.results = results, .section = section};
     section->description = "Functions that the compiler measures and nobody called.";
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
         !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
         return false;
     hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
@@ -21792,7 +21995,133 @@ const struct hp_section_type hotpath_section_cold_ = {
     .is_available = hp_cold_is_available,
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = hp_cold_fill,
+    HP_COLUMNS(hp_cold_column_table),
 };
+
+/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+struct hp_arena;
+
+struct hp_percentile_names {
+    const char *title; /* "P99.9", "Min", "Max" */
+    const char *key;   /* "p99_9_ns" */
+};
+
+/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
+HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names);
+
+/* ---- src/sections/columns.c ---------------------------------------------------------------------------------- */
+
+/* The columns of a section, from the table of its type. */
+
+/* ------------------------------------------------------------------------------------------ which there are */
+
+static uint32_t hp_columns_facts_of(const struct hotpath_results *results)
+{
+    const struct hp_settings *settings = results->settings;
+    const struct hp_run *run = &results->model->run;
+    return (settings->show.by == HP_BY_THREAD ? HP_FACT_BY_THREAD : 0u) |
+           (!settings->show.time_exclusive ? HP_FACT_INCLUSIVE : 0u) |
+           (hp_run_has_allocs(run) ? HP_FACT_ALLOCS : 0u) | (run->count > 1 ? HP_FACT_PROCESSES : 0u);
+}
+
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (strcmp(section->columns[at].shown.key, key) == 0)
+            return at;
+    if (section->column_count == HP_MAX_COLUMNS)
+        return HP_MAX_COLUMNS;
+    section->columns[section->column_count] = (struct hp_column){
+        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
+    return section->column_count++;
+}
+
+static bool hp_columns_add_family(struct hotpath_results *results, struct hotpath_section *section,
+                       const struct hp_column_spec *spec, bool is_visible, size_t *indexes)
+{
+    const struct hp_show_settings *show = &results->settings->show;
+    for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        struct hp_percentile_names names;
+        if (!hp_percentile_name(results->model->arena, show->percentiles[at], spec->key, spec->title, &names))
+            return false;
+        indexes[at] = hp_section_add_column(section, names.key, names.title, spec->unit, spec->traits, is_visible);
+    }
+    return true;
+}
+
+bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
+                         void *indexes)
+{
+    facts |= hp_columns_facts_of(results);
+    for (size_t at = 0; at < section->type->column_count; at++) {
+        const struct hp_column_spec *spec = &section->type->columns[at];
+        size_t *index = (size_t *)(void *)((char *)indexes + spec->index);
+        const bool is_visible = (spec->traits & HP_COLUMN_SHOWN) && (facts & spec->shown_by) == spec->shown_by;
+        if ((facts & spec->needs) != spec->needs)
+            continue;
+        if (!(spec->traits & HP_COLUMN_FAMILY))
+            *index = hp_section_add_column(section, spec->key, spec->title, spec->unit, spec->traits, is_visible);
+        else if (!hp_columns_add_family(results, section, spec, is_visible, index))
+            return false;
+    }
+    hp_section_show_columns(results, section);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ what they are called */
+
+static bool hp_columns_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+{
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    hp_text_bytes(&stem, key, stem_length);
+    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
+/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
+static bool hp_columns_is_called(const struct hp_column *column, const char *name, size_t length)
+{
+    const char *key = column->shown.key;
+    const size_t key_length = strlen(key);
+    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
+        return true;
+    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (hp_text_has_suffix(key, units[at]) && hp_columns_equal_stem(name, length, key, key_length - strlen(units[at])))
+            return true;
+    return false;
+}
+
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !hp_columns_is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    return hp_section_find_column(section, name, length) < section->column_count;
+}
+
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
+{
+    size_t length;
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const bool is_all = hp_text_equal_nocase(item, length, "all");
+        for (size_t at = 0; at < section->column_count; at++)
+            if (is_all || hp_columns_is_called(&section->columns[at], item, length))
+                section->columns[at].shown.visible = 1;
+    }
+}
 
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
 
@@ -22156,6 +22485,7 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
         struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
         if (section == NULL)
             return false;
+        section->type = hotpath_section_types_[at];
         section->name = hotpath_section_types_[at]->name;
         section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
         section->description = section->if_empty = "";
@@ -22406,67 +22736,6 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
 
 /* What sections are made with. */
 
-size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
-{
-    for (size_t at = 0; at < section->column_count; at++)
-        if (strcmp(section->columns[at].shown.key, key) == 0)
-            return at;
-    if (section->column_count == HP_MAX_COLUMNS)
-        return HP_MAX_COLUMNS;
-    section->columns[section->column_count] = (struct hp_column){
-        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
-    return section->column_count++;
-}
-
-static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
-{
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    hp_text_bytes(&stem, key, stem_length);
-    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
-}
-
-/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
-static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
-{
-    const char *key = column->shown.key;
-    const size_t key_length = strlen(key);
-    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
-        return true;
-    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
-    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
-        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
-            return true;
-    return false;
-}
-
-size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    size_t at = 0;
-    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
-        at++;
-    return at;
-}
-
-bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    return hp_section_find_column(section, name, length) < section->column_count;
-}
-
-void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
-{
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;) {
-        const bool is_all = hp_text_equal_nocase(item, length, "all");
-        for (size_t at = 0; at < section->column_count; at++)
-            if (is_all || hp_section_is_called(&section->columns[at], item, length))
-                section->columns[at].shown.visible = 1;
-    }
-}
-
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
 {
     struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
@@ -22564,11 +22833,14 @@ double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
     return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
 }
 
-void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count)
 {
-    if (section->total_count < HP_MAX_TOTALS)
-        section->totals[section->total_count++] =
-            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+    for (size_t at = 0; at < section->type->total_count && section->total_count < HP_MAX_TOTALS; at++) {
+        const struct hp_column_spec *spec = &section->type->totals[at];
+        if (strcmp(spec->key, key) == 0)
+            section->totals[section->total_count++] = (struct hp_total){
+                .key = spec->key, .unit = spec->unit, .cell = {.has_value = true, .count = count}};
+    }
 }
 
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)

@@ -20,6 +20,21 @@ struct columns {
     size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(count)},
+    {"allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(bytes)},
+    {"freed_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
+    {"live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live)},
+    {"peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(peak),
+     "Of several processes, the highest that one of them had."},
+    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
+    {"live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(peak_blocks)},
+};
+
 struct view {
     struct hotpath_results *results;
     struct pool *first;
@@ -99,28 +114,6 @@ static bool gather(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static struct columns describe(struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak =
-        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    return columns;
-}
-
 static void fill_row(struct hp_row *row, const struct columns *columns, const struct pool *pool)
 {
     hp_section_set_text(row, columns->name, pool->name);
@@ -145,11 +138,11 @@ static bool has_data(const struct hotpath_results *results)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results};
-    const struct columns columns = describe(section);
-    hp_section_show_columns(results, section);
+    struct columns columns = {0};
     section->description = "Memory that the program hands out itself.";
     section->if_empty = "the program has told of no pool of its own";
-    if (!gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+    if (!gather(&view) || !hp_section_describe(results, section, 0, &columns) ||
+        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
         !hp_section_make_rows(results, section, view.count))
         return false;
     section->total_rows = view.count;
@@ -159,4 +152,4 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_alloc_pools = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = has_data, .fill = fill};
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};

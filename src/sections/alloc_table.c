@@ -13,12 +13,12 @@
 
 #include <string.h>
 
+#include "alloc_columns.h"
 #include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
 #include "durations.h"
 #include "order.h"
-#include "percentile.h"
 #include "shares.h"
 #include "sort.h"
 #include "text.h"
@@ -29,10 +29,6 @@
 /* What makes the difference between the two. */
 struct kind {
     enum hp_alloc_measure own, all, peak;
-    enum hotpath_unit unit, average_unit, signed_unit;
-    const char *average_key, *total_key, *suffix;
-    const char *average_peak_key, *peak_key, *peak_suffix;
-    const char *net_key;
     const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
 };
 
@@ -40,16 +36,6 @@ static const struct kind bytes_kind = {
     .own = HP_ALLOC_OWN_BYTES,
     .all = HP_ALLOC_ALL_BYTES,
     .peak = HP_ALLOC_PEAK_BYTES,
-    .unit = HOTPATH_UNIT_BYTES,
-    .average_unit = HOTPATH_UNIT_BYTES,
-    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
-    .average_key = "avg_bytes",
-    .total_key = "total_bytes",
-    .suffix = "_bytes",
-    .average_peak_key = "avg_peak_usable_bytes",
-    .peak_key = "peak_usable_bytes",
-    .peak_suffix = "_peak_usable_bytes",
-    .net_key = "net_usable_bytes",
     .exclusive = "Exclusive allocation bytes by each function",
     .cumulative = "Cumulative allocation bytes by each function",
     .highest = "Most bytes that lived at once during a call of each function",
@@ -59,31 +45,9 @@ static const struct kind count_kind = {
     .own = HP_ALLOC_OWN_COUNT,
     .all = HP_ALLOC_ALL_COUNT,
     .peak = HP_ALLOC_PEAK_BLOCKS,
-    .unit = HOTPATH_UNIT_COUNT,
-    .average_unit = HOTPATH_UNIT_NUMBER,
-    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
-    .average_key = "avg_count",
-    .total_key = "total_count",
-    .suffix = "_count",
-    .average_peak_key = "avg_peak_blocks",
-    .peak_key = "peak_blocks",
-    .peak_suffix = "_peak_blocks",
-    .net_key = "net_blocks",
     .exclusive = "Exclusive allocation count by each function",
     .cumulative = "Cumulative allocation count by each function",
     .highest = "Most blocks that lived at once during a call of each function",
-};
-
-/* A group of columns of which one leads. */
-struct measured {
-    size_t average;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-struct columns {
-    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
-        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
-    struct measured totals, peaks;
 };
 
 /* What becomes a row. */
@@ -103,7 +67,7 @@ struct view {
     const struct hp_allocs *allocs;
     bool is_peak_first;
     uint64_t whole;
-    struct columns columns;
+    struct hp_alloc_columns columns;
     struct hp_durations *values;
     struct entry **entries;
     size_t count;
@@ -118,83 +82,15 @@ static bool is_bytes(const struct hp_settings *settings)
 
 static bool is_count(const struct hp_settings *settings) { return !is_bytes(settings); }
 
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool add_measured(struct view *view, struct measured *measured, bool are_peaks)
-{
-    const struct kind *kind = view->kind;
-    const struct hp_settings *settings = view->results->settings;
-    const bool is_visible = are_peaks == view->is_peak_first;
-    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
-                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
-        struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
-                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
-            return false;
-        measured->percentiles[at] =
-            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
-    }
-    return true;
-}
-
-static void add_total(struct view *view)
-{
-    struct columns *columns = &view->columns;
-    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
-                                           HP_COLUMN_KEEP, true);
-    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE, true);
-}
-
-/* Whatever leads, all is there. */
-static void add_rest(struct view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct columns *columns = &view->columns;
-    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->peak_usable_bytes =
-        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->net_usable_bytes =
-        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
-    columns->net_blocks =
-        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-}
-
 static bool describe(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    const struct kind *kind = view->kind;
-    struct columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    if (!add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
-        return false;
-    if (!view->is_peak_first)
-        add_total(view);
-    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
-                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
-    if (view->is_peak_first)
-        add_total(view);
-    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
-    if (!add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
-        return false;
-    add_rest(view);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
-                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+    struct hp_alloc_columns *columns = &view->columns;
+    const bool is_peak_first = view->is_peak_first;
+    return hp_section_describe(view->results, section, is_peak_first ? HP_ALLOC_PEAK_FIRST : HP_ALLOC_TOTAL_FIRST,
+                               columns) &&
+           hp_order_choose(view->results, section, is_peak_first ? columns->peak : columns->total,
+                           is_peak_first ? HP_MAX_COLUMNS : columns->percent);
 }
 
 /* ------------------------------------------------------------------------------------------- entries */
@@ -335,13 +231,13 @@ static void choose(struct view *view)
 
 static void set_average(const struct view *view, struct hp_row *row, size_t column, double average)
 {
-    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+    if (view->kind == &count_kind)
         hp_section_set_number(row, column, average);
     else
         hp_section_set_count(row, column, hp_units_round(average));
 }
 
-static void fill_percentiles(struct view *view, struct hp_row *row, const struct measured *measured)
+static void fill_percentiles(struct view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
 {
     const struct hp_settings *settings = view->results->settings;
     double value;
@@ -351,7 +247,7 @@ static void fill_percentiles(struct view *view, struct hp_row *row, const struct
 }
 
 /* Most functions allocate nothing. */
-static void fill_zeros(struct view *view, struct hp_row *row, const struct measured *measured)
+static void fill_zeros(struct view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
 {
     const struct hp_settings *settings = view->results->settings;
     set_average(view, row, measured->average, 0);
@@ -362,7 +258,7 @@ static void fill_zeros(struct view *view, struct hp_row *row, const struct measu
 static void fill_values(struct view *view, struct hp_row *row, const struct entry *entry)
 {
     const struct kind *kind = view->kind;
-    const struct columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     const bool is_all = view->results->settings->show.alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
     if (entry->allocs.calls == 0) {
@@ -380,7 +276,7 @@ static void fill_values(struct view *view, struct hp_row *row, const struct entr
 
 static void fill_peaks(const struct view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
 {
-    const struct columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
     hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
     hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
@@ -392,7 +288,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     struct view *view = context;
     const struct entry *entry = about;
-    const struct columns *columns = &view->columns;
+    const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, name_of(entry));
     hp_section_set_count(row, columns->total, entry->total);
     if (view->whole > 0)
@@ -496,21 +392,21 @@ static void add_totals(struct view *view)
     struct hotpath_section *section = view->section;
     const struct hp_allocs *allocs = view->allocs;
     const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
-    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
-    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
-    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
-    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
-    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
-    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
-    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    hp_section_add_total(section, "requested_bytes", totals->bytes);
+    hp_section_add_total(section, "allocations", totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", allocs->peak_error);
     if (allocs->has_peak_blocks)
-        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
-    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
-    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
-    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
-    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
-    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+        hp_section_add_total(section, "peak_blocks", (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", allocs->earlier_blocks);
+    hp_section_add_total(section, "failed", allocs->failed);
 }
 
 static bool note_peak(struct view *view)
@@ -651,10 +547,14 @@ const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .is_usual = is_bytes,
                                                        .is_left_out_empty = true,
                                                        .has_data = has_data,
-                                                       .fill = fill_bytes};
+                                                       .fill = fill_bytes,
+                                                       HP_COLUMNS(hp_alloc_bytes_columns),
+                                                       HP_TOTALS(hp_alloc_totals_table)};
 const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
                                                        .group = "alloc",
                                                        .is_usual = is_count,
                                                        .is_left_out_empty = true,
                                                        .has_data = has_data,
-                                                       .fill = fill_count};
+                                                       .fill = fill_count,
+                                                       HP_COLUMNS(hp_alloc_count_columns),
+                                                       HP_TOTALS(hp_alloc_totals_table)};

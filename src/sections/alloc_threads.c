@@ -18,36 +18,31 @@ struct columns {
         peak_blocks, tid, pid, threads;
 };
 
-static struct columns describe(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
-    columns.foreign_count =
-        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
-    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
-                                                  HOTPATH_UNIT_BYTES, 0, true);
-    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    return columns;
-}
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "Name and number of the thread."},
+    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(count)},
+    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(bytes)},
+    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
+    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live),
+     "Allocated less freed here: below zero in a thread that frees what others have allocated."},
+    {"peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(peak)},
+    {"foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(foreign_count),
+     "Blocks freed here that other threads had allocated."},
+    {"foreign_freed_usable_bytes", "Bytes for others", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(foreign_bytes)},
+    {"outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, AT(outside),
+     "Asked for outside of all measured functions."},
+    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
+    {"live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
+    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, AT(peak_blocks)},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
+     "Threads that are counted here, one after the other."},
+};
 
 /* Names of threads may be alike, numbers are not. */
 static int compare_threads(const void *a, const void *b)
@@ -115,15 +110,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
     if (order == NULL)
         return false;
-    const struct columns columns = describe(results, section);
-    hp_section_show_columns(results, section);
+    struct columns columns = {0};
     section->description = "What each thread allocated and freed.";
     section->if_empty = HP_NO_ALLOCS;
     section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
         order[at] = &allocs->threads[at];
     hp_sort(order, allocs->thread_count, compare_threads);
-    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+    if (!hp_section_describe(results, section, 0, &columns) ||
+        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
         !hp_section_make_rows(results, section, allocs->thread_count))
         return false;
     for (size_t at = 0; at < allocs->thread_count; at++)
@@ -135,5 +130,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_alloc_threads = {
-    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = has_data, .fill = fill};
+const struct hp_section_type hp_section_alloc_threads = {.name = "alloc-threads",
+                                                         .is_on_request = true,
+                                                         .is_left_out_empty = true,
+                                                         .has_data = has_data,
+                                                         .fill = fill,
+                                                         HP_COLUMNS(column_table)};

@@ -37,6 +37,60 @@ struct columns {
         location, open, scaled;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum {
+    HAS_CPU = HP_FACT_OWN,
+    HAS_WAITS = HP_FACT_OWN << 1,
+    KNOWS_WAITING = HP_FACT_OWN << 2,
+};
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(verdict),
+     .about = "too-short: too few samples to tell; unknown: neither processor time nor waiting was measured.",
+     .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown"},
+    {"percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(wall_percent),
+     "work_ns, of what percent_of of the section says; idle time is no part of that."},
+    {"percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(cpu_percent),
+     "cpu_ns, of self_ns; null also where that is too short.", .shown_by = HAS_CPU},
+    {"percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
+     AT(waiting_percent), "waiting_ns, of self_ns; null also where that is too short.", .shown_by = KNOWS_WAITING},
+    {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(waits_for),
+     "The cause of most of its waiting, and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
+     "null: it was not found waiting.",
+     .shown_by = HAS_WAITS},
+    {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
+     AT(alloc_percent), "own_bytes, of all bytes that the run asked for.", .shown_by = HP_FACT_ALLOCS},
+    {"why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW | HP_COLUMN_SHOWN, AT(why),
+     "A sentence with the numbers that led to the verdict."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self)},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(work), "self_ns without idle_ns."},
+    {"idle_ns", "Idle", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(idle),
+     "Of waiting_ns, what is nobody's work; null: nobody watched."},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(cpu), "Its own processor time."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(kernel)},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(samples)},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waiting),
+     "self_ns without cpu_ns; where that was not sampled, as it was watched."},
+    {"run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(queue),
+     "Of that, ready to run without a processor."},
+    {"waits_for_ns", "For Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waits_for_ns),
+     "Of that, for the cause in waits_for."},
+    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(looks), "How often it was found so."},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes)},
+    {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(count)},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open)},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
+};
+
 /* What becomes a row. */
 struct entry {
     const struct hp_site_sums *site;
@@ -82,46 +136,11 @@ static bool has_data(const struct hotpath_results *results)
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
 }
 
-static void describe(struct view *view)
+static bool describe(struct view *view)
 {
-    struct hotpath_section *section = view->section;
-    struct columns *columns = &view->columns;
-    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->verdict =
-        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
-                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
-    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
-    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
-                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
-    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
-                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
-    columns->alloc_percent =
-        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
-    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->work =
-        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
-    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
-    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
-    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
-    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
-    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
+    const uint32_t facts = (view->cpu != NULL ? HAS_CPU : 0u) | (view->waits != NULL ? HAS_WAITS : 0u) |
+                           (view->cpu != NULL || view->waits != NULL ? KNOWS_WAITING : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 /* ---------------------------------------------------------------------------------------------- lines */
@@ -1031,8 +1050,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "Where the time goes, and why.";
     if (!take_measures(&view))
         return false;
-    describe(&view);
-    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
+    if (!describe(&view) || !hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
         return false;
     set_whole(&view);
     if (!has_data(results)) {
@@ -1053,4 +1071,4 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_bottlenecks = {
-    .name = "bottlenecks", .is_left_out_empty = true, .has_data = has_data, .fill = fill};
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};

@@ -32,6 +32,30 @@ struct columns {
     size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_THREADS = HP_FACT_OWN, HAS_NOTES = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "The function; as in timing."},
+    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(ago),
+     "From the end of the call to now, or to the end of the run."},
+    {"duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(duration)},
+    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(alloc_bytes),
+     "Asked for, in this call and what it called; absent when no allocations were recorded.",
+     .needs = HP_FACT_ALLOCS},
+    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(alloc_count), .needs = HP_FACT_ALLOCS},
+    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(note), "What the program said about the call with HOTPATH_NOTE; null when nothing.", .shown_by = HAS_NOTES},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(thread),
+     "The name of the thread; null when it is not known any more.", .shown_by = HAS_THREADS},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(tid), "Of the thread that made the call.",
+     .shown_by = HAS_THREADS},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
+};
+
 struct view {
     struct hotpath_results *results;
     struct columns columns;
@@ -149,31 +173,14 @@ static bool is_other_thread(const struct call *x, const struct call *y)
 }
 
 /* What is the same in all rows needs no column. */
-static void describe(struct view *view, struct hotpath_section *section, size_t count)
+static bool describe(struct view *view, struct hotpath_section *section, size_t count)
 {
-    struct columns *columns = &view->columns;
-    bool has_threads = false, has_notes = false;
+    uint32_t facts = 0;
     for (size_t at = 0; at < count; at++) {
-        has_threads |= is_other_thread(view->order[at], view->order[0]);
-        has_notes |= view->order[at]->note != NULL;
+        facts |= is_other_thread(view->order[at], view->order[0]) ? HAS_THREADS : 0u;
+        facts |= view->order[at]->note != NULL ? HAS_NOTES : 0u;
     }
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns->duration =
-        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
-    columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
-    hp_section_show_columns(view->results, section);
+    return hp_section_describe(view->results, section, facts, &view->columns);
 }
 
 static void fill_row(const struct view *view, struct hp_row *row, const struct call *call)
@@ -223,8 +230,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                             : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
                               "to the functions whose latest calls are to be kept";
     const size_t count = cut(&view);
-    describe(&view, section, count);
-    if (!hp_section_make_rows(results, section, count))
+    if (!describe(&view, section, count) || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
         fill_row(&view, &section->rows[at], view.order[at]);
@@ -233,4 +239,5 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_calls = {.name = "calls", .has_data = has_data, .fill = fill};
+const struct hp_section_type hp_section_calls = {
+    .name = "calls", .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};

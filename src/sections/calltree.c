@@ -32,6 +32,21 @@ struct columns {
     size_t name, calls, total, percent, self, open, scaled;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
+     "Recursion counts once."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN, AT(self),
+     "Not spent in measured functions inside."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open)},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
+};
+
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
@@ -183,22 +198,6 @@ static const struct place *next_in_order(const struct view *view, const struct p
     return place != NULL ? place->next_sibling : NULL;
 }
 
-static struct columns describe(struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
 static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct columns *columns = &view->columns;
@@ -253,12 +252,12 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->model->profile;
-    struct view view = {.results = results, .section = section, .columns = describe(section)};
+    struct view view = {.results = results, .section = section};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->is_tree = true;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
@@ -277,4 +276,4 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 static bool has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
 const struct hp_section_type hp_section_calltree = {
-    .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill};
+    .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};

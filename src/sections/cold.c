@@ -46,6 +46,19 @@ struct columns {
     size_t name, size, source, image, path;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "As the linker has it."},
+    {"size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(size), "Of its machine code."},
+    {"image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(image),
+     "The program or library it is in, without its folder."},
+    {"source", "Source", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(source),
+     "The source file of a static function, as the compiler was told; null where it is not known."},
+    {"path", "Path", HOTPATH_UNIT_TEXT, 0, AT(path), "The program or library with its folder."},
+};
+
 /* What of a session's functions was recorded; NULL: all. */
 struct choice {
     struct hp_pattern_list *filter, *skip;
@@ -299,18 +312,6 @@ static bool add_images(struct view *view)
 
 /* ----------------------------------------------------------------------------------------------------- rows */
 
-static struct columns describe(struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
-    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
-    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
 static int compare_sizes(const void *a, const void *b)
 {
     const struct cold *x = a, *y = b;
@@ -399,10 +400,10 @@ static const char *if_empty(const struct view *view)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .section = section, .columns = describe(section)};
+    struct view view = {.results = results, .section = section};
     section->description = "Functions that the compiler measures and nobody called.";
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !read_choices(&view) ||
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !read_choices(&view) ||
         !gather_known(&view) || !gather_called(&view) || !add_images(&view))
         return false;
     hp_sort(view.rows, view.row_count, compare_sizes);
@@ -424,4 +425,5 @@ const struct hp_section_type hp_section_cold = {
     .is_available = is_available,
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = fill,
+    HP_COLUMNS(column_table),
 };

@@ -23,6 +23,42 @@ struct columns {
     size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(thread), .needs = HP_FACT_BY_THREAD},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples)},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SHOWN, AT(time),
+     "Its own, or with measured functions inside: see `cpu` at the top."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(kernel),
+     "By samples that found it in a system call."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent), "Of all processor time of the run."},
+    {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, AT(error),
+     "By how much cpu_ns may be off: plus or minus one standard deviation of what so few samples can tell."},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own)},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all),
+     "With measured functions inside; recursion counts once."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
+};
+
+static const struct hp_column_spec total_table[] = {
+    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "perf_samples",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Taken by perf, of user mode; the others by timers."},
+    {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "user_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "sampled_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of threads that were sampled: since their first measured call."},
+};
+
 /* What becomes a row. */
 struct entry {
     const struct hp_site_sums *site; /* NULL: what no function has */
@@ -43,31 +79,6 @@ struct view {
     struct entry **entries;
     size_t count;
 };
-
-static void describe(struct view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
-    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
-    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    hp_section_show_columns(view->results, section);
-}
 
 /* ------------------------------------------------------------------------------------------- entries */
 
@@ -265,12 +276,12 @@ static bool set_summary(struct view *view)
 static void add_totals(struct view *view)
 {
     const struct hp_cpu_sums *total = &view->cpu->total;
-    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
-    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
-    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
-    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
-    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
-    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+    hp_section_add_total(view->section, "samples", total->samples);
+    hp_section_add_total(view->section, "perf_samples", view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", view->cpu->sampled_ns);
 }
 
 static bool has_row(const struct view *view, const char *name)
@@ -347,8 +358,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL)
         return false;
     section->description = description_of(results->settings);
-    describe(view);
-    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !gather(view))
+    if (!hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_order_choose(results, section, view->columns.time, view->columns.percent) || !gather(view))
         return false;
     if (!has_data(results)) {
         section->if_empty = HP_NO_CPU;
@@ -365,5 +376,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_cpu = {
-    .name = "cpu", .is_left_out_empty = true, .has_data = has_data, .fill = fill};
+const struct hp_section_type hp_section_cpu = {.name = "cpu",
+                                               .is_left_out_empty = true,
+                                               .has_data = has_data,
+                                               .fill = fill,
+                                               HP_COLUMNS(column_table),
+                                               HP_TOTALS(total_table)};

@@ -37,36 +37,46 @@ struct columns {
         reason, scaled;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_CPU = HP_FACT_OWN };
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "The process id and the command, shortened if it is long; or where there are very many processes, the program "
+     "and how many they were."},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(state),
+     .about = "As that of the report; outside: it left no session and was seen only from outside. Of several "
+              "processes, that of the first.",
+     .words = "running|finished|ended|outside"},
+    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(started),
+     "From the start of the first session to that of this one."},
+    {"elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(elapsed)},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
+     "Processor time of the process; null where it was not asked for.", .shown_by = HAS_CPU},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(threads), "Threads that ever recorded."},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
+     "In zones that are not inside other zones, added up over threads; when the main function is excluded, without "
+     "what it does itself."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent),
+     "Of the sum over all processes."},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
+    {"parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, AT(parent_pid)},
+    {"command", "Command", HOTPATH_UNIT_TEXT, 0, AT(command)},
+    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count), "How many processes the row is about."},
+    {"reason", "Reason", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(reason),
+     "Why it could not be followed; null where it was."},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
+};
+
 struct view {
     struct hotpath_results *results;
     struct columns columns;
     uint64_t whole; /* ticks that all of them measured */
 };
-
-static struct columns describe(const struct hp_run *run, struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
-    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
-    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
-    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
-                                        hp_run_has_feature(run, HP_FEATURE_CPU));
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
-    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
-    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
-    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
 
 static const char *program_of(const struct hp_snapshot *snapshot)
 {
@@ -282,10 +292,11 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .columns = describe(&results->model->run, section)};
+    struct view view = {.results = results};
     size_t count = 0;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    const uint32_t facts = hp_run_has_feature(&results->model->run, HP_FEATURE_CPU) ? HAS_CPU : 0u;
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
@@ -305,4 +316,5 @@ static bool has_data(const struct hotpath_results *results)
     return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
-const struct hp_section_type hp_section_processes = {.name = "processes", .has_data = has_data, .fill = fill};
+const struct hp_section_type hp_section_processes = {
+    .name = "processes", .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};

@@ -164,6 +164,7 @@ static bool fill_chosen(struct hotpath_results *results)
         struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
         if (section == NULL)
             return false;
+        section->type = hp_section_types[at];
         section->name = hp_section_types[at]->name;
         section->group = hp_section_types[at]->group != NULL ? hp_section_types[at]->group : section->name;
         section->description = section->if_empty = "";

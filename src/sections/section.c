@@ -7,67 +7,6 @@
 #include "text.h"
 #include "utf8.h"
 
-size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
-{
-    for (size_t at = 0; at < section->column_count; at++)
-        if (strcmp(section->columns[at].shown.key, key) == 0)
-            return at;
-    if (section->column_count == HP_MAX_COLUMNS)
-        return HP_MAX_COLUMNS;
-    section->columns[section->column_count] = (struct hp_column){
-        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
-    return section->column_count++;
-}
-
-static bool equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
-{
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    hp_text_bytes(&stem, key, stem_length);
-    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
-}
-
-/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
-static bool is_called(const struct hp_column *column, const char *name, size_t length)
-{
-    const char *key = column->shown.key;
-    const size_t key_length = strlen(key);
-    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
-        return true;
-    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
-    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
-        if (hp_text_has_suffix(key, units[at]) && equal_stem(name, length, key, key_length - strlen(units[at])))
-            return true;
-    return false;
-}
-
-size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    size_t at = 0;
-    while (at < section->column_count && !is_called(&section->columns[at], name, length))
-        at++;
-    return at;
-}
-
-bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    return hp_section_find_column(section, name, length) < section->column_count;
-}
-
-void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
-{
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;) {
-        const bool is_all = hp_text_equal_nocase(item, length, "all");
-        for (size_t at = 0; at < section->column_count; at++)
-            if (is_all || is_called(&section->columns[at], item, length))
-                section->columns[at].shown.visible = 1;
-    }
-}
-
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
 {
     struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
@@ -165,11 +104,14 @@ double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
     return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
 }
 
-void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count)
 {
-    if (section->total_count < HP_MAX_TOTALS)
-        section->totals[section->total_count++] =
-            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+    for (size_t at = 0; at < section->type->total_count && section->total_count < HP_MAX_TOTALS; at++) {
+        const struct hp_column_spec *spec = &section->type->totals[at];
+        if (strcmp(spec->key, key) == 0)
+            section->totals[section->total_count++] = (struct hp_total){
+                .key = spec->key, .unit = spec->unit, .cell = {.has_value = true, .count = count}};
+    }
 }
 
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "columns.h"
 #include "hotpath.h"
 #include "labels.h"
 #include "model.h"
@@ -24,31 +25,10 @@
 
 struct hp_site_sums;
 
-#define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
 #define HP_MAX_SECTIONS 32u
 #define HP_MAX_WARNINGS 16u
-
-/* What a renderer may do with a column, beyond what its unit says. */
-enum hp_column_trait {
-    HP_COLUMN_NAME =
-        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
-    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
-    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
-    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
-};
-
-struct hp_column {
-    struct hotpath_column shown;
-    uint32_t traits; /* enum hp_column_trait */
-};
 
 struct hp_cell {
     bool has_value;
@@ -87,6 +67,7 @@ struct hp_total {
 };
 
 struct hotpath_section {
+    const struct hp_section_type *type;
     const char *name;
     const char *group; /* what the title of the report calls it */
     const char *description;
@@ -132,6 +113,10 @@ struct hp_section_type {
     const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+    const struct hp_column_spec *columns;
+    size_t column_count;
+    const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
+    size_t total_count;
 };
 
 /* All of them, in the order of the report. */
@@ -154,11 +139,18 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
 
 /* For sections: describing and filling (section.c). */
 
-/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+/* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
 size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
                              enum hotpath_unit unit, uint32_t traits, bool is_visible);
 /* Makes the columns visible that the settings ask for. */
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/*
+ * Gives the section the columns of its type's table for which the facts hold, those that all sections know and `facts`, and
+ * shows those that the settings ask for, too. Each one's index is written into `indexes`, the struct that the table means.
+ * False: no memory.
+ */
+bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
+                         void *indexes);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
 /* Its index, or how many there are. */
@@ -183,8 +175,8 @@ void hp_section_note(struct hotpath_section *section, const char *line);
  */
 void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
                            const char *outside);
-/* A number about the whole; of SIGNED units an int64_t. */
-void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
+/* A number about the whole, of the table of the section's type; of SIGNED units an int64_t. */
+void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);

@@ -26,6 +26,12 @@ const char *hp_share_open_note(const struct hp_profile *profile);
 
 /* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
 void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
+/* The column that says so. */
+#define HP_ABOUT_SCALED                                                                                            \
+    "Which times of the row are estimates, scaled up from calls of which not all were timed: none, self (of "      \
+    "functions "                                                                                                   \
+    "inside not all calls were), all."
+#define HP_SCALED_WORDS "none|self|all"
 /* Which times of a row are: "none", "self", "all". */
 const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled);
 

@@ -63,6 +63,46 @@ struct columns {
         alloc_count;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_NOTES = HP_FACT_OWN, HAS_SEVERAL = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(total), "Recursion counts once. null when no call was timed."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(self),
+     "Not spent in measured functions inside; null when what was inside was not kept."},
+    {"percent_call", "% Call", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(percent),
+     "Of the time of the call at the top."},
+    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_bytes),
+     "Asked for in the call at the top and what it called; null below it; absent when no allocations were "
+     "recorded.",
+     .needs = HP_FACT_ALLOCS},
+    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_count),
+     .needs = HP_FACT_ALLOCS},
+    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(note),
+     "What the program said about the call with HOTPATH_NOTE; below the top, about the last such call that had "
+     "one.",
+     .shown_by = HAS_NOTES},
+    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(started),
+     "From the start of its session to the start of the call. This and what follows is null below the top, and "
+     "when what was inside was not kept.",
+     .shown_by = HAS_SEVERAL},
+    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(ago),
+     "From the end of the call to now, or to the end of the run."},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(thread),
+     "The name of the thread; null when it is not known any more."},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(tid), .shown_by = HAS_SEVERAL},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(pid),
+     .shown_by = HAS_SEVERAL | HP_FACT_PROCESSES},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
+};
+
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
@@ -354,34 +394,11 @@ static const struct part *next_in_order(const struct part *part)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static void describe(struct view *view, bool has_notes)
+static bool describe(struct view *view, bool has_notes)
 {
-    struct hotpath_section *section = view->section;
-    struct columns *columns = &view->columns;
-    const bool is_one = view->shown <= 1; /* what is said of it in the heading needs no column */
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
-    columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, 0, false);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
-    columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
-                                         !is_one && view->results->model->run.count > 1);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
+    /* What is said of a single one in the heading needs no column. */
+    const uint32_t facts = (has_notes ? HAS_NOTES : 0u) | (view->shown > 1 ? HAS_SEVERAL : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 /* When it began, in ticks after the start of its session, and how long ago it ended. */
@@ -488,8 +505,7 @@ static bool fill_rows(struct view *view)
         view->section->total_rows += function->part_count;
     }
     view->section->total_rows += view->count - view->shown;
-    describe(view, has_note);
-    if (!hp_section_make_rows(view->results, view->section, count))
+    if (!describe(view, has_note) || !hp_section_make_rows(view->results, view->section, count))
         return false;
     for (size_t at = 0; at < view->shown; at++)
         for (const struct part *part = view->order[at]->parts; part != NULL; part = next_in_order(part), row++) {
@@ -649,4 +665,5 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_slowest = {.name = "slowest", .is_on_request = true, .fill = fill};
+const struct hp_section_type hp_section_slowest = {
+    .name = "slowest", .is_on_request = true, .fill = fill, HP_COLUMNS(column_table)};

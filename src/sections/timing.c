@@ -12,7 +12,6 @@
 #include "arena.h"
 #include "durations.h"
 #include "order.h"
-#include "percentile.h"
 #include "profile.h"
 #include "shares.h"
 #include "sort.h"
@@ -24,7 +23,44 @@ struct columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
         timed, sampling, scaled;
     size_t percentiles[HP_MAX_PERCENTILES];
-    size_t percentile_count;
+};
+
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "Unique within the report; by thread, together with the thread."},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN, AT(thread),
+     .needs = HP_FACT_BY_THREAD},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
+     "All calls: ended, left by longjmp, still open."},
+    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
+     "Over all calls that were timed."},
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
+     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.",
+     .needs = HP_FACT_INCLUSIVE},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+     AT(total), "Recursion counts once."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self),
+     "Not spent in measured functions inside."},
+    {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
+    {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Threads that called it."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open),
+     "Calls that were still running; counted up to the moment of the report."},
+    {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, AT(overhead),
+     "The part of total_ns that measuring itself may be, at most."},
+    {"timed", "Timed", HOTPATH_UNIT_COUNT, 0, AT(timed),
+     "Calls that were timed. The others are in `calls`, and times are scaled up for them; percentiles, min_ns and "
+     "max_ns are of the timed ones."},
+    {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, AT(sampling),
+     .about = "Why not all calls were timed: none (all were), sampled (HOTPATH_TIME_SAMPLING_RATE), limited (too "
+              "short: HOTPATH_MEASURING_BOUND).",
+     .words = "none|sampled|limited"},
+    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
 struct view {
@@ -35,56 +71,6 @@ struct view {
     struct hp_durations *durations;
     uint64_t whole;
 };
-
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool add_percentile(struct view *view, double percentile)
-{
-    struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
-        return false;
-    view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    return true;
-}
-
-static bool describe(struct view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_settings *settings = view->results->settings;
-    struct columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0;
-         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (!add_percentile(view, settings->show.percentiles[at]))
-            return false;
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->show.time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-    }
-    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
-    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
-    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, columns->total, columns->percent);
-}
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
@@ -199,7 +185,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
         return;
-    for (size_t at = 0; at < columns->percentile_count; at++)
+    for (size_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             set_ticks(view, row, columns->percentiles[at], ticks);
     if (hp_durations_percentile(view->durations, 0, &ticks))
@@ -292,7 +278,11 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
     *view = (struct view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
     view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL && describe(view) ? view : NULL;
+    return view->profile != NULL && view->durations != NULL &&
+                   hp_section_describe(results, section, 0, &view->columns) &&
+                   hp_order_choose(results, section, view->columns.total, view->columns.percent)
+               ? view
+               : NULL;
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -328,4 +318,5 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_timing = {.name = "timing", .alias = "functions-timing", .fill = fill};
+const struct hp_section_type hp_section_timing = {
+    .name = "timing", .alias = "functions-timing", .fill = fill, HP_COLUMNS(column_table)};

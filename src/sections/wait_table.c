@@ -19,6 +19,49 @@ struct columns {
     size_t name, cause, call, what, looks, time, percent, beside, other, location;
 };
 
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "The function, or <outside> of all measured ones."},
+    {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(cause),
+     .words = "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "
+              "fault|stopped|condition|semaphore|barrier|thread|lock or condition|client"},
+    {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(call),
+     "The system call; null: none, or not known."},
+    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(what),
+     "The file, socket, pipe or child, or the end of its name; of locks and threads where the other thread is; "
+     "null: not known."},
+    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(looks), "How often a thread was found so."},
+    {"waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(time)},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(percent)},
+    {"beside_ns", "Beside", HOTPATH_UNIT_NS, 0, AT(beside),
+     "Of waited_ns, while another thread of the run was at work."},
+    {"other", "Other", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(other),
+     "The function in which the thread is that has the lock, or that is waited for; null: not known."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
+};
+
+static const struct hp_column_spec total_table[] = {
+    {.key = "watched_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Time of all threads together that was watched: running, ready to run or waiting."},
+    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "left_out_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Waiting that is in no row, for want of space."},
+    {.key = "misplaced_ns",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Nor is this: seen in functions beyond the time that these took."},
+    {.key = "looks", .unit = HOTPATH_UNIT_COUNT, .about = "At threads."},
+    {.key = "period_us",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Mean time between two looks at a process; of several, the longest."},
+    {.key = "watcher_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Processor time that watching took."},
+    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "unwatched_threads", .unit = HOTPATH_UNIT_COUNT, .about = "For which there was no place, at least."},
+};
+
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
@@ -27,26 +70,6 @@ struct view {
     struct hp_wait_sums **shown;
     size_t count;
 };
-
-static struct columns describe(struct hotpath_section *section)
-{
-    struct columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
-    columns.what =
-        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
-    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
-    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
-    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
-    columns.location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    return columns;
-}
 
 /* ---------------------------------------------------------------------------------------------- lines */
 
@@ -122,15 +145,15 @@ static bool add_notes(struct view *view)
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
 {
-    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
-    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
-    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
-    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
-    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
-    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
-    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
-    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
-    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
+    hp_section_add_total(section, "watched_ns", waits->watched_ns);
+    hp_section_add_total(section, "waited_ns", waits->waited_ns);
+    hp_section_add_total(section, "left_out_ns", waits->left_out_ns);
+    hp_section_add_total(section, "misplaced_ns", waits->misplaced_ns);
+    hp_section_add_total(section, "looks", waits->looks);
+    hp_section_add_total(section, "period_us", waits->period_us);
+    hp_section_add_total(section, "watcher_ns", waits->watcher_ns);
+    hp_section_add_total(section, "watched_processes", waits->sessions);
+    hp_section_add_total(section, "unwatched_threads", waits->unwatched);
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */
@@ -196,13 +219,12 @@ static bool has_data(const struct hotpath_results *results) { return hp_run_has_
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .section = section, .columns = describe(section)};
-    hp_section_show_columns(results, section);
+    struct view view = {.results = results, .section = section};
     section->description = "What threads waited for.";
     section->percent_of = "watched";
     view.waits = hp_model_waits(results->model);
-    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !choose(&view))
+    if (view.waits == NULL || !hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.time, view.columns.percent) || !choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
@@ -215,5 +237,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
            set_summary(&view) && add_notes(&view);
 }
 
-const struct hp_section_type hp_section_waits = {
-    .name = "waits", .is_left_out_empty = true, .has_data = has_data, .fill = fill};
+const struct hp_section_type hp_section_waits = {.name = "waits",
+                                                 .is_left_out_empty = true,
+                                                 .has_data = has_data,
+                                                 .fill = fill,
+                                                 HP_COLUMNS(column_table),
+                                                 HP_TOTALS(total_table)};

@@ -86,20 +86,31 @@ SECTION = """/* How many rows there are. SPDX-License-Identifier: MIT */
 #include "profile.h"
 #include "section.h"
 
+struct columns {
+    size_t name, functions;
+};
+
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_SHOWN, AT(name)},
+    {"functions_count", "Functions", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(functions), "That were called."},
+};
+
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
+    struct columns columns = {0};
     section->description = "How many functions were called.";
-    const size_t name = hp_section_add_column(section, "name", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME, true);
-    const size_t count = hp_section_add_column(section, "functions_count", "Functions", HOTPATH_UNIT_COUNT, 0, true);
-    if (!hp_section_make_rows(results, section, 1))
+    if (!hp_section_describe(results, section, 0, &columns) || !hp_section_make_rows(results, section, 1))
         return false;
-    hp_section_set_text(&section->rows[0], name, "called");
-    hp_section_set_count(&section->rows[0], count, results->model->profile->site_count);
+    hp_section_set_text(&section->rows[0], columns.name, "called");
+    hp_section_set_count(&section->rows[0], columns.functions, results->model->profile->site_count);
     section->total_rows = 1;
     return true;
 }
 
-const struct hp_section_type hp_section_headcount = {.name = "headcount", .fill = fill, .is_on_request = true};
+const struct hp_section_type hp_section_headcount = {
+    .name = "headcount", .is_on_request = true, .fill = fill, HP_COLUMNS(column_table)};
 """
 OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
      parse_flag},"""

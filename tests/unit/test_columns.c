@@ -1,0 +1,124 @@
+/* The tables of columns: what the rows, the schema and the help for a column rely on. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+
+static bool has_suffix(const char *key, const char *suffix)
+{
+    const size_t length = strlen(key), end = strlen(suffix);
+    return length >= end && strcmp(key + length - end, suffix) == 0;
+}
+
+/* The unit is in the key, and no other one is. */
+static void check_key(const struct hp_column_spec *spec)
+{
+    const bool is_time = has_suffix(spec->key, "_ns");
+    const bool is_bytes = has_suffix(spec->key, "_bytes");
+    if (spec->unit == HOTPATH_UNIT_NS)
+        assert_true(is_time);
+    if (spec->unit == HOTPATH_UNIT_BYTES || spec->unit == HOTPATH_UNIT_SIGNED_BYTES)
+        assert_true(is_bytes);
+    if (spec->unit == HOTPATH_UNIT_PERCENT)
+        assert_memory_equal(spec->key, "percent_", 8);
+    if (spec->unit == HOTPATH_UNIT_TEXT)
+        assert_false(is_time || is_bytes);
+    for (const char *at = spec->key; *at != '\0'; at++)
+        assert_true((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || *at == '_');
+}
+
+static void check_column(const struct hp_column_spec *spec)
+{
+    check_key(spec);
+    if (spec->about != NULL)
+        assert_int_equal(spec->about[strlen(spec->about) - 1], '.');
+    if (spec->words != NULL)
+        assert_true(spec->unit == HOTPATH_UNIT_TEXT);
+    if (spec->traits & HP_COLUMN_PART)
+        assert_int_equal(spec->unit, HOTPATH_UNIT_PERCENT);
+    if (spec->shown_by != 0)
+        assert_true(spec->traits & HP_COLUMN_SHOWN);
+}
+
+static void tables_say_what_they_mean(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        const struct hp_section_type *type = hp_section_types[at];
+        assert_true(type->column_count > 0);
+        assert_true(type->columns[0].traits & HP_COLUMN_NAME);
+        for (size_t column = 0; column < type->column_count; column++) {
+            check_column(&type->columns[column]);
+            assert_true(type->columns[column].title != NULL);
+        }
+        for (size_t total = 0; total < type->total_count; total++)
+            assert_true(type->totals[total].key[0] != '\0' && hp_unit_is_whole(type->totals[total].unit));
+        assert_true(type->total_count <= HP_MAX_TOTALS);
+    }
+}
+
+/* A key that comes twice does so with other facts, or in another title: two alike would be one too many. */
+static void no_line_is_there_twice(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        const struct hp_section_type *type = hp_section_types[at];
+        for (size_t x = 0; x < type->column_count; x++)
+            for (size_t y = x + 1; y < type->column_count; y++) {
+                const struct hp_column_spec *one = &type->columns[x], *other = &type->columns[y];
+                if (strcmp(one->key, other->key) != 0)
+                    continue;
+                assert_int_equal(one->unit, other->unit);
+                assert_true(one->needs != other->needs || one->index != other->index);
+            }
+    }
+}
+
+static size_t index_of(const struct hotpath_section *section, const char *key)
+{
+    size_t at = 0;
+    while (at < section->column_count && strcmp(section->columns[at].shown.key, key) != 0)
+        at++;
+    return at;
+}
+
+/* What the table says is what a report has, in the same order, whatever the settings. */
+static void reports_have_the_columns_of_the_table(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t site = builder_site(&builder, "f", "f.c", 1);
+    builder_call(&builder, thread, builder_node(&builder, thread, 0, site), 10, 0);
+    strcpy(settings.show.report, "all");
+    for (unsigned round = 0; round < 4; round++) {
+        settings.show.by = round & 1 ? HP_BY_THREAD : HP_BY_FUNCTION;
+        settings.show.time_exclusive = round & 2;
+        fixture_build();
+        assert_true(results->section_count > 2);
+        for (size_t at = 0; at < results->section_count; at++) {
+            const struct hotpath_section *section = results->sections[at];
+            for (size_t column = 0; column < section->type->column_count; column++) {
+                const struct hp_column_spec *spec = &section->type->columns[column];
+                const size_t found = index_of(section, spec->key);
+                if (!(spec->traits & HP_COLUMN_FAMILY) && spec->needs == 0)
+                    assert_true(found < section->column_count);
+                if (spec->needs == HP_FACT_BY_THREAD)
+                    assert_int_equal(found < section->column_count, round & 1);
+            }
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(tables_say_what_they_mean), TEST(no_line_is_there_twice),
+                                       TEST(reports_have_the_columns_of_the_table)};
+    return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
+}
