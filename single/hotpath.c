@@ -8741,10 +8741,13 @@ typedef bool hp_read_name(const char *linked, char *signature, size_t size);
  * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
  * principal one, which speaks for all where only one can.
  */
+struct hp_floors;
 struct hp_snapshots {
     const struct hp_snapshot *const *all;
     size_t count;
     hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
+    struct hp_floors
+        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
 };
 
 /*
@@ -12106,6 +12109,11 @@ struct hp_sums {
 
 static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
+struct hp_floors;
+
+/* The numbers do not fall below what was said before. */
+HP_PRIVATE void hp_sums_keep(struct hp_sums *now, struct hp_sums *before);
+
 /* A stat of a site, in one thread record of one session. */
 struct hp_stat_link {
     struct hp_stat_link *next;
@@ -12158,7 +12166,18 @@ struct hp_site_sums {
     struct hp_stat_link *stats;
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
+    struct hp_site_said *said; /* NULL: it is read once */
 };
+
+/* What was said of a site before: see floors.h. */
+struct hp_site_said {
+    struct hp_sums sums;
+    uint64_t timed;
+    uint64_t alloc_calls, alloc_own[2], alloc_all[2], alloc_max[HP_ALLOC_MEASURES];
+};
+
+/* The same for all readings. `kind` is of enum hp_floor_kind. */
+HP_PRIVATE uint64_t hp_site_key(uint64_t kind, const struct hp_site_sums *site);
 
 /* What is known of a site from its stats alone, of which each thread has its own. */
 struct hp_site_details {
@@ -12223,6 +12242,7 @@ HP_PRIVATE double hp_durations_mean(const struct hp_durations *durations);
  */
 
 struct hp_arena;
+struct hp_floors;
 
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
@@ -12243,6 +12263,7 @@ struct hp_run {
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
+    struct hp_floors *floors;          /* likewise */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
@@ -12338,6 +12359,8 @@ struct hp_tree_node {
     bool is_self_scaled; /* as of sites */
     uint32_t depth;
     uint32_t index; /* in the forest's nodes */
+    uint64_t key;   /* of its path: see floors.h */
+    struct hp_sums *said;
 };
 
 /* One node of one thread's tree. There may be very many, all of which are looked at in each reading: keep it small. */
@@ -12431,7 +12454,10 @@ struct hp_session_sums {
     bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
-    uint64_t scaled;  /* records that are scaled; private */
+    struct {          /* as it was read; private */
+        uint64_t calls, open, total, in_main;
+        uint64_t scaled; /* records that are scaled */
+    } read;
 };
 
 struct hp_profile {
@@ -12475,6 +12501,9 @@ HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *p
  */
 HP_PRIVATE bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks);
+
+/* Ticks that all threads together have spent in zones. False: they are estimates. */
+HP_PRIVATE bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
 
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
@@ -12561,6 +12590,63 @@ HP_PRIVATE bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const st
 
 /* How many such processes there are in a run that has counted others. */
 HP_PRIVATE size_t hp_allocs_unknown(const struct hp_run *run);
+
+/* ---- src/model/floors.h -------------------------------------------------------------------------------------- */
+
+/*
+ * What was said of a run before. Who reads a run that goes on again and again may take differences, so counters do not fall from one
+ * reading to the next: though a call that ends while it is read can be missed once, or be counted twice; though the shares of processor
+ * time are estimates, and so are times where not all calls were timed; though the rate of the clock is known better and better.
+ *
+ *     struct hp_floors floors = {0};               of the reader, as long as it reads; NULL in a run that is read once
+ *     struct row *before = hp_floors_find(&floors, hp_floors_key(kind, number), sizeof *before);
+ *     if (before != NULL)
+ *         hp_floor(&now->calls, &before->calls);
+ *
+ * In the last reading, when the run is over, nothing of this counts: then numbers are what they are.
+ */
+
+struct hp_floor_entry;
+
+struct hp_floors {
+    struct hp_arena arena;
+    double ns_per_tick; /* as it was once it was known well; 0: not yet */
+    /* Private from here on. */
+    struct hp_floor_entry **places;
+    size_t mask, count;
+};
+
+/* What it is about: keys of different kinds are different. */
+enum hp_floor_kind {
+    HP_FLOOR_SITE = 1,
+    HP_FLOOR_PATH,
+    HP_FLOOR_SESSION,
+    HP_FLOOR_CPU,
+    HP_FLOOR_CPU_OUTSIDE,
+    HP_FLOOR_WAIT,
+    HP_FLOOR_THREAD,
+    HP_FLOOR_ALLOCS,
+};
+
+/* Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). */
+static inline uint64_t hp_floors_mix(uint64_t key, uint64_t number)
+{
+    const uint64_t mixed = (key ^ key >> 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    return (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+/* Bytes that stay, all zero the first time. NULL: no memory, or no floors. */
+HP_PRIVATE void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size);
+
+/* The higher of the two is what is said now. */
+static inline void hp_floor(uint64_t *now, uint64_t *before)
+{
+    if (*now < *before)
+        *now = *before;
+    *before = *now;
+}
+
+HP_PRIVATE void hp_floors_release(struct hp_floors *floors);
 
 /* ---- src/model/thread_list.h --------------------------------------------------------------------------------- */
 
@@ -12685,6 +12771,17 @@ static bool hp_alloc_profile_read_stat(const struct hp_stat_link *link, struct h
            hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
 }
 
+static void hp_alloc_profile_keep_site(struct hp_site_allocs *now, struct hp_site_said *before)
+{
+    hp_floor(&now->calls, &before->alloc_calls);
+    hp_floor(&now->own_bytes, &before->alloc_own[0]);
+    hp_floor(&now->own_count, &before->alloc_own[1]);
+    hp_floor(&now->all_bytes, &before->alloc_all[0]);
+    hp_floor(&now->all_count, &before->alloc_all[1]);
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        hp_floor(&now->max[measure], &before->alloc_max[measure]);
+}
+
 void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *ret_allocs)
 {
     struct hp_alloc_stat stat;
@@ -12695,6 +12792,8 @@ void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *r
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
             hp_alloc_profile_add_open(ret_allocs, link);
+    if (site->said != NULL)
+        hp_alloc_profile_keep_site(ret_allocs, site->said);
 }
 
 /* Whether every call has the highest value: then it is known exactly. */
@@ -12815,6 +12914,45 @@ static struct hp_thread_allocs hp_alloc_profile_late_of(const struct hp_header *
     };
 }
 
+/* --------------------------------------------------------------------------------- what was said before */
+
+struct hp_alloc_profile_totals_said {
+    struct hp_alloc_totals totals;
+    uint64_t outside_bytes, outside_count;
+};
+
+static void hp_alloc_profile_keep_peak(int64_t *now, int64_t *before) { *now = *before = hp_alloc_profile_higher(*now, *before); }
+
+static void hp_alloc_profile_keep_totals(struct hp_alloc_totals *now, struct hp_alloc_totals *before)
+{
+    hp_floor(&now->count, &before->count);
+    hp_floor(&now->bytes, &before->bytes);
+    hp_floor(&now->freed_count, &before->freed_count);
+    hp_floor(&now->freed_bytes, &before->freed_bytes);
+    hp_floor(&now->foreign_count, &before->foreign_count);
+    hp_floor(&now->foreign_bytes, &before->foreign_bytes);
+    hp_alloc_profile_keep_peak(&now->peak_bytes, &before->peak_bytes);
+    hp_alloc_profile_keep_peak(&now->peak_blocks, &before->peak_blocks);
+}
+
+static void hp_alloc_profile_keep_threads(struct hp_allocs *allocs, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        struct hp_thread_allocs *thread = &allocs->threads[at];
+        const uint64_t tid = thread->label != NULL ? (uint64_t)thread->label->tid + 1 : 0;
+        const uint64_t key = hp_floors_mix(hp_floors_mix(HP_FLOOR_THREAD, thread->pid), tid);
+        struct hp_alloc_profile_totals_said *before = hp_floors_find(floors, key, sizeof *before);
+        if (before == NULL)
+            continue;
+        hp_alloc_profile_keep_totals(&thread->totals, &before->totals);
+        hp_floor(&thread->outside_bytes, &before->outside_bytes);
+        hp_floor(&thread->outside_count, &before->outside_count);
+    }
+    struct hp_alloc_totals *before = hp_floors_find(floors, hp_floors_mix(HP_FLOOR_ALLOCS, 0), sizeof *before);
+    if (before != NULL)
+        hp_alloc_profile_keep_totals(&allocs->totals, before);
+}
+
 /* ----------------------------------------------------------------------------------------------- a run */
 
 /* Who frees more than it has allocated frees what is from before its session: nothing lives then, rather than less than nothing. */
@@ -12894,6 +13032,8 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
     for (size_t at = 0; at < run->count; at++)
         if (!hp_alloc_profile_add_threads(allocs, &lists[at], &number))
             return NULL;
+    if (run->floors != NULL)
+        hp_alloc_profile_keep_threads(allocs, run->floors);
     return allocs;
 }
 
@@ -13123,6 +13263,108 @@ HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
 
 /* What a section says that has none. */
 #define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+
+/* ---- src/model/cpu_floors.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Processor time that was said to be somebody's stays with him in later readings. The estimates become better, but what was credited is
+ * credited: who would have less by now has the same as before, and what was used since is shared out among those who would have more.
+ * So rows still add up to the total, which is known exactly.
+ */
+
+/* `cpu` is that of the profile, whose run has floors. False: no memory. */
+HP_PRIVATE bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_profile *profile);
+
+/* ---- src/model/cpu_floors.c ---------------------------------------------------------------------------------- */
+
+/* Processor time that was credited stays so. */
+
+/* A number that somebody has, now and before. */
+struct hp_cpu_floors_credit {
+    uint64_t *now;
+    uint64_t *before;
+};
+
+struct hp_cpu_floors_credits {
+    struct hp_cpu_floors_credit *all;
+    size_t count;
+};
+
+static void hp_cpu_floors_add_credits(struct hp_cpu_floors_credits *credits, struct hp_cpu_sums *now, struct hp_cpu_sums *before)
+{
+    credits->all[credits->count++] = (struct hp_cpu_floors_credit){&now->user_ns, &before->user_ns};
+    credits->all[credits->count++] = (struct hp_cpu_floors_credit){&now->kernel_ns, &before->kernel_ns};
+    hp_floor(&now->samples, &before->samples);
+}
+
+/* Of what they would have more, all have the part for which there is time. */
+static void hp_cpu_floors_level(const struct hp_cpu_floors_credits *credits)
+{
+    uint64_t now = 0, before = 0, more = 0;
+    for (size_t at = 0; at < credits->count; at++) {
+        now += *credits->all[at].now;
+        before += *credits->all[at].before;
+        more += hp_less(*credits->all[at].now, *credits->all[at].before);
+    }
+    const double part = more > 0 ? (double)hp_less(now, before) / (double)more : 0;
+    for (size_t at = 0; at < credits->count; at++) {
+        const struct hp_cpu_floors_credit *credit = &credits->all[at];
+        const uint64_t wanted = hp_less(*credit->now, *credit->before);
+        *credit->before += part < 1 ? (uint64_t)((double)wanted * part) : wanted;
+        *credit->now = *credit->before;
+    }
+}
+
+static void hp_cpu_floors_raise_to(uint64_t *to, uint64_t least)
+{
+    if (*to < least)
+        *to = least;
+}
+
+/* With all that is inside: nobody has less than by himself. */
+static void hp_cpu_floors_keep_all(struct hp_site_cpu *now, struct hp_site_cpu *before)
+{
+    hp_cpu_floors_raise_to(&now->all.user_ns, now->own.user_ns);
+    hp_cpu_floors_raise_to(&now->all.kernel_ns, now->own.kernel_ns);
+    hp_floor(&now->all.user_ns, &before->all.user_ns);
+    hp_floor(&now->all.kernel_ns, &before->all.kernel_ns);
+    hp_floor(&now->all.samples, &before->all.samples);
+}
+
+static void hp_cpu_floors_add_up(struct hp_cpu *cpu, const struct hp_cpu_floors_credits *credits)
+{
+    cpu->total.user_ns = cpu->startup.user_ns;
+    cpu->total.kernel_ns = cpu->startup.kernel_ns;
+    for (size_t at = 0; at < credits->count; at += 2) {
+        cpu->total.user_ns += *credits->all[at].now;
+        cpu->total.kernel_ns += *credits->all[at + 1].now;
+    }
+}
+
+bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_floors *floors = profile->run->floors;
+    struct hp_cpu_floors_credits credits = {.all =
+                                  hp_arena_take_array(arena, 2 * (profile->site_count + 1), sizeof *credits.all)};
+    struct hp_site_cpu **before = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
+    const uint64_t by_thread = profile->forest.is_by_thread;
+    struct hp_cpu_sums *outside =
+        hp_floors_find(floors, hp_floors_mix(HP_FLOOR_CPU_OUTSIDE, by_thread), sizeof *outside);
+    if (credits.all == NULL || before == NULL || outside == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        before[at] = hp_floors_find(floors, hp_site_key(HP_FLOOR_CPU, profile->sites[at]), sizeof **before);
+        if (before[at] == NULL)
+            return false;
+        hp_cpu_floors_add_credits(&credits, &cpu->sites[at].own, &before[at]->own);
+    }
+    hp_cpu_floors_add_credits(&credits, &cpu->outside, outside);
+    hp_cpu_floors_level(&credits);
+    for (size_t at = 0; at < profile->site_count; at++)
+        hp_cpu_floors_keep_all(&cpu->sites[at], before[at]);
+    hp_cpu_floors_add_up(cpu, &credits);
+    return true;
+}
 
 /* ---- src/model/cpu_shares.h ---------------------------------------------------------------------------------- */
 
@@ -13730,7 +13972,7 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
             return NULL;
     hp_cpu_profile_limit_all(profile, builder.cpu);
     hp_cpu_profile_settle_outside(builder.cpu, profile->site_count);
-    return builder.cpu;
+    return profile->run->floors == NULL || hp_cpu_keep(builder.cpu, arena, profile) ? builder.cpu : NULL;
 }
 
 /* ---- src/model/cpu_shares.c ---------------------------------------------------------------------------------- */
@@ -14222,6 +14464,8 @@ void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->is_timed)
             hp_durations_add(ret_durations, link->ticks);
+    if (site->said != NULL)
+        hp_floor(&ret_durations->timed, &site->said->timed);
 }
 
 /* The middle of what one counter counts. Those of the first two lines count one value each. */
@@ -14290,6 +14534,65 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     const double middle = line < HP_DURATION_LINES ? hp_durations_middle_of(line, step) : most;
     *ret_ticks = middle < least ? least : middle > most ? most : middle;
     return true;
+}
+
+/* ---- src/model/floors.c -------------------------------------------------------------------------------------- */
+
+/* What was said of a run before. */
+
+#define HP_FLOORS_FIRST_PLACES 1024u
+
+struct hp_floor_entry {
+    uint64_t key;
+    uint64_t said[];
+};
+
+/* One that is empty where there is none yet. */
+static struct hp_floor_entry **hp_floors_place_of(const struct hp_floors *floors, uint64_t key)
+{
+    size_t at = (size_t)(key ^ key >> 32) & floors->mask;
+    while (floors->places[at] != NULL && floors->places[at]->key != key)
+        at = (at + 1) & floors->mask;
+    return &floors->places[at];
+}
+
+/* Twice as many places, of which half stay empty. */
+static bool hp_floors_make_room(struct hp_floors *floors)
+{
+    if (floors->places != NULL && 2 * floors->count < floors->mask)
+        return true;
+    const struct hp_floors before = *floors;
+    const size_t capacity = before.places != NULL ? 2 * (before.mask + 1) : HP_FLOORS_FIRST_PLACES;
+    struct hp_floor_entry **places = hp_arena_take_array(&floors->arena, capacity, sizeof(void *));
+    if (places == NULL)
+        return false;
+    floors->places = places;
+    floors->mask = capacity - 1;
+    for (size_t at = 0; before.places != NULL && at <= before.mask; at++)
+        if (before.places[at] != NULL)
+            *hp_floors_place_of(floors, before.places[at]->key) = before.places[at];
+    return true;
+}
+
+void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size)
+{
+    if (floors == NULL || !hp_floors_make_room(floors))
+        return NULL;
+    struct hp_floor_entry **place = hp_floors_place_of(floors, key);
+    if (*place == NULL) {
+        *place = hp_arena_take(&floors->arena, sizeof **place + size);
+        if (*place == NULL)
+            return NULL;
+        (*place)->key = key;
+        floors->count++;
+    }
+    return (*place)->said;
+}
+
+void hp_floors_release(struct hp_floors *floors)
+{
+    hp_arena_release(&floors->arena);
+    *floors = (struct hp_floors){.ns_per_tick = 0};
 }
 
 /* ---- src/model/forest.c -------------------------------------------------------------------------------------- */
@@ -15114,15 +15417,14 @@ static void hp_profile_add_to_thread(struct hp_thread_calls *calls, bool is_func
 static void hp_profile_add_to_session(struct hp_session_sums *session, const struct hp_tree_node *node,
                            const struct hp_sums *now, const struct hp_sums *before)
 {
-    session->calls += now->calls - before->calls;
-    session->open += now->open - before->open;
+    session->read.calls += now->calls - before->calls;
+    session->read.open += now->open - before->open;
     if (node != NULL && node->parent == NULL) {
-        session->total += now->total - before->total;
-        session->scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
-        session->is_scaled = session->scaled > 0;
+        session->read.total += now->total - before->total;
+        session->read.scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
     }
     if (node != NULL && node->site->is_main)
-        session->in_main += now->self - before->self;
+        session->read.in_main += now->self - before->self;
 }
 
 /* From now on that is what the record has. */
@@ -15234,7 +15536,7 @@ static void hp_profile_take_from_self(struct hp_profile *profile, struct hp_thre
 /*
  * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
- * zone; no zone begins before the one around it.
+ * zone; no zone begins before the one around it, nor does it take time that others inside that have taken.
  */
 static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
                            struct hp_walk *walk)
@@ -15243,13 +15545,13 @@ static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thre
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
-    uint64_t around_start = 0;
+    uint64_t around_start = 0, left = UINT64_MAX;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
         struct hp_record *record = hp_thread_tree_find(tree, frame.node);
         if (record == NULL || record->merged == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
-        const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
+        const uint64_t since = hp_less(session->now_ticks, start), ticks = since < left ? since : left;
         struct hp_open_link *link = hp_profile_add_open(profile, tree, record, &frame, ticks);
         if (link == NULL)
             return false;
@@ -15262,6 +15564,7 @@ static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thre
             hp_profile_take_from_self(profile, tree, around, ticks);
         around = record;
         around_start = start;
+        left = hp_less(ticks, frame.child);
     }
     hp_open_allocs_settle(session, thread, innermost);
     return true;
@@ -15285,9 +15588,20 @@ static bool hp_profile_add_all_open(struct hp_profile *profile)
 
 /* -------------------------------------------------------------------------------------------- settle */
 
+static void hp_profile_begin_session(struct hp_session_sums *session)
+{
+    session->calls = session->read.calls;
+    session->open = session->read.open;
+    session->total = session->read.total;
+    session->in_main = session->read.in_main;
+    session->is_scaled = session->read.scaled > 0;
+}
+
 /* Sums begin anew as they were read. */
 static void hp_profile_begin_settling(const struct hp_profile *profile)
 {
+    for (size_t at = 0; at < profile->run->count; at++)
+        hp_profile_begin_session(&profile->sessions[at]);
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_tree_node *node = profile->forest.nodes[at];
         node->sums = node->read;
@@ -15411,6 +15725,71 @@ static void hp_profile_settle_selfs(struct hp_profile *profile)
         else if (untimed > 0 && node->folded == NULL)
             hp_profile_set_self(node, node->sums.total > inside ? node->sums.total - inside : 0);
     }
+}
+
+/* -------------------------------------------------------------------------------- what was said before */
+
+/* By the path, which stays the same when the shape does not. */
+static uint64_t hp_profile_key_of(struct hp_tree_node *node)
+{
+    const uint64_t above = node->parent != NULL ? node->parent->key : HP_FLOOR_PATH;
+    return hp_floors_mix(above, hp_site_key(HP_FLOOR_PATH, node->site));
+}
+
+static void hp_profile_keep_nodes(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->forest.nodes[at];
+        if (node->said == NULL) {
+            node->key = hp_profile_key_of(node);
+            node->said = hp_floors_find(floors, node->key, sizeof *node->said);
+        }
+        if (node->said != NULL)
+            hp_sums_keep(&node->sums, node->said);
+    }
+}
+
+static void hp_profile_keep_sites(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        if (site->said == NULL)
+            site->said = hp_floors_find(floors, hp_site_key(HP_FLOOR_SITE, site), sizeof *site->said);
+        if (site->said != NULL)
+            hp_sums_keep(&site->sums, &site->said->sums);
+    }
+}
+
+static void hp_profile_keep_sessions(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        struct hp_session_sums *session = &profile->sessions[at];
+        struct hp_sums *before = hp_floors_find(floors, hp_floors_mix(HP_FLOOR_SESSION, at), sizeof *before);
+        if (before == NULL)
+            continue;
+        hp_floor(&session->calls, &before->calls);
+        hp_floor(&session->total, &before->total);
+    }
+}
+
+static void hp_profile_forget_said(const struct hp_profile *profile)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next)
+        site->said = NULL;
+}
+
+/* By thread there is no row of a path, and sessions are those of the other profile. */
+static void hp_profile_keep(const struct hp_profile *profile)
+{
+    struct hp_floors *floors = profile->run->floors;
+    if (floors == NULL) {
+        hp_profile_forget_said(profile);
+        return;
+    }
+    hp_profile_keep_sites(profile, floors);
+    if (profile->forest.is_by_thread)
+        return;
+    hp_profile_keep_nodes(profile, floors);
+    hp_profile_keep_sessions(profile, floors);
 }
 
 /* ------------------------------------------------------------------------------------------- results */
@@ -15538,6 +15917,7 @@ static bool hp_profile_read_all(struct hp_profile *profile, struct hp_arena *are
     hp_profile_count_calls_inside(profile);
     hp_profile_bound_by_parents(profile);
     hp_profile_settle_selfs(profile);
+    hp_profile_keep(profile);
     if (!profile->forest.is_by_thread)
         hp_profile_choose_main(profile);
     return hp_profile_list_sites(profile);
@@ -15561,6 +15941,14 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
         .forest = profile->forest, .sessions = profile->sessions, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return hp_profile_read_all(profile, arena, run);
+}
+
+bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks)
+{
+    *ret_ticks = 0;
+    for (size_t at = 0; at < profile->node_count; at++)
+        *ret_ticks += profile->nodes[at]->read.self;
+    return !profile->has_sampled && !profile->has_limited;
 }
 
 /*
@@ -15614,6 +16002,20 @@ static void hp_run_set_rate(struct hp_run *run)
     }
     run->ns_per_tick = best->ns_per_tick;
     run->is_rate_known = best->is_rate_known;
+}
+
+/* Both clocks are read within some 50 ns of one another: from here on the rate is right to a few millionths. */
+#define HP_RUN_LONG_BASE_NS 10000000u
+
+/* Times that have been said shall not become shorter because the rate is known a little better. */
+static void hp_run_hold_rate(struct hp_run *run)
+{
+    if (run->floors == NULL)
+        return;
+    if (run->floors->ns_per_tick > 0)
+        run->ns_per_tick = run->floors->ns_per_tick;
+    else if (run->is_rate_known && hp_snapshot_elapsed_ns(run->sessions[0]) >= HP_RUN_LONG_BASE_NS)
+        run->floors->ns_per_tick = run->ns_per_tick;
 }
 
 /* When a session began is known in nanoseconds, how long it took in ticks. */
@@ -15699,10 +16101,11 @@ static bool hp_run_count_processes(struct hp_run *run, struct hp_arena *arena)
 
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
-    *run = (struct hp_run){.read_name = snapshots->read_name};
+    *run = (struct hp_run){.read_name = snapshots->read_name, .floors = snapshots->floors};
     if (!hp_run_choose_sessions(run, arena, snapshots))
         return false;
     hp_run_set_rate(run);
+    hp_run_hold_rate(run);
     hp_run_set_times(run);
     hp_run_set_costs(run);
     hp_run_count_states(run);
@@ -15736,6 +16139,24 @@ bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
 /* ---- src/model/site_sums.c ----------------------------------------------------------------------------------- */
 
 /* What is known of a site from its stats. */
+
+/* What wraps while it is added is below zero. */
+void hp_sums_keep(struct hp_sums *now, struct hp_sums *before)
+{
+    now->self = hp_sums_self(now);
+    hp_floor(&now->calls, &before->calls);
+    hp_floor(&now->untimed, &before->untimed);
+    hp_floor(&now->total, &before->total);
+    hp_floor(&now->nested, &before->nested);
+    hp_floor(&now->self, &before->self);
+}
+
+uint64_t hp_site_key(uint64_t kind, const struct hp_site_sums *site)
+{
+    const uint64_t thread =
+        site->thread != NULL ? hp_floors_mix(site->thread->pid, (uint64_t)site->thread->tid + 1) : 0;
+    return hp_floors_mix(hp_floors_mix(kind, hp_site_number(site)), thread);
+}
 
 static void hp_site_sums_add_extremes(struct hp_site_details *details, uint64_t least, uint64_t most)
 {
@@ -16689,6 +17110,30 @@ static void hp_wait_profile_fit_all(struct hp_run_waits *waits, const struct hp_
     }
 }
 
+static uint64_t hp_wait_profile_key_of(const struct hp_wait_sums *wait)
+{
+    uint64_t key = hp_floors_mix(HP_FLOOR_WAIT, hp_wait_profile_number_of(wait->site));
+    key = hp_floors_mix(hp_floors_mix(key, wait->cause), (uint64_t)(int64_t)wait->call);
+    key = hp_floors_mix(key, hp_wait_profile_number_of(wait->other));
+    for (const char *at = wait->what; *at != '\0'; at++)
+        key = hp_floors_mix(key, (unsigned char)*at);
+    return key;
+}
+
+/* What is too much for a function changes with the time that it took. */
+static void hp_wait_profile_keep(const struct hp_run_waits *waits, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < waits->count; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        struct hp_wait_sums *before = hp_floors_find(floors, hp_wait_profile_key_of(wait), sizeof *before);
+        if (before == NULL)
+            continue;
+        hp_floor(&wait->ns, &before->ns);
+        hp_floor(&wait->beside_ns, &before->beside_ns);
+        hp_floor(&wait->looks, &before->looks);
+    }
+}
+
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct hp_wait_profile_gathering gathering = {.arena = arena, .profile = profile, .capacity = hp_wait_profile_count_waits(profile->run)};
@@ -16703,6 +17148,8 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
             return NULL;
     hp_wait_profile_merge(gathering.waits);
     hp_wait_profile_fit_all(gathering.waits, profile->run);
+    if (profile->run->floors != NULL)
+        hp_wait_profile_keep(gathering.waits, profile->run->floors);
     hp_sort(gathering.waits->all, gathering.waits->count, hp_wait_profile_compare_times);
     return gathering.waits;
 }

@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "floors.h"
 #include "thread_list.h"
 
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
@@ -87,6 +88,17 @@ static bool read_stat(const struct hp_stat_link *link, struct hp_alloc_stat *ret
            hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
 }
 
+static void keep_site(struct hp_site_allocs *now, struct hp_site_said *before)
+{
+    hp_floor(&now->calls, &before->alloc_calls);
+    hp_floor(&now->own_bytes, &before->alloc_own[0]);
+    hp_floor(&now->own_count, &before->alloc_own[1]);
+    hp_floor(&now->all_bytes, &before->alloc_all[0]);
+    hp_floor(&now->all_count, &before->alloc_all[1]);
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        hp_floor(&now->max[measure], &before->alloc_max[measure]);
+}
+
 void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *ret_allocs)
 {
     struct hp_alloc_stat stat;
@@ -97,6 +109,8 @@ void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *r
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
             add_open(ret_allocs, link);
+    if (site->said != NULL)
+        keep_site(ret_allocs, site->said);
 }
 
 /* Whether every call has the highest value: then it is known exactly. */
@@ -217,6 +231,45 @@ static struct hp_thread_allocs late_of(const struct hp_header *header)
     };
 }
 
+/* --------------------------------------------------------------------------------- what was said before */
+
+struct totals_said {
+    struct hp_alloc_totals totals;
+    uint64_t outside_bytes, outside_count;
+};
+
+static void keep_peak(int64_t *now, int64_t *before) { *now = *before = higher(*now, *before); }
+
+static void keep_totals(struct hp_alloc_totals *now, struct hp_alloc_totals *before)
+{
+    hp_floor(&now->count, &before->count);
+    hp_floor(&now->bytes, &before->bytes);
+    hp_floor(&now->freed_count, &before->freed_count);
+    hp_floor(&now->freed_bytes, &before->freed_bytes);
+    hp_floor(&now->foreign_count, &before->foreign_count);
+    hp_floor(&now->foreign_bytes, &before->foreign_bytes);
+    keep_peak(&now->peak_bytes, &before->peak_bytes);
+    keep_peak(&now->peak_blocks, &before->peak_blocks);
+}
+
+static void keep_threads(struct hp_allocs *allocs, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        struct hp_thread_allocs *thread = &allocs->threads[at];
+        const uint64_t tid = thread->label != NULL ? (uint64_t)thread->label->tid + 1 : 0;
+        const uint64_t key = hp_floors_mix(hp_floors_mix(HP_FLOOR_THREAD, thread->pid), tid);
+        struct totals_said *before = hp_floors_find(floors, key, sizeof *before);
+        if (before == NULL)
+            continue;
+        keep_totals(&thread->totals, &before->totals);
+        hp_floor(&thread->outside_bytes, &before->outside_bytes);
+        hp_floor(&thread->outside_count, &before->outside_count);
+    }
+    struct hp_alloc_totals *before = hp_floors_find(floors, hp_floors_mix(HP_FLOOR_ALLOCS, 0), sizeof *before);
+    if (before != NULL)
+        keep_totals(&allocs->totals, before);
+}
+
 /* ----------------------------------------------------------------------------------------------- a run */
 
 /* Who frees more than it has allocated frees what is from before its session: nothing lives then, rather than less than nothing. */
@@ -296,5 +349,7 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
     for (size_t at = 0; at < run->count; at++)
         if (!add_threads(allocs, &lists[at], &number))
             return NULL;
+    if (run->floors != NULL)
+        keep_threads(allocs, run->floors);
     return allocs;
 }

@@ -15,6 +15,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "cpu_floors.h"
 #include "cpu_shares.h"
 #include "cpu_walls.h"
 #include "sort.h"
@@ -530,5 +531,5 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
             return NULL;
     limit_all(profile, builder.cpu);
     settle_outside(builder.cpu, profile->site_count);
-    return builder.cpu;
+    return profile->run->floors == NULL || hp_cpu_keep(builder.cpu, arena, profile) ? builder.cpu : NULL;
 }

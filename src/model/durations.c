@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "floors.h"
+
 void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
 {
     uint32_t line, step;
@@ -66,6 +68,8 @@ void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->is_timed)
             hp_durations_add(ret_durations, link->ticks);
+    if (site->said != NULL)
+        hp_floor(&ret_durations->timed, &site->said->timed);
 }
 
 /* The middle of what one counter counts. Those of the first two lines count one value each. */

@@ -38,6 +38,8 @@ struct hp_tree_node {
     bool is_self_scaled; /* as of sites */
     uint32_t depth;
     uint32_t index; /* in the forest's nodes */
+    uint64_t key;   /* of its path: see floors.h */
+    struct hp_sums *said;
 };
 
 /* One node of one thread's tree. There may be very many, all of which are looked at in each reading: keep it small. */

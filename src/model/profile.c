@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
+#include "floors.h"
 #include "open_allocs.h"
 #include "sort.h"
 
@@ -54,15 +56,14 @@ static void add_to_thread(struct hp_thread_calls *calls, bool is_function, const
 static void add_to_session(struct hp_session_sums *session, const struct hp_tree_node *node,
                            const struct hp_sums *now, const struct hp_sums *before)
 {
-    session->calls += now->calls - before->calls;
-    session->open += now->open - before->open;
+    session->read.calls += now->calls - before->calls;
+    session->read.open += now->open - before->open;
     if (node != NULL && node->parent == NULL) {
-        session->total += now->total - before->total;
-        session->scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
-        session->is_scaled = session->scaled > 0;
+        session->read.total += now->total - before->total;
+        session->read.scaled += (uint64_t)(now->untimed > 0) - (uint64_t)(before->untimed > 0);
     }
     if (node != NULL && node->site->is_main)
-        session->in_main += now->self - before->self;
+        session->read.in_main += now->self - before->self;
 }
 
 /* From now on that is what the record has. */
@@ -174,7 +175,7 @@ static void take_from_self(struct hp_profile *profile, struct hp_thread_tree *tr
 /*
  * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
- * zone; no zone begins before the one around it.
+ * zone; no zone begins before the one around it, nor does it take time that others inside that have taken.
  */
 static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
                            struct hp_walk *walk)
@@ -183,13 +184,13 @@ static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tr
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
-    uint64_t around_start = 0;
+    uint64_t around_start = 0, left = UINT64_MAX;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
         struct hp_record *record = hp_thread_tree_find(tree, frame.node);
         if (record == NULL || record->merged == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
-        const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
+        const uint64_t since = hp_less(session->now_ticks, start), ticks = since < left ? since : left;
         struct hp_open_link *link = add_open(profile, tree, record, &frame, ticks);
         if (link == NULL)
             return false;
@@ -202,6 +203,7 @@ static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tr
             take_from_self(profile, tree, around, ticks);
         around = record;
         around_start = start;
+        left = hp_less(ticks, frame.child);
     }
     hp_open_allocs_settle(session, thread, innermost);
     return true;
@@ -225,9 +227,20 @@ static bool add_all_open(struct hp_profile *profile)
 
 /* -------------------------------------------------------------------------------------------- settle */
 
+static void begin_session(struct hp_session_sums *session)
+{
+    session->calls = session->read.calls;
+    session->open = session->read.open;
+    session->total = session->read.total;
+    session->in_main = session->read.in_main;
+    session->is_scaled = session->read.scaled > 0;
+}
+
 /* Sums begin anew as they were read. */
 static void begin_settling(const struct hp_profile *profile)
 {
+    for (size_t at = 0; at < profile->run->count; at++)
+        begin_session(&profile->sessions[at]);
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_tree_node *node = profile->forest.nodes[at];
         node->sums = node->read;
@@ -351,6 +364,71 @@ static void settle_selfs(struct hp_profile *profile)
         else if (untimed > 0 && node->folded == NULL)
             set_self(node, node->sums.total > inside ? node->sums.total - inside : 0);
     }
+}
+
+/* -------------------------------------------------------------------------------- what was said before */
+
+/* By the path, which stays the same when the shape does not. */
+static uint64_t key_of(struct hp_tree_node *node)
+{
+    const uint64_t above = node->parent != NULL ? node->parent->key : HP_FLOOR_PATH;
+    return hp_floors_mix(above, hp_site_key(HP_FLOOR_PATH, node->site));
+}
+
+static void keep_nodes(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->forest.nodes[at];
+        if (node->said == NULL) {
+            node->key = key_of(node);
+            node->said = hp_floors_find(floors, node->key, sizeof *node->said);
+        }
+        if (node->said != NULL)
+            hp_sums_keep(&node->sums, node->said);
+    }
+}
+
+static void keep_sites(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        if (site->said == NULL)
+            site->said = hp_floors_find(floors, hp_site_key(HP_FLOOR_SITE, site), sizeof *site->said);
+        if (site->said != NULL)
+            hp_sums_keep(&site->sums, &site->said->sums);
+    }
+}
+
+static void keep_sessions(const struct hp_profile *profile, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        struct hp_session_sums *session = &profile->sessions[at];
+        struct hp_sums *before = hp_floors_find(floors, hp_floors_mix(HP_FLOOR_SESSION, at), sizeof *before);
+        if (before == NULL)
+            continue;
+        hp_floor(&session->calls, &before->calls);
+        hp_floor(&session->total, &before->total);
+    }
+}
+
+static void forget_said(const struct hp_profile *profile)
+{
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next)
+        site->said = NULL;
+}
+
+/* By thread there is no row of a path, and sessions are those of the other profile. */
+static void keep(const struct hp_profile *profile)
+{
+    struct hp_floors *floors = profile->run->floors;
+    if (floors == NULL) {
+        forget_said(profile);
+        return;
+    }
+    keep_sites(profile, floors);
+    if (profile->forest.is_by_thread)
+        return;
+    keep_nodes(profile, floors);
+    keep_sessions(profile, floors);
 }
 
 /* ------------------------------------------------------------------------------------------- results */
@@ -478,6 +556,7 @@ static bool read_all(struct hp_profile *profile, struct hp_arena *arena, const s
     count_calls_inside(profile);
     bound_by_parents(profile);
     settle_selfs(profile);
+    keep(profile);
     if (!profile->forest.is_by_thread)
         choose_main(profile);
     return list_sites(profile);
@@ -501,6 +580,14 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
         .forest = profile->forest, .sessions = profile->sessions, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return read_all(profile, arena, run);
+}
+
+bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks)
+{
+    *ret_ticks = 0;
+    for (size_t at = 0; at < profile->node_count; at++)
+        *ret_ticks += profile->nodes[at]->read.self;
+    return !profile->has_sampled && !profile->has_limited;
 }
 
 /*

@@ -30,7 +30,10 @@ struct hp_session_sums {
     bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
-    uint64_t scaled;  /* records that are scaled; private */
+    struct {          /* as it was read; private */
+        uint64_t calls, open, total, in_main;
+        uint64_t scaled; /* records that are scaled */
+    } read;
 };
 
 struct hp_profile {
@@ -74,6 +77,9 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
  */
 bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks);
+
+/* Ticks that all threads together have spent in zones. False: they are estimates. */
+bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
 
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);

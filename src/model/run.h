@@ -14,6 +14,7 @@
 #include "snapshot.h"
 
 struct hp_arena;
+struct hp_floors;
 
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
@@ -34,6 +35,7 @@ struct hp_run {
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
+    struct hp_floors *floors;          /* likewise */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */

@@ -1,6 +1,26 @@
 /* What is known of a site from its stats. SPDX-License-Identifier: MIT */
 #include "site_sums.h"
 
+#include "floors.h"
+
+/* What wraps while it is added is below zero. */
+void hp_sums_keep(struct hp_sums *now, struct hp_sums *before)
+{
+    now->self = hp_sums_self(now);
+    hp_floor(&now->calls, &before->calls);
+    hp_floor(&now->untimed, &before->untimed);
+    hp_floor(&now->total, &before->total);
+    hp_floor(&now->nested, &before->nested);
+    hp_floor(&now->self, &before->self);
+}
+
+uint64_t hp_site_key(uint64_t kind, const struct hp_site_sums *site)
+{
+    const uint64_t thread =
+        site->thread != NULL ? hp_floors_mix(site->thread->pid, (uint64_t)site->thread->tid + 1) : 0;
+    return hp_floors_mix(hp_floors_mix(kind, hp_site_number(site)), thread);
+}
+
 static void add_extremes(struct hp_site_details *details, uint64_t least, uint64_t most)
 {
     details->min = least < details->min ? least : details->min;

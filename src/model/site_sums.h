@@ -24,6 +24,11 @@ struct hp_sums {
 
 static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
+struct hp_floors;
+
+/* The numbers do not fall below what was said before. */
+void hp_sums_keep(struct hp_sums *now, struct hp_sums *before);
+
 /* A stat of a site, in one thread record of one session. */
 struct hp_stat_link {
     struct hp_stat_link *next;
@@ -76,7 +81,18 @@ struct hp_site_sums {
     struct hp_stat_link *stats;
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
+    struct hp_site_said *said; /* NULL: it is read once */
 };
+
+/* What was said of a site before: see floors.h. */
+struct hp_site_said {
+    struct hp_sums sums;
+    uint64_t timed;
+    uint64_t alloc_calls, alloc_own[2], alloc_all[2], alloc_max[HP_ALLOC_MEASURES];
+};
+
+/* The same for all readings. `kind` is of enum hp_floor_kind. */
+uint64_t hp_site_key(uint64_t kind, const struct hp_site_sums *site);
 
 /* What is known of a site from its stats alone, of which each thread has its own. */
 struct hp_site_details {

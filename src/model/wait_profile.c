@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "floors.h"
 #include "sort.h"
 #include "wait_cause.h"
 
@@ -189,6 +190,30 @@ static void fit_all(struct hp_run_waits *waits, const struct hp_run *run)
     }
 }
 
+static uint64_t key_of(const struct hp_wait_sums *wait)
+{
+    uint64_t key = hp_floors_mix(HP_FLOOR_WAIT, number_of(wait->site));
+    key = hp_floors_mix(hp_floors_mix(key, wait->cause), (uint64_t)(int64_t)wait->call);
+    key = hp_floors_mix(key, number_of(wait->other));
+    for (const char *at = wait->what; *at != '\0'; at++)
+        key = hp_floors_mix(key, (unsigned char)*at);
+    return key;
+}
+
+/* What is too much for a function changes with the time that it took. */
+static void keep(const struct hp_run_waits *waits, struct hp_floors *floors)
+{
+    for (size_t at = 0; at < waits->count; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        struct hp_wait_sums *before = hp_floors_find(floors, key_of(wait), sizeof *before);
+        if (before == NULL)
+            continue;
+        hp_floor(&wait->ns, &before->ns);
+        hp_floor(&wait->beside_ns, &before->beside_ns);
+        hp_floor(&wait->looks, &before->looks);
+    }
+}
+
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct gathering gathering = {.arena = arena, .profile = profile, .capacity = count_waits(profile->run)};
@@ -203,6 +228,8 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
             return NULL;
     merge(gathering.waits);
     fit_all(gathering.waits, profile->run);
+    if (profile->run->floors != NULL)
+        keep(gathering.waits, profile->run->floors);
     hp_sort(gathering.waits->all, gathering.waits->count, compare_times);
     return gathering.waits;
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "profile.h"
+
 void hp_reader_open(struct hp_reader *reader, hp_read_name *read_name)
 {
     memset(reader, 0, sizeof *reader);
@@ -79,17 +82,58 @@ static bool read_anew(struct hp_reader *reader)
     return has_moved;
 }
 
+static bool is_running(const struct hp_reader *reader)
+{
+    for (size_t at = 0; at < reader->count; at++)
+        if (hp_snapshot_state(reader->snapshots[at]) == HP_SNAPSHOT_RUNNING)
+            return true;
+    return false;
+}
+
+/*
+ * Threads go on while they are read, and one that is caught between two stores may seem to have spent what it has not. All together
+ * cannot have spent more since the last reading began than that took, nor less than nothing.
+ */
+static bool is_plausible(const struct hp_reader *reader, struct hp_reading *reading)
+{
+    const struct hp_profile *profile = reader->model.profile;
+    const bool is_known = hp_profile_spent(profile, &reading->spent_ticks) && profile->run->is_rate_known;
+    if (!is_known || reader->latest.begun_ns == 0)
+        return true;
+    const int64_t spent = (int64_t)(reading->spent_ticks - reader->latest.spent_ticks);
+    const double wall_ns = (double)(hp_clock_monotonic_ns() - reader->latest.begun_ns);
+    return spent >= 0 && hp_run_ns(profile->run, (uint64_t)spent) <= wall_ns * (double)profile->forest.tree_count;
+}
+
 /* What was just opened need not be read again. */
+static bool read_once(struct hp_reader *reader)
+{
+    const bool has_moved = reader->model.profile != NULL && read_anew(reader);
+    const struct hp_snapshots snapshots = {.all = reader->snapshots,
+                                           .count = reader->count,
+                                           .read_name = reader->read_name,
+                                           .floors = is_running(reader) ? &reader->floors : NULL};
+    return hp_model_refresh(&reader->model, &snapshots, has_moved) ||
+           fail(reader, "not enough memory for the report");
+}
+
+#define MOST_TRIES 3u
+
 bool hp_reader_refresh(struct hp_reader *reader)
 {
+    struct hp_reading reading;
+    bool is_good = false;
     reader->problem = "";
     if (reader->count == 0)
         return fail(reader, "there is no session to read");
-    const bool has_moved = reader->model.profile != NULL && read_anew(reader);
-    const struct hp_snapshots snapshots = {
-        .all = reader->snapshots, .count = reader->count, .read_name = reader->read_name};
-    return hp_model_refresh(&reader->model, &snapshots, has_moved) ||
-           fail(reader, "not enough memory for the report");
+    for (unsigned try = 0; try < MOST_TRIES && !is_good; try++) {
+        reading = (struct hp_reading){.begun_ns = hp_clock_monotonic_ns()};
+        if (!read_once(reader))
+            return false;
+        is_good = !is_running(reader) || is_plausible(reader, &reading);
+    }
+    reader->latest = reading;
+    return true;
 }
 
 void hp_reader_close(struct hp_reader *reader)
@@ -100,5 +144,6 @@ void hp_reader_close(struct hp_reader *reader)
     free(reader->snapshots);
     hp_arena_release(&reader->kept);
     hp_arena_release(&reader->arena);
+    hp_floors_release(&reader->floors);
     memset(reader, 0, sizeof *reader);
 }

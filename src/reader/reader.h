@@ -8,7 +8,8 @@
  *         ... hp_results_of_model(hp_reader_model(&reader), settings) ...
  *     hp_reader_close(&reader);
  *
- * What a model was asked for is void after the next refresh. SPDX-License-Identifier: MIT
+ * What a model was asked for is void after the next refresh. While sessions go on, counters do not fall from one to the next: see
+ * floors.h. SPDX-License-Identifier: MIT
  */
 #ifndef HP_READER_READER_H
 #define HP_READER_READER_H
@@ -17,12 +18,19 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "floors.h"
 #include "model.h"
 #include "session_file.h"
 
 struct hp_read_session {
     struct hp_session_file file;
     char *path;
+};
+
+/* What shows whether a reading can be true. */
+struct hp_reading {
+    uint64_t begun_ns;    /* by CLOCK_MONOTONIC; 0: there was none */
+    uint64_t spent_ticks; /* by all threads in zones */
 };
 
 struct hp_reader {
@@ -34,6 +42,8 @@ struct hp_reader {
     size_t capacity;
     hp_read_name *read_name;
     struct hp_arena kept, arena;
+    struct hp_floors floors;
+    struct hp_reading latest;
     struct hp_model model;
     char text[320];
 };

@@ -64,10 +64,13 @@ typedef bool hp_read_name(const char *linked, char *signature, size_t size);
  * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
  * principal one, which speaks for all where only one can.
  */
+struct hp_floors;
 struct hp_snapshots {
     const struct hp_snapshot *const *all;
     size_t count;
     hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
+    struct hp_floors
+        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
 };
 
 /*
