@@ -13401,6 +13401,7 @@ struct hp_cpu_shares {
     size_t count;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
+    double perf_samples;
     double account_ns; /* what the kernel says was its own, by ticks */
     double waited_ns;  /* at most, without its processor because it had to wait */
     double preempted;  /* how often others had its processor; 0: nothing is known of that */
@@ -13417,10 +13418,10 @@ HP_PRIVATE struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *s
 static inline double hp_cpu_share_ns(const struct hp_cpu_share *share) { return share->user_ns + share->kernel_ns; }
 
 /*
- * What perf has not seen goes to who was in the kernel, or to user time; `most_ns` is known. Where nobody knows, it waits. `tick_ns`:
- * what a timer's signal stands for.
+ * What perf has not seen goes to who was in the kernel, or to user time; `most_ns` is known. Where nobody knows, it waits. `period_ns`
+ * and `tick_ns`: what a sample of perf's and a timer's signal stand for.
  */
-HP_PRIVATE void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns);
+HP_PRIVATE void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns);
 
 /* As many nanoseconds more, in the modes that it has. */
 HP_PRIVATE void hp_cpu_share_add(struct hp_cpu_share *share, double ns);
@@ -13436,7 +13437,7 @@ HP_PRIVATE void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_
 /*
  * What zones took says something of processor time, too, where a thread did not wait. Others have its processor at times, and whom they
  * find there does not matter to them: who took a tenth of the time has a tenth of what the thread used, as far as the number of
- * such times goes. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
+ * such times goes; how far that does not hold, well-sampled functions show. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
  */
 
 struct hp_cpu_shares;
@@ -13685,7 +13686,7 @@ static bool hp_cpu_profile_read_thread(struct hp_cpu_profile_builder *builder, u
     if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
         return false;
     hp_cpu_profile_set_limits(builder, index, offset);
-    hp_cpu_shares_settle_unseen(&builder->shares, HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
+    hp_cpu_shares_settle_unseen(&builder->shares, hp_cpu_profile_period_of(session), HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
     return true;
 }
 
@@ -14076,6 +14077,7 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     hp_cpu_shares_add_found(shares, session, cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
+    shares->perf_samples = (double)cpu->perf_samples;
     shares->account_ns = (double)cpu->kernel_ns;
     shares->waited_ns = (double)cpu->waited_ns;
     shares->preempted = (double)cpu->preempted;
@@ -14098,6 +14100,8 @@ static double hp_cpu_shares_room_of(const struct hp_cpu_share *share)
 #define HP_CPU_SHARES_UNSEEN_PART 0.05
 /* Of all, ticks may miss so much where they are in step with the program. */
 #define HP_CPU_SHARES_MISSED_PART 0.1
+/* They are in step with none whose processor others take more often than once in so many ticks. */
+#define HP_CPU_SHARES_STEADY_TICKS 5
 /* Otherwise, there may be so many times what they have found. */
 #define HP_CPU_SHARES_MORE_TIMES 1.3
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
@@ -14154,13 +14158,29 @@ static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares *shares, co
 }
 
 /*
+ * Samples come late where others have the processor, and then close to one another. The recorder credits no more than there was to
+ * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are.
+ */
+static void hp_cpu_shares_even_out(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double period_ns)
+{
+    const double surplus = shares->perf_samples * period_ns - sums->user_ns;
+    const double ns = surplus < shares->unseen_ns ? surplus : shares->unseen_ns;
+    if (ns <= 0 || sums->user_ns <= 0)
+        return;
+    shares->unseen_ns -= ns;
+    for (size_t at = 0; at < shares->count; at++)
+        shares->all[at]->user_ns *= 1 + ns / sums->user_ns;
+}
+
+/*
  * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
  * been found by nobody.
  */
-static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums)
+static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double tick_ns)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
-    const double missed = HP_CPU_SHARES_MISSED_PART * (sums->user_ns + shares->unseen_ns), more = HP_CPU_SHARES_MORE_TIMES * known;
+    const double all = sums->user_ns + shares->unseen_ns, more = HP_CPU_SHARES_MORE_TIMES * known;
+    const double missed = shares->preempted * HP_CPU_SHARES_STEADY_TICKS * tick_ns <= all ? HP_CPU_SHARES_MISSED_PART * all : 0;
     const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
         return;
@@ -14172,10 +14192,12 @@ static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const stru
  * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
  * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
  */
-void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
+void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
 {
     struct hp_cpu_shares_unseen sums = hp_cpu_shares_add_up(shares);
-    hp_cpu_shares_put_back_lost(shares, &sums);
+    hp_cpu_shares_even_out(shares, &sums, period_ns);
+    sums = hp_cpu_shares_add_up(shares);
+    hp_cpu_shares_put_back_lost(shares, &sums, tick_ns);
     sums = hp_cpu_shares_add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * hp_cpu_shares_part_of_ticks(shares, &sums, tick_ns);
@@ -14310,6 +14332,7 @@ struct hp_cpu_walls_walls {
     double samples;
     double waited_ns; /* at most, of the time without a processor */
     double slice_ns;  /* that others had at a time */
+    double bias;      /* how far off absences are, as a part of them, squared */
     double period_ns, tick_ns;
 };
 
@@ -14337,15 +14360,19 @@ static double hp_cpu_walls_expected_of(const struct hp_cpu_share *share, const s
     return share->most_ns * (sums->ns / sums->wall_ns);
 }
 
+static double hp_cpu_walls_away_of(const struct hp_cpu_share *share, const struct hp_cpu_walls_walls *sums)
+{
+    return share->most_ns * (1 - sums->ns / sums->wall_ns);
+}
+
 /*
  * Others come by chance, and stay for longer or shorter: as many slices of time as there are, each of which may be twice as long. Where
  * the thread has waited, any node may have waited for all of that.
  */
 static double hp_cpu_walls_variance_of_wall(const struct hp_cpu_share *share, const struct hp_cpu_walls_walls *sums)
 {
-    const double away = share->most_ns * (1 - sums->ns / sums->wall_ns);
-    const double waited = hp_cpu_walls_smaller(sums->waited_ns, share->most_ns);
-    return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited;
+    const double away = hp_cpu_walls_away_of(share, sums), waited = hp_cpu_walls_smaller(sums->waited_ns, share->most_ns);
+    return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited + sums->bias * away * away;
 }
 
 /* As counts have it; one that has none may have been missed once. */
@@ -14354,6 +14381,27 @@ static double hp_cpu_walls_variance_of_samples(const struct hp_cpu_share *share,
     const double one = hp_cpu_walls_larger(sums->period_ns, sums->samples > 0 ? sums->ns / sums->samples : 0);
     const double ns = hp_cpu_share_ns(share) + one, others = 1 - hp_cpu_share_ns(share) / sums->ns;
     return ns * ns * hp_cpu_walls_larger(others, 0) / ((double)share->samples + 1);
+}
+
+/* So many samples say it well enough to judge what zones say by it. */
+#define HP_CPU_WALLS_MANY_SAMPLES 100
+
+/*
+ * Others do not come quite by chance: a thread that asks the kernel for something may lose its processor there. Nodes that have many
+ * samples show by how much absences are off beyond what chance explains.
+ */
+static double hp_cpu_walls_bias_of(const struct hp_cpu_shares *shares, const struct hp_cpu_walls_walls *sums)
+{
+    double squares = 0, absences = 0;
+    for (size_t at = 0; at < shares->count; at++) {
+        const struct hp_cpu_share *share = shares->all[at];
+        if (!hp_cpu_walls_is_timed(share) || share->samples < HP_CPU_WALLS_MANY_SAMPLES)
+            continue;
+        const double off = hp_cpu_walls_expected_of(share, sums) - hp_cpu_share_ns(share), away = hp_cpu_walls_away_of(share, sums);
+        squares += hp_cpu_walls_larger(off * off - hp_cpu_walls_variance_of_wall(share, sums) - hp_cpu_walls_variance_of_samples(share, sums), 0);
+        absences += away * away;
+    }
+    return absences > 0 ? squares / absences : 0;
 }
 
 /* So much it is now; what changes is the mode that is less certain. */
@@ -14385,6 +14433,7 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
     sums.tick_ns = tick_ns;
     if (sums.slice_ns <= 0 || sums.ns <= 0)
         return;
+    sums.bias = hp_cpu_walls_bias_of(shares, &sums);
     for (size_t at = 0; at < shares->count; at++) {
         struct hp_cpu_share *share = shares->all[at];
         if (!hp_cpu_walls_is_timed(share))

@@ -244,7 +244,7 @@ static bool read_thread(struct builder *builder, uint32_t index, const struct hp
     if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
         return false;
     set_limits(builder, index, offset);
-    hp_cpu_shares_settle_unseen(&builder->shares, TIMER_PERIODS * period_of(session));
+    hp_cpu_shares_settle_unseen(&builder->shares, period_of(session), TIMER_PERIODS * period_of(session));
     return true;
 }
 

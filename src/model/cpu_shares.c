@@ -102,6 +102,7 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     add_found(shares, session, cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
+    shares->perf_samples = (double)cpu->perf_samples;
     shares->account_ns = (double)cpu->kernel_ns;
     shares->waited_ns = (double)cpu->waited_ns;
     shares->preempted = (double)cpu->preempted;
@@ -124,6 +125,8 @@ static double room_of(const struct hp_cpu_share *share)
 #define UNSEEN_PART 0.05
 /* Of all, ticks may miss so much where they are in step with the program. */
 #define MISSED_PART 0.1
+/* They are in step with none whose processor others take more often than once in so many ticks. */
+#define STEADY_TICKS 5
 /* Otherwise, there may be so many times what they have found. */
 #define MORE_TIMES 1.3
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
@@ -180,13 +183,29 @@ static double part_of_ticks(const struct hp_cpu_shares *shares, const struct uns
 }
 
 /*
+ * Samples come late where others have the processor, and then close to one another. The recorder credits no more than there was to
+ * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are.
+ */
+static void even_out(struct hp_cpu_shares *shares, const struct unseen *sums, double period_ns)
+{
+    const double surplus = shares->perf_samples * period_ns - sums->user_ns;
+    const double ns = surplus < shares->unseen_ns ? surplus : shares->unseen_ns;
+    if (ns <= 0 || sums->user_ns <= 0)
+        return;
+    shares->unseen_ns -= ns;
+    for (size_t at = 0; at < shares->count; at++)
+        shares->all[at]->user_ns *= 1 + ns / sums->user_ns;
+}
+
+/*
  * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
  * been found by nobody.
  */
-static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums)
+static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
-    const double missed = MISSED_PART * (sums->user_ns + shares->unseen_ns), more = MORE_TIMES * known;
+    const double all = sums->user_ns + shares->unseen_ns, more = MORE_TIMES * known;
+    const double missed = shares->preempted * STEADY_TICKS * tick_ns <= all ? MISSED_PART * all : 0;
     const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
         return;
@@ -198,10 +217,12 @@ static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sum
  * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
  * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
  */
-void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
+void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
 {
     struct unseen sums = add_up(shares);
-    put_back_lost(shares, &sums);
+    even_out(shares, &sums, period_ns);
+    sums = add_up(shares);
+    put_back_lost(shares, &sums, tick_ns);
     sums = add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * part_of_ticks(shares, &sums, tick_ns);

@@ -35,6 +35,7 @@ struct hp_cpu_shares {
     size_t count;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
+    double perf_samples;
     double account_ns; /* what the kernel says was its own, by ticks */
     double waited_ns;  /* at most, without its processor because it had to wait */
     double preempted;  /* how often others had its processor; 0: nothing is known of that */
@@ -51,10 +52,10 @@ struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint
 static inline double hp_cpu_share_ns(const struct hp_cpu_share *share) { return share->user_ns + share->kernel_ns; }
 
 /*
- * What perf has not seen goes to who was in the kernel, or to user time; `most_ns` is known. Where nobody knows, it waits. `tick_ns`:
- * what a timer's signal stands for.
+ * What perf has not seen goes to who was in the kernel, or to user time; `most_ns` is known. Where nobody knows, it waits. `period_ns`
+ * and `tick_ns`: what a sample of perf's and a timer's signal stand for.
  */
-void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns);
+void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns);
 
 /* As many nanoseconds more, in the modes that it has. */
 void hp_cpu_share_add(struct hp_cpu_share *share, double ns);

@@ -12,6 +12,7 @@ struct walls {
     double samples;
     double waited_ns; /* at most, of the time without a processor */
     double slice_ns;  /* that others had at a time */
+    double bias;      /* how far off absences are, as a part of them, squared */
     double period_ns, tick_ns;
 };
 
@@ -39,15 +40,19 @@ static double expected_of(const struct hp_cpu_share *share, const struct walls *
     return share->most_ns * (sums->ns / sums->wall_ns);
 }
 
+static double away_of(const struct hp_cpu_share *share, const struct walls *sums)
+{
+    return share->most_ns * (1 - sums->ns / sums->wall_ns);
+}
+
 /*
  * Others come by chance, and stay for longer or shorter: as many slices of time as there are, each of which may be twice as long. Where
  * the thread has waited, any node may have waited for all of that.
  */
 static double variance_of_wall(const struct hp_cpu_share *share, const struct walls *sums)
 {
-    const double away = share->most_ns * (1 - sums->ns / sums->wall_ns);
-    const double waited = smaller(sums->waited_ns, share->most_ns);
-    return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited;
+    const double away = away_of(share, sums), waited = smaller(sums->waited_ns, share->most_ns);
+    return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited + sums->bias * away * away;
 }
 
 /* As counts have it; one that has none may have been missed once. */
@@ -56,6 +61,27 @@ static double variance_of_samples(const struct hp_cpu_share *share, const struct
     const double one = larger(sums->period_ns, sums->samples > 0 ? sums->ns / sums->samples : 0);
     const double ns = hp_cpu_share_ns(share) + one, others = 1 - hp_cpu_share_ns(share) / sums->ns;
     return ns * ns * larger(others, 0) / ((double)share->samples + 1);
+}
+
+/* So many samples say it well enough to judge what zones say by it. */
+#define MANY_SAMPLES 100
+
+/*
+ * Others do not come quite by chance: a thread that asks the kernel for something may lose its processor there. Nodes that have many
+ * samples show by how much absences are off beyond what chance explains.
+ */
+static double bias_of(const struct hp_cpu_shares *shares, const struct walls *sums)
+{
+    double squares = 0, absences = 0;
+    for (size_t at = 0; at < shares->count; at++) {
+        const struct hp_cpu_share *share = shares->all[at];
+        if (!is_timed(share) || share->samples < MANY_SAMPLES)
+            continue;
+        const double off = expected_of(share, sums) - hp_cpu_share_ns(share), away = away_of(share, sums);
+        squares += larger(off * off - variance_of_wall(share, sums) - variance_of_samples(share, sums), 0);
+        absences += away * away;
+    }
+    return absences > 0 ? squares / absences : 0;
 }
 
 /* So much it is now; what changes is the mode that is less certain. */
@@ -87,6 +113,7 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
     sums.tick_ns = tick_ns;
     if (sums.slice_ns <= 0 || sums.ns <= 0)
         return;
+    sums.bias = bias_of(shares, &sums);
     for (size_t at = 0; at < shares->count; at++) {
         struct hp_cpu_share *share = shares->all[at];
         if (!is_timed(share))

@@ -1,7 +1,7 @@
 /*
  * What zones took says something of processor time, too, where a thread did not wait. Others have its processor at times, and whom they
  * find there does not matter to them: who took a tenth of the time has a tenth of what the thread used, as far as the number of
- * such times goes. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
+ * such times goes; how far that does not hold, well-sampled functions show. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_CPU_WALLS_H

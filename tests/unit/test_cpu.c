@@ -169,6 +169,18 @@ static void a_little_that_perf_has_not_seen_is_user_time(void **state)
     assert_sums("load", 10, 104, 0);
 }
 
+/* As many came as there was time, so nothing is left for the kernel. */
+static void samples_that_came_late_stand_for_their_time_all_the_same(void **state)
+{
+    (void)state;
+    build_unseen(5000, 5000, 600);
+    builder_cpu(&builder, thread, load, 0, 0, 0)->ticked_ns = (uint64_t)TICKS_NS;
+    cpu->perf_samples = 40;
+    fixture_build();
+    assert_sums("main", 30, 750, 0);
+    assert_sums("load", 10, 250, 0);
+}
+
 /* Nothing else knows of so much kernel time: signals were lost. */
 static void what_cannot_have_been_the_kernels_is_user_time(void **state)
 {
@@ -236,6 +248,42 @@ static void who_did_not_wait_has_what_his_zones_took(void **state)
     assert_float_equal(ns_of("load"), 900e6, 15e6);
     assert_true(cell_of(rows(), row_named("parse"), "kernel_ns").number > 85e6);
     assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
+}
+
+/*
+ * load computes for 600 ms, parse for 300; parse asks the kernel for the time now and then, and others take the processor whenever it
+ * does, so that it takes twice as long as load. Both never wait.
+ */
+static void others_come_where_the_kernel_is_asked(void **state)
+{
+    (void)state;
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 0;
+    add_found(load, 1000, 600, 600, 0);
+    add_found(parse, 2000, 300, 300, 0);
+    cpu = builder_at(&builder, ((struct hp_thread *)builder_at(&builder, thread))->cpu);
+    cpu->preempted = 20000;
+    fixture_build();
+    assert_float_equal(ns_of("parse"), 300e6, 20e6);
+    assert_float_equal(ns_of("load"), 600e6, 20e6);
+}
+
+/* A tenth was not seen, and nothing but samples that were lost explains it: a hundred times a second others had the processor. */
+static void ticks_are_in_step_with_nobody_who_is_interrupted(void **state)
+{
+    (void)state;
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 0;
+    add_found(load, 2000, 900, 900, 0);
+    add_found(parse, 100, 5, 5, 4);
+    cpu = builder_at(&builder, ((struct hp_thread *)builder_at(&builder, thread))->cpu);
+    cpu->unseen_ns = 95 * MS;
+    cpu->user_ns += cpu->unseen_ns;
+    cpu->preempted = 100;
+    builder_header(&builder)->cpu_latest_ns += cpu->unseen_ns;
+    fixture_build();
+    assert_true(cell_of(rows(), row_named("parse"), "kernel_ns").number < 10e6);
+    assert_float_equal(ns_of("load"), 990e6, 12e6);
 }
 
 /* It was seen in user mode for next to no time, and yet it did not wait. Others came seldom, so that the times of zones say little. */
@@ -704,7 +752,10 @@ int main(void)
         TEST(what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel),
         TEST(without_ticks_it_is_of_who_was_seen_too_seldom),
         TEST(a_little_that_perf_has_not_seen_is_user_time),
+        TEST(samples_that_came_late_stand_for_their_time_all_the_same),
         TEST(what_cannot_have_been_the_kernels_is_user_time),
+        TEST(others_come_where_the_kernel_is_asked),
+        TEST(ticks_are_in_step_with_nobody_who_is_interrupted),
         TEST(nobody_uses_more_than_his_zones_took),
         TEST(who_did_not_wait_has_what_his_zones_took),
         TEST(who_did_not_wait_was_in_the_kernel),
