@@ -1,0 +1,152 @@
+/* A program or library file that is open. SPDX-License-Identifier: MIT */
+#include "image_file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+#define MOST_SECTIONS 65536u
+#define MOST_NOTES 4096u /* bytes of a section of notes that are looked at */
+#define NOTE_HEAD 12u
+
+/* -------------------------------------------------------------------------------------------- sections */
+
+static void read_section_names(struct hp_image_file *file)
+{
+    ElfW(Shdr) names;
+    if (!hp_elf_section(&file->elf, file->fd, file->elf.header.e_shstrndx, &names))
+        return;
+    file->section_names = hp_elf_copy(file->fd, names.sh_offset, names.sh_size);
+    file->section_names_size = file->section_names != NULL ? (size_t)names.sh_size : 0;
+    if (file->section_names_size > 0)
+        file->section_names[file->section_names_size - 1] = '\0';
+}
+
+static bool is_named(const struct hp_image_file *file, const ElfW(Shdr) * section, const char *name)
+{
+    return section->sh_name < file->section_names_size && strcmp(file->section_names + section->sh_name, name) == 0;
+}
+
+bool hp_image_file_section(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section)
+{
+    for (size_t index = 1; index < MOST_SECTIONS && hp_elf_section(&file->elf, file->fd, index, ret_section);
+         index++)
+        if (ret_section->sh_type != SHT_NOBITS && is_named(file, ret_section, name))
+            return true;
+    return false;
+}
+
+void *hp_image_file_copy(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section)
+{
+    if (!hp_image_file_section(file, name, ret_section) || (ret_section->sh_flags & SHF_COMPRESSED))
+        return NULL;
+    return hp_elf_copy(file->fd, ret_section->sh_offset, ret_section->sh_size);
+}
+
+/* --------------------------------------------------------------------------------------------- build-id */
+
+static uint32_t load32(const uint8_t *at)
+{
+    uint32_t number;
+    memcpy(&number, at, sizeof number);
+    return number;
+}
+
+/* A note: the sizes of its name and its bytes, its type; then both, each filled up to a multiple of four. */
+static bool find_build_id(const uint8_t *bytes, size_t size, struct hp_build_id *ret_id)
+{
+    for (size_t at = 0; at + NOTE_HEAD <= size;) {
+        const uint64_t name = load32(bytes + at), value = load32(bytes + at + 4);
+        const uint64_t value_at = at + NOTE_HEAD + (name + 3) / 4 * 4, next = value_at + (value + 3) / 4 * 4;
+        if (value_at + value > size)
+            return false;
+        if (load32(bytes + at + 8) == NT_GNU_BUILD_ID && name == 4 &&
+            memcmp(bytes + at + NOTE_HEAD, "GNU", 4) == 0) {
+            ret_id->size = value < HP_BUILD_ID_MOST ? (size_t)value : HP_BUILD_ID_MOST;
+            memcpy(ret_id->bytes, bytes + value_at, ret_id->size);
+            return ret_id->size > 0;
+        }
+        at = (size_t)next;
+    }
+    return false;
+}
+
+static bool build_id_at(struct hp_image_file *file, uint64_t offset, uint64_t size)
+{
+    uint8_t bytes[MOST_NOTES];
+    const size_t length = size < sizeof bytes ? (size_t)size : sizeof bytes;
+    return hp_elf_read_at(file->fd, offset, bytes, length) && find_build_id(bytes, length, &file->build_id);
+}
+
+/* By the program headers; those of a file with debug information lead nowhere, so its sections are asked, too. */
+static void read_build_id(struct hp_image_file *file)
+{
+    const ElfW(Ehdr) *header = &file->elf.header;
+    ElfW(Shdr) section;
+    ElfW(Phdr) part;
+    if (hp_image_file_section(file, ".note.gnu.build-id", &section) &&
+        build_id_at(file, section.sh_offset, section.sh_size))
+        return;
+    for (size_t at = 0; at < header->e_phnum; at++)
+        if (hp_elf_read_at(file->fd, header->e_phoff + at * sizeof part, &part, sizeof part) &&
+            part.p_type == PT_NOTE && build_id_at(file, part.p_offset, part.p_filesz))
+            return;
+}
+
+bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b)
+{
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ files */
+
+bool hp_image_file_read(struct hp_image_file *file, int fd)
+{
+    *file = (struct hp_image_file){.fd = fd};
+    if (!hp_elf_read(&file->elf, fd)) {
+        hp_image_file_close(file);
+        return false;
+    }
+    read_section_names(file);
+    read_build_id(file);
+    return true;
+}
+
+void hp_image_file_close(struct hp_image_file *file)
+{
+    hp_elf_free(&file->elf);
+    if (file->section_names != NULL)
+        hp_memory_unmap(file->section_names, file->section_names_size);
+    if (file->fd >= 0)
+        close(file->fd);
+    *file = (struct hp_image_file){.fd = -1};
+}
+
+/* The name, its zero, up to three more, and the sum. */
+bool hp_image_file_debug_link(const struct hp_image_file *file, char *name, size_t size, uint32_t *ret_sum)
+{
+    uint8_t bytes[1024];
+    ElfW(Shdr) section;
+    if (!hp_image_file_section(file, ".gnu_debuglink", &section) || section.sh_size > sizeof bytes ||
+        !hp_elf_read_at(file->fd, section.sh_offset, bytes, (size_t)section.sh_size))
+        return false;
+    const size_t length = strnlen((const char *)bytes, (size_t)section.sh_size), sum = (length + 4) / 4 * 4;
+    if (length == 0 || length >= size || sum + 4 > section.sh_size || memchr(bytes, '/', length) != NULL)
+        return false;
+    memcpy(name, bytes, length + 1);
+    *ret_sum = load32(bytes + sum);
+    return true;
+}
+
+bool hp_image_file_bias(const struct hp_image_file *file, uint64_t offset, uint64_t size, uint64_t *ret_bias)
+{
+    for (size_t at = 0; at < file->elf.part_count; at++) {
+        const struct hp_elf_part *part = &file->elf.parts[at];
+        if (part->is_code && part->offset < offset + size && part->offset + part->size > offset) {
+            *ret_bias = part->linked - part->offset;
+            return true;
+        }
+    }
+    return false;
+}

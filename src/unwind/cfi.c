@@ -1,0 +1,520 @@
+/*
+ * Call frame information. The section is a sequence of entries: common ones (CIE), which many functions share, and one per
+ * function (FDE), which refers to a common one. SPDX-License-Identifier: MIT
+ */
+#include "cfi.h"
+
+#include <string.h>
+
+#include "bytes.h"
+
+#define MOST_REMEMBERED 32u
+#define MOST_LETTERS 16u
+#define SHARED 64u /* how often a byte is executed at most, on average; else somebody wants us to work forever */
+
+/* How addresses are written. */
+enum {
+    ENCODED_FORMAT = 0x0f,
+    ENCODED_RELATIVE = 0x70,
+    ENCODED_FROM_HERE = 0x10,
+    ENCODED_INDIRECT = 0x80,
+    ENCODED_OMITTED = 0xff
+};
+
+/* What all functions of a common entry have. */
+struct common {
+    uint64_t code_factor;
+    int64_t data_factor;
+    uint64_t return_column;
+    uint8_t encoding;
+    bool has_data; /* functions have more bytes of their own, with their length before them */
+    bool is_signal;
+    struct hp_bytes program;
+};
+
+struct entry {
+    struct hp_bytes bytes; /* behind the length */
+    const uint8_t *id_at;
+    uint64_t id; /* as it is written */
+    unsigned offset_size;
+};
+
+/* What a program has to do with. */
+struct execution {
+    const struct hp_cfi *cfi;
+    const struct hp_cfi_visitor *visitor;
+    const struct common *common;
+    struct hp_unwind_rule rule, initial, remembered[MOST_REMEMBERED];
+    unsigned remembered_count;
+    uint64_t place, end;
+    bool has_changed; /* the rule, since it was last told */
+    bool is_stopped;  /* by the visitor */
+    bool is_bad;
+    uint64_t
+        bytes_left; /* of programs that may still be executed: functions may share the program that all of them begin with */
+};
+
+/* --------------------------------------------------------------------------------------------- entries */
+
+static uint64_t linked_of(const struct hp_cfi *cfi, const uint8_t *at)
+{
+    return cfi->linked + (uint64_t)(at - cfi->bytes);
+}
+
+static uint64_t read_address(const struct hp_cfi *cfi, struct hp_bytes *bytes, uint8_t encoding, bool is_length)
+{
+    const uint64_t here = linked_of(cfi, bytes->at);
+    uint64_t value;
+    switch (encoding & ENCODED_FORMAT) {
+    case 0x00:
+    case 0x04:
+    case 0x0c:
+        value = hp_bytes_number(bytes, 8);
+        break;
+    case 0x01:
+        value = hp_bytes_uleb(bytes);
+        break;
+    case 0x02:
+        value = hp_bytes_number(bytes, 2);
+        break;
+    case 0x03:
+        value = hp_bytes_number(bytes, 4);
+        break;
+    case 0x09:
+        value = (uint64_t)hp_bytes_sleb(bytes);
+        break;
+    case 0x0a:
+        value = (uint64_t)hp_bytes_signed(bytes, 2);
+        break;
+    case 0x0b:
+        value = (uint64_t)hp_bytes_signed(bytes, 4);
+        break;
+    default:
+        bytes->is_short = true;
+        return 0;
+    }
+    return is_length || (encoding & ENCODED_RELATIVE) != ENCODED_FROM_HERE ? value : value + here;
+}
+
+/* Addresses that are relative to something that the file alone does not tell are not read. */
+static bool is_readable(uint8_t encoding)
+{
+    const unsigned relative = encoding & ENCODED_RELATIVE;
+    return encoding != ENCODED_OMITTED && !(encoding & ENCODED_INDIRECT) &&
+           (relative == 0 || relative == ENCODED_FROM_HERE);
+}
+
+/* The next entry. False: there are no more. One of length 0 ends .eh_frame of one object; the linker may have put more behind. */
+static bool next_entry(const struct hp_cfi *cfi, struct hp_bytes *rest, struct entry *ret_entry)
+{
+    uint64_t length;
+    do {
+        if (hp_bytes_left(rest) < 4)
+            return false;
+        length = hp_bytes_number(rest, 4);
+    } while (length == 0);
+    const bool is_long = length == 0xffffffff;
+    if (is_long)
+        length = hp_bytes_number(rest, 8);
+    const uint8_t *at;
+    if (rest->is_short || !hp_bytes_take(rest, length <= SIZE_MAX ? (size_t)length : SIZE_MAX, &at))
+        return false;
+    ret_entry->bytes = (struct hp_bytes){.at = at, .end = at + length};
+    ret_entry->id_at = at;
+    ret_entry->offset_size = is_long && cfi->is_debug ? 8 : 4;
+    ret_entry->id = hp_bytes_number(&ret_entry->bytes, ret_entry->offset_size);
+    return true;
+}
+
+static bool is_common(const struct hp_cfi *cfi, const struct entry *entry)
+{
+    return !cfi->is_debug ? entry->id == 0
+                          : entry->id == (entry->offset_size == 8 ? UINT64_MAX : UINT64_C(0xffffffff));
+}
+
+/* Where the common entry of a function begins, with its length. */
+static const uint8_t *common_of(const struct hp_cfi *cfi, const struct entry *entry)
+{
+    const uint64_t here = (uint64_t)(entry->id_at - cfi->bytes);
+    const uint64_t at = cfi->is_debug ? entry->id : here - entry->id;
+    return at < cfi->size && (cfi->is_debug || entry->id <= here) ? cfi->bytes + at : NULL;
+}
+
+/* "zPLRSBG": one letter for each thing that follows. */
+static bool read_augmentation(const struct hp_cfi *cfi, struct hp_bytes *bytes, const char *letters,
+                              struct common *common)
+{
+    if (letters[0] != 'z')
+        return letters[0] == '\0';
+    const uint64_t length = hp_bytes_uleb(bytes);
+    const uint8_t *at;
+    if (!hp_bytes_take(bytes, length <= SIZE_MAX ? (size_t)length : SIZE_MAX, &at))
+        return false;
+    struct hp_bytes data = {.at = at, .end = at + length};
+    common->has_data = true;
+    for (letters++; *letters != '\0'; letters++)
+        if (*letters == 'R')
+            common->encoding = hp_bytes_u8(&data);
+        else if (*letters == 'L')
+            hp_bytes_u8(&data);
+        else if (*letters == 'P')
+            read_address(cfi, &data, hp_bytes_u8(&data) & 0x7f, false);
+        else if (*letters == 'S')
+            common->is_signal = true;
+        else if (*letters != 'B' &&
+                 *letters != 'G') /* unknown: what follows may be anything, but its length is known */
+            break;
+    return true;
+}
+
+static bool read_common(const struct hp_cfi *cfi, const uint8_t *from, struct common *ret_common)
+{
+    struct hp_bytes rest = {.at = from, .end = cfi->bytes + cfi->size};
+    struct entry entry;
+    const uint8_t *letters, *end;
+    *ret_common = (struct common){.encoding = 0};
+    if (!next_entry(cfi, &rest, &entry) || !is_common(cfi, &entry))
+        return false;
+    struct hp_bytes *bytes = &entry.bytes;
+    const uint8_t version = hp_bytes_u8(bytes);
+    end = memchr(bytes->at, 0, hp_bytes_left(bytes) < MOST_LETTERS ? hp_bytes_left(bytes) : MOST_LETTERS);
+    if ((version != 1 && version != 3 && version != 4) || end == NULL)
+        return false;
+    letters = bytes->at;
+    bytes->at = end + 1;
+    if (version == 4 && (hp_bytes_u8(bytes) != 8 || hp_bytes_u8(bytes) != 0)) /* sizes of addresses and segments */
+        return false;
+    ret_common->code_factor = hp_bytes_uleb(bytes);
+    ret_common->data_factor = hp_bytes_sleb(bytes);
+    ret_common->return_column = version == 1 ? hp_bytes_u8(bytes) : hp_bytes_uleb(bytes);
+    if (!read_augmentation(cfi, bytes, (const char *)letters, ret_common) || bytes->is_short)
+        return false;
+    ret_common->program = *bytes;
+    return is_readable(ret_common->encoding);
+}
+
+/* ----------------------------------------------------------------------------------------------- programs */
+
+static int32_t distance_of(int64_t distance)
+{
+    return distance > HP_SAVED_FURTHEST || distance < -HP_SAVED_FURTHEST ? HP_SAVED_UNDEFINED : (int32_t)distance;
+}
+
+static void tell_row(struct execution *run)
+{
+    if (run->has_changed && run->place < run->end && !run->is_bad)
+        run->is_stopped |= !run->visitor->row(run->visitor->context, run->place, &run->rule);
+    run->has_changed = false;
+}
+
+static void advance(struct execution *run, uint64_t distance)
+{
+    if (distance == 0)
+        return;
+    tell_row(run);
+    if (distance > run->end - run->place) /* the end is an end, whatever comes after */
+        run->place = run->end;
+    else
+        run->place += distance;
+}
+
+static void set_saved(struct execution *run, uint64_t number, int32_t distance)
+{
+    const unsigned at = hp_machine_saved_index(run->cfi->machine, number);
+    if (at == HP_SAVED)
+        return;
+    run->has_changed |= run->rule.saved[at] != distance;
+    run->rule.saved[at] = distance;
+}
+
+static void set_elsewhere(struct execution *run, uint64_t number, uint64_t other)
+{
+    const bool is_return = number == run->common->return_column && other < HP_REGISTERS;
+    set_saved(run, number, is_return ? HP_SAVED_ELSEWHERE : HP_SAVED_UNDEFINED);
+    if (is_return)
+        run->rule.other_register = (uint8_t)other;
+}
+
+static void restore(struct execution *run, uint64_t number)
+{
+    const unsigned at = hp_machine_saved_index(run->cfi->machine, number);
+    if (at < HP_SAVED)
+        set_saved(run, number, run->initial.saved[at]);
+}
+
+static void set_cfa(struct execution *run, uint64_t number, int64_t offset)
+{
+    if (number >= HP_REGISTERS || offset > HP_SAVED_FURTHEST || offset < -HP_SAVED_FURTHEST) {
+        run->is_bad = true;
+        return;
+    }
+    run->rule.cfa_kind = HP_CFA_REGISTER;
+    run->rule.cfa_register = (uint8_t)number;
+    run->rule.cfa_offset = (int32_t)offset;
+    run->has_changed = true;
+}
+
+/* "rsp + 8 + ((rip & 15) >= n) * 8", as linkers write it for their stubs. */
+static bool is_plt(const uint8_t *bytes, size_t size, int32_t *ret_from)
+{
+    static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a}, behind[] = {0x2a, 0x33, 0x24, 0x22};
+    if (size != sizeof before + 1 + sizeof behind || memcmp(bytes, before, sizeof before) != 0 ||
+        memcmp(bytes + sizeof before + 1, behind, sizeof behind) != 0)
+        return false;
+    *ret_from = bytes[sizeof before] - 0x30;
+    return *ret_from >= 0 && *ret_from < 16;
+}
+
+static void set_cfa_expression(struct execution *run, struct hp_bytes *program)
+{
+    const uint64_t size = hp_bytes_uleb(program);
+    const uint8_t *bytes;
+    if (!hp_bytes_take(program, size <= SIZE_MAX ? (size_t)size : SIZE_MAX, &bytes))
+        return;
+    run->has_changed = true;
+    run->rule.cfa_register = 0;
+    if (is_plt(bytes, (size_t)size, &run->rule.cfa_offset)) {
+        run->rule.cfa_kind = HP_CFA_PLT;
+        return;
+    }
+    run->rule.cfa_offset = run->visitor->expression(run->visitor->context, bytes, (size_t)size);
+    run->rule.cfa_kind = run->rule.cfa_offset >= 0 ? HP_CFA_EXPRESSION : HP_CFA_NONE;
+}
+
+static void remember(struct execution *run)
+{
+    if (run->remembered_count < MOST_REMEMBERED)
+        run->remembered[run->remembered_count++] = run->rule;
+    else
+        run->is_bad = true;
+}
+
+static void recall(struct execution *run)
+{
+    if (run->remembered_count == 0) {
+        run->is_bad = true;
+        return;
+    }
+    run->rule = run->remembered[--run->remembered_count];
+    run->has_changed = true;
+}
+
+/* Expressions that say where a register is are left out: but for signals, which have a form of their own, nobody uses them. */
+static void skip_expression(struct execution *run, struct hp_bytes *program)
+{
+    const uint8_t *bytes;
+    const uint64_t number = hp_bytes_uleb(program), size = hp_bytes_uleb(program);
+    hp_bytes_take(program, size <= SIZE_MAX ? (size_t)size : SIZE_MAX, &bytes);
+    set_saved(run, number, HP_SAVED_UNDEFINED);
+}
+
+static int64_t scaled(const struct execution *run, int64_t number)
+{
+    return (int64_t)((uint64_t)number * (uint64_t)run->common->data_factor);
+}
+
+static void set_offset(struct execution *run, uint64_t number, int64_t factored)
+{
+    set_saved(run, number, distance_of(scaled(run, factored)));
+}
+
+static void execute_one(struct execution *run, struct hp_bytes *program)
+{
+    const uint64_t factor = run->common->code_factor;
+    const uint8_t code = hp_bytes_u8(program), low = code & 0x3f;
+    uint64_t number;
+    switch (code & 0xc0) {
+    case 0x40:
+        advance(run, low * factor);
+        return;
+    case 0x80:
+        set_offset(run, low, (int64_t)hp_bytes_uleb(program));
+        return;
+    case 0xc0:
+        restore(run, low);
+        return;
+    default:
+        break;
+    }
+    switch (code) {
+    case 0x00:
+        break; /* nop */
+    case 0x01: /* set_loc */
+        number = read_address(run->cfi, program, run->common->encoding, false);
+        if (number < run->place)
+            run->is_bad = true;
+        else
+            advance(run, number - run->place);
+        break;
+    case 0x02:
+        advance(run, hp_bytes_u8(program) * factor);
+        break;
+    case 0x03:
+        advance(run, hp_bytes_number(program, 2) * factor);
+        break;
+    case 0x04:
+        advance(run, hp_bytes_number(program, 4) * factor);
+        break;
+    case 0x05:
+        number = hp_bytes_uleb(program);
+        set_offset(run, number, (int64_t)hp_bytes_uleb(program));
+        break;
+    case 0x06:
+        restore(run, hp_bytes_uleb(program));
+        break;
+    case 0x07:
+        set_saved(run, hp_bytes_uleb(program), HP_SAVED_UNDEFINED);
+        break;
+    case 0x08:
+        set_saved(run, hp_bytes_uleb(program), HP_SAVED_SAME);
+        break;
+    case 0x09:
+        number = hp_bytes_uleb(program);
+        set_elsewhere(run, number, hp_bytes_uleb(program));
+        break;
+    case 0x0a:
+        remember(run);
+        break;
+    case 0x0b:
+        recall(run);
+        break;
+    case 0x0c:
+        number = hp_bytes_uleb(program);
+        set_cfa(run, number, (int64_t)hp_bytes_uleb(program));
+        break;
+    case 0x0d:
+        set_cfa(run, hp_bytes_uleb(program), run->rule.cfa_offset);
+        break;
+    case 0x0e:
+        set_cfa(run, run->rule.cfa_register, (int64_t)hp_bytes_uleb(program));
+        break;
+    case 0x0f:
+        set_cfa_expression(run, program);
+        break;
+    case 0x10:
+    case 0x16:
+        skip_expression(run, program);
+        break;
+    case 0x11:
+        number = hp_bytes_uleb(program);
+        set_offset(run, number, hp_bytes_sleb(program));
+        break;
+    case 0x12:
+        number = hp_bytes_uleb(program);
+        set_cfa(run, number, scaled(run, hp_bytes_sleb(program)));
+        break;
+    case 0x13:
+        set_cfa(run, run->rule.cfa_register, scaled(run, hp_bytes_sleb(program)));
+        break;
+    case 0x14: /* val_offset, as a number and with a sign: the value itself is computed, not saved */
+        set_saved(run, hp_bytes_uleb(program), HP_SAVED_UNDEFINED);
+        hp_bytes_uleb(program);
+        break;
+    case 0x15:
+        set_saved(run, hp_bytes_uleb(program), HP_SAVED_UNDEFINED);
+        hp_bytes_sleb(program);
+        break;
+    case 0x2d:
+        break; /* return addresses are signed from here on: the signature is taken off all of them */
+    case 0x2e:
+        hp_bytes_uleb(program);
+        break; /* GNU_args_size */
+    case 0x2f:
+        number = hp_bytes_uleb(program);
+        set_offset(run, number, (int64_t)(0 - hp_bytes_uleb(program)));
+        break;
+    default:
+        run->is_bad = true;
+        break;
+    }
+}
+
+static void execute(struct execution *run, struct hp_bytes program)
+{
+    if (run->bytes_left < hp_bytes_left(&program))
+        run->is_stopped = true;
+    else
+        run->bytes_left -= hp_bytes_left(&program);
+    while (program.at < program.end && !run->is_bad && !run->is_stopped) {
+        execute_one(run, &program);
+        run->is_bad |= program.is_short;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- functions */
+
+static void begin(struct execution *run, const struct hp_cfi *cfi, const struct common *common)
+{
+    run->cfi = cfi;
+    run->common = common;
+    run->remembered_count = 0;
+    run->is_bad = run->is_stopped = false;
+    run->has_changed = true;
+    run->rule = (struct hp_unwind_rule){.cfa_kind = HP_CFA_NONE};
+    for (unsigned at = 0; at < HP_SAVED; at++)
+        run->rule.saved[at] = HP_SAVED_SAME;
+}
+
+/* From here on nothing is known of the function. */
+static void give_up(struct execution *run)
+{
+    run->is_bad = false;
+    run->has_changed = true;
+    run->rule = (struct hp_unwind_rule){.cfa_kind = HP_CFA_NONE};
+}
+
+/* A function whose program cannot be read to its end has the rows up to there. */
+static bool read_function(struct execution *run, const struct hp_cfi *cfi, const struct common *common,
+                          struct entry *entry)
+{
+    const uint64_t start = read_address(cfi, &entry->bytes, common->encoding, false);
+    const uint64_t length = read_address(cfi, &entry->bytes, common->encoding, true);
+    const uint8_t *data;
+    if (common->has_data) {
+        const uint64_t size = hp_bytes_uleb(&entry->bytes);
+        hp_bytes_take(&entry->bytes, size <= SIZE_MAX ? (size_t)size : SIZE_MAX, &data);
+    }
+    if (entry->bytes.is_short || length == 0 || length > UINT64_MAX - start || start == 0)
+        return true;
+    begin(run, cfi, common);
+    if (hp_machine_saved_index(cfi->machine, common->return_column) != HP_SAVED_RETURN ||
+        !run->visitor->function(run->visitor->context, start, start + length))
+        return true;
+    run->place = run->end = 0; /* a common program has no place, and does not move on */
+    execute(run, common->program);
+    run->initial = run->rule;
+    run->has_changed = true;
+    run->place = start;
+    run->end = start + length;
+    if (common->is_signal)
+        run->rule.cfa_kind = HP_CFA_SIGNAL;
+    else
+        execute(run, entry->bytes);
+    if (run->is_bad)
+        give_up(run);
+    tell_row(run);
+    return !run->is_stopped;
+}
+
+bool hp_cfi_read(const struct hp_cfi *cfi, const struct hp_cfi_visitor *visitor)
+{
+    struct hp_bytes rest = {.at = cfi->bytes, .end = cfi->bytes + cfi->size};
+    struct execution run = {.visitor = visitor, .bytes_left = SHARED * (uint64_t)cfi->size};
+    const uint8_t *known = NULL; /* functions of one common entry stand together */
+    struct common common = {.encoding = 0};
+    struct entry entry;
+    bool is_good = false;
+    while (next_entry(cfi, &rest, &entry)) {
+        if (is_common(cfi, &entry))
+            continue;
+        const uint8_t *from = common_of(cfi, &entry);
+        if (from == NULL)
+            continue;
+        if (from != known)
+            is_good = read_common(cfi, from, &common);
+        known = from;
+        if (is_good && !read_function(&run, cfi, &common, &entry))
+            return false;
+    }
+    return true;
+}

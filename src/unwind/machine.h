@@ -1,0 +1,63 @@
+/*
+ * What differs between the machines whose stacks can be unwound, which need not be the one that this runs on. Registers are
+ * numbered as in DWARF. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_UNWIND_MACHINE_H
+#define HP_UNWIND_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_REGISTERS 33u
+#define HP_SAVED 12u /* registers that a function gives back as it found them, the return address among them */
+#define HP_SAVED_FRAME 0u
+#define HP_SAVED_RETURN 1u
+
+/* The registers of a thread. Which of them are known, bit by bit: those of callers are so only in part. */
+struct hp_registers {
+    uint64_t value[HP_REGISTERS];
+    uint64_t known;
+};
+
+struct hp_machine {
+    uint16_t elf_machine;
+    uint8_t pc, sp, fp;
+    uint8_t saved[HP_SAVED]; /* their numbers: the frame pointer, the return address, all others */
+    uint8_t saved_count;
+    bool has_link_register; /* a call leaves the return address in a register */
+    /* What the kernel has put on the stack when a handler returns: from the stack pointer to each register, or -1. */
+    int16_t interrupted[HP_REGISTERS];
+    uint8_t perf_order[HP_REGISTERS]; /* perf's numbers of registers, by ours; 255: none */
+};
+
+/* NULL: another machine. */
+const struct hp_machine *hp_machine_of(uint16_t elf_machine);
+/* The one that this program was compiled for. */
+const struct hp_machine *hp_machine_here(void);
+
+/* Which of HP_SAVED a register is, or HP_SAVED. */
+unsigned hp_machine_saved_index(const struct hp_machine *machine, uint64_t number);
+
+/*
+ * The code that a handler returns to and that asks the kernel to go on where it was interrupted. Returns its length, or 0:
+ * it is something else.
+ */
+size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size);
+
+/* Registers as perf samples have them: those of `mask`, one after the other, lowest bit first. */
+void hp_registers_from_perf(const struct hp_machine *machine, uint64_t mask, const uint64_t *values,
+                            struct hp_registers *ret_registers);
+
+static inline bool hp_register_is_known(const struct hp_registers *registers, unsigned number)
+{
+    return registers->known >> number & 1;
+}
+
+static inline void hp_register_set(struct hp_registers *registers, unsigned number, uint64_t value)
+{
+    registers->value[number] = value;
+    registers->known |= UINT64_C(1) << number;
+}
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * The callers of a thread.
+ *
+ * A step computes the CFA of a frame, which is the stack pointer of the caller, and loads from there what the function has
+ * saved. Stack pointers only go up, but where a handler has interrupted something on another stack, so there is an end to
+ * anything. A return address that is no code ends it, too.
+ *
+ * A call may be the last instruction of a function, and then its return address belongs to the next one: what is looked up
+ * is the place before. But a frame that was interrupted stands where it is. SPDX-License-Identifier: MIT
+ */
+#include "unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "expression.h"
+#include "unwind_table.h"
+
+struct walk {
+    struct hp_unwinder *unwinder;
+    struct hp_space *space;
+    const struct hp_machine *machine;
+    const struct hp_stack_memory *memory;
+    struct hp_registers registers;
+    bool is_exact;
+    bool is_missing; /* something was not in the copy */
+    uint64_t code_mask;
+};
+
+/* ---------------------------------------------------------------------------------------------- tables */
+
+static struct hp_unwind_table *make_table(const struct hp_image *image)
+{
+    struct hp_unwind_table *table = calloc(1, sizeof *table);
+    if (table != NULL && image->is_readable)
+        hp_unwind_table_make(table, &image->file, NULL);
+    return table;
+}
+
+const struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image)
+{
+    if (image->number >= unwinder->count) {
+        const size_t count = (size_t)image->number * 2 + 16;
+        struct hp_unwind_table **larger = realloc(unwinder->tables, count * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        memset(larger + unwinder->count, 0, (count - unwinder->count) * sizeof *larger);
+        unwinder->tables = larger;
+        unwinder->count = count;
+    }
+    if (unwinder->tables[image->number] == NULL)
+        unwinder->tables[image->number] = make_table(image);
+    return unwinder->tables[image->number];
+}
+
+void hp_unwinder_free(struct hp_unwinder *unwinder)
+{
+    for (size_t at = 0; at < unwinder->count; at++)
+        if (unwinder->tables[at] != NULL) {
+            hp_unwind_table_free(unwinder->tables[at]);
+            free(unwinder->tables[at]);
+        }
+    free(unwinder->tables);
+    *unwinder = (struct hp_unwinder){.count = 0};
+}
+
+/* NULL: there is no code at the address. */
+static const struct hp_unwind_rule *find_rule(struct walk *walk, uint64_t address,
+                                              const struct hp_unwind_table **ret_table)
+{
+    static const struct hp_unwind_rule none = {.cfa_kind = HP_CFA_NONE};
+    struct hp_space_memory *memory = &walk->space->remembered[(address ^ address >> 10) % HP_SPACE_REMEMBERED];
+    if (memory->rule != NULL && memory->address == address) {
+        *ret_table = memory->table;
+        return memory->rule;
+    }
+    const struct hp_mapping *mapping = hp_space_find(walk->space, address);
+    if (mapping == NULL)
+        return NULL;
+    const struct hp_unwind_table *table =
+        mapping->has_bias ? hp_unwinder_table(walk->unwinder, mapping->image) : NULL;
+    const bool is_usable = table != NULL && table->machine == walk->machine;
+    const struct hp_unwind_rule *rule = is_usable ? hp_unwind_table_find(table, address + mapping->bias) : &none;
+    *memory = (struct hp_space_memory){address, rule, table};
+    *ret_table = table;
+    return rule;
+}
+
+/* ---------------------------------------------------------------------------------------------- memory */
+
+static bool load(struct walk *walk, uint64_t address, uint64_t *ret_value)
+{
+    for (size_t at = 0; at < walk->memory->count; at++) {
+        const struct hp_stack_bytes *piece = &walk->memory->pieces[at];
+        const uint64_t from = address - piece->address;
+        if (address >= piece->address && piece->size >= 8 && from <= piece->size - 8) {
+            memcpy(ret_value, (const char *)piece->bytes + from, 8);
+            return true;
+        }
+    }
+    if (walk->memory->read != NULL && walk->memory->read(walk->memory->context, address, ret_value))
+        return true;
+    walk->is_missing = true;
+    return false;
+}
+
+static bool load_for_expression(const void *context, uint64_t address, uint64_t *ret_value)
+{
+    return load((struct walk *)(uintptr_t)context, address, ret_value);
+}
+
+/* ----------------------------------------------------------------------------------------------- steps */
+
+static bool compute_cfa(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
+                        uint64_t *ret_cfa)
+{
+    const struct hp_registers *registers = &walk->registers;
+    size_t size;
+    switch (rule->cfa_kind) {
+    case HP_CFA_REGISTER:
+        *ret_cfa = registers->value[rule->cfa_register] + (uint64_t)(int64_t)rule->cfa_offset;
+        return hp_register_is_known(registers, rule->cfa_register);
+    case HP_CFA_PLT:
+        *ret_cfa = registers->value[walk->machine->sp] + 8;
+        if ((registers->value[walk->machine->pc] & 15) >= (uint64_t)rule->cfa_offset)
+            *ret_cfa += 8;
+        return true;
+    case HP_CFA_EXPRESSION: {
+        const uint8_t *bytes = hp_unwind_table_expression(table, rule, &size);
+        return hp_expression_value(bytes, size, registers, load_for_expression, walk, ret_cfa);
+    }
+    default:
+        return false;
+    }
+}
+
+/* What lies below the stack pointer has been taken back, though compilers do not say so, and is not in the copy any more. */
+static bool is_taken_back(const struct walk *walk, uint64_t address)
+{
+    return address < walk->registers.value[walk->machine->sp];
+}
+
+static void restore_saved(struct walk *walk, const struct hp_unwind_rule *rule, uint64_t cfa,
+                          struct hp_registers *caller, unsigned index)
+{
+    const unsigned number = walk->machine->saved[index];
+    const int32_t saved = rule->saved[index];
+    const bool is_saved = saved != HP_SAVED_SAME && saved != HP_SAVED_UNDEFINED && saved != HP_SAVED_ELSEWHERE;
+    const uint64_t address = cfa + (uint64_t)(int64_t)saved;
+    uint64_t value;
+    if (saved == HP_SAVED_SAME || (is_saved && is_taken_back(walk, address))) {
+        caller->value[number] = walk->registers.value[number];
+        caller->known |= walk->registers.known & UINT64_C(1) << number;
+    } else if (is_saved && load(walk, address, &value)) {
+        hp_register_set(caller, number, value);
+    }
+}
+
+/* False: there is none, and *ret_end says why. */
+static bool find_return(struct walk *walk, const struct hp_unwind_rule *rule, uint64_t cfa, uint64_t *ret_address,
+                        enum hp_unwind_end *ret_end)
+{
+    const int32_t saved = rule->saved[HP_SAVED_RETURN];
+    const unsigned link =
+        saved == HP_SAVED_ELSEWHERE ? rule->other_register : walk->machine->saved[HP_SAVED_RETURN];
+    *ret_end = HP_UNWIND_BROKEN;
+    if (saved == HP_SAVED_UNDEFINED) {
+        *ret_end = HP_UNWIND_START;
+        return false;
+    }
+    if (saved != HP_SAVED_SAME && saved != HP_SAVED_ELSEWHERE) {
+        *ret_end = HP_UNWIND_CUT;
+        return load(walk, cfa + (uint64_t)(int64_t)saved, ret_address);
+    }
+    /* A function that has called another has it no longer in the register. */
+    if (!walk->is_exact || !hp_register_is_known(&walk->registers, link) ||
+        (saved == HP_SAVED_SAME && !walk->machine->has_link_register))
+        return false;
+    *ret_address = walk->registers.value[link];
+    return true;
+}
+
+/* Goes on at the caller. False: it cannot be one. */
+static bool enter_caller(struct walk *walk, struct hp_registers *caller, uint64_t cfa, uint64_t address)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    const bool may_stay = walk->is_exact && walk->machine->has_link_register; /* has nothing on the stack */
+    if (cfa < sp || (cfa == sp && !may_stay))
+        return false;
+    hp_register_set(caller, walk->machine->sp, cfa);
+    hp_register_set(caller, walk->machine->pc, address);
+    walk->registers = *caller;
+    walk->is_exact = false;
+    return true;
+}
+
+static bool step_by_table(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
+                          enum hp_unwind_end *ret_end)
+{
+    struct hp_registers caller;
+    uint64_t cfa, address;
+    caller.known = 0;
+    walk->is_missing = false;
+    if (!compute_cfa(walk, table, rule, &cfa)) {
+        *ret_end = walk->is_missing                                     ? HP_UNWIND_CUT
+                   : rule->saved[HP_SAVED_RETURN] == HP_SAVED_UNDEFINED ? HP_UNWIND_START
+                                                                        : HP_UNWIND_UNKNOWN;
+        return false;
+    }
+    if (!find_return(walk, rule, cfa, &address, ret_end))
+        return false;
+    for (unsigned at = 0; at < walk->machine->saved_count; at++)
+        if (at != HP_SAVED_RETURN)
+            restore_saved(walk, rule, cfa, &caller, at);
+    *ret_end = HP_UNWIND_BROKEN;
+    return enter_caller(walk, &caller, cfa, address);
+}
+
+/* The caller's frame pointer and the return address stand one behind the other. */
+static bool step_by_frame_pointer(struct walk *walk, enum hp_unwind_end *ret_end)
+{
+    const unsigned fp = walk->machine->fp;
+    const uint64_t frame = walk->registers.value[fp];
+    struct hp_registers caller;
+    uint64_t next, address;
+    caller.known = 0;
+    *ret_end = HP_UNWIND_UNKNOWN;
+    if (!hp_register_is_known(&walk->registers, fp))
+        return false;
+    if (frame == 0) {
+        *ret_end = HP_UNWIND_START;
+        return false;
+    }
+    if (frame % 8 != 0 || frame < walk->registers.value[walk->machine->sp] || frame > UINT64_MAX - 16 ||
+        !load(walk, frame, &next) || !load(walk, frame + 8, &address))
+        return false;
+    hp_register_set(&caller, fp, next);
+    return enter_caller(walk, &caller, frame + 16, address);
+}
+
+/* All registers are as they were when the signal came. */
+static bool step_by_signal(struct walk *walk, enum hp_unwind_end *ret_end)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    struct hp_registers interrupted;
+    interrupted.known = 0;
+    for (unsigned number = 0; number < HP_REGISTERS; number++) {
+        uint64_t value;
+        if (walk->machine->interrupted[number] < 0)
+            continue;
+        if (!load(walk, sp + (uint64_t)walk->machine->interrupted[number], &value)) {
+            *ret_end = HP_UNWIND_CUT;
+            return false;
+        }
+        hp_register_set(&interrupted, number, value);
+    }
+    walk->registers = interrupted;
+    walk->is_exact = true;
+    return true;
+}
+
+/*
+ * Nobody is called from before the first byte of a mapping, so what returns there is a handler: emulators keep a page for
+ * them, and it is no part of a file.
+ */
+static bool is_signal_page(const struct walk *walk, uint64_t pc)
+{
+    const struct hp_mapping *mapping = walk->is_exact ? NULL : hp_space_find(walk->space, pc);
+    return mapping != NULL && mapping->start == pc && mapping->image == NULL;
+}
+
+/* Goes to the caller. Returns how it was found, or HP_FRAME_FIRST: it was not. */
+static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
+{
+    const uint64_t pc = walk->registers.value[walk->machine->pc];
+    const struct hp_unwind_table *table = NULL;
+    const struct hp_unwind_rule *rule = find_rule(walk, walk->is_exact ? pc : pc - 1, &table);
+    *ret_end = HP_UNWIND_BROKEN;
+    if (rule != NULL ? rule->cfa_kind == HP_CFA_SIGNAL : is_signal_page(walk, pc))
+        return step_by_signal(walk, ret_end) ? HP_FRAME_INTERRUPTED : HP_FRAME_FIRST;
+    if (rule != NULL && rule->cfa_kind != HP_CFA_NONE)
+        return step_by_table(walk, table, rule, ret_end) ? HP_FRAME_TABLE : HP_FRAME_FIRST;
+    return step_by_frame_pointer(walk, ret_end) ? HP_FRAME_POINTER : HP_FRAME_FIRST;
+}
+
+/* --------------------------------------------------------------------------------------------- the walk */
+
+/* All bits that addresses of code have: those above are the signature of a return address, on machines that sign them. */
+static uint64_t mask_of(const struct hp_space *space)
+{
+    return space->top == 0 ? UINT64_MAX : UINT64_MAX >> __builtin_clzll(space->top);
+}
+
+static void add_frame(struct hp_frame *frame, const struct walk *walk, enum hp_frame_how how)
+{
+    *frame = (struct hp_frame){walk->registers.value[walk->machine->pc], (uint8_t)how, walk->is_exact};
+}
+
+/* A caller is where there is code, or it is none: 0 is what threads begin with. */
+static bool is_caller(struct walk *walk, enum hp_unwind_end *ret_end)
+{
+    uint64_t *pc = &walk->registers.value[walk->machine->pc];
+    if (walk->machine->has_link_register)
+        *pc &= walk->code_mask;
+    *ret_end = *pc == 0 ? HP_UNWIND_START : HP_UNWIND_BROKEN;
+    return *pc != 0 && (hp_space_find(walk->space, *pc - !walk->is_exact) != NULL || is_signal_page(walk, *pc));
+}
+
+size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const struct hp_machine *machine,
+                 const struct hp_registers *registers, const struct hp_stack_memory *memory,
+                 struct hp_frame *frames, size_t most, enum hp_unwind_end *ret_end)
+{
+    struct walk walk = {.unwinder = unwinder,
+                        .space = space,
+                        .machine = machine,
+                        .memory = memory,
+                        .registers = *registers,
+                        .is_exact = true,
+                        .code_mask = mask_of(space)};
+    size_t count = 0;
+    enum hp_frame_how how = HP_FRAME_FIRST;
+    *ret_end = HP_UNWIND_FULL;
+    while (count < most) {
+        add_frame(&frames[count++], &walk, how);
+        how = step(&walk, ret_end);
+        if (how == HP_FRAME_FIRST || !is_caller(&walk, ret_end))
+            break;
+        *ret_end = HP_UNWIND_FULL;
+    }
+    return count;
+}
