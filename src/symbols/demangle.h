@@ -2,8 +2,8 @@
  * Names of C++ as people write them, by the demangler of the C++ library, if there is one on this machine: it is looked for
  * when the first such name comes up. SPDX-License-Identifier: MIT
  */
-#ifndef HP_CLI_DEMANGLE_H
-#define HP_CLI_DEMANGLE_H
+#ifndef HP_SYMBOLS_DEMANGLE_H
+#define HP_SYMBOLS_DEMANGLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,14 @@
+/*
+ * The file that has what was stripped off another: symbols, lines, call frame information. It is looked for by build-id and by
+ * debug link, where distributions put such files. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SYMBOLS_DEBUG_FILE_H
+#define HP_SYMBOLS_DEBUG_FILE_H
+
+#include "image_file.h"
+
+/* `path` is that of the file; `sysroot` stands before all paths, or is NULL. False: there is none that belongs to it. */
+bool hp_debug_file_open(const struct hp_image_file *file, const char *path, const char *sysroot,
+                        struct hp_image_file *ret_debug);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * The functions of a file by address. Functions written in assembly often have no size: they reach to the next one, but
+ * not out of their section. SPDX-License-Identifier: MIT
+ */
+#include "function_names.h"
+
+#include <stdlib.h>
+
+/* The section that was asked for last, since neighbours are in the same. */
+struct reading {
+    const struct hp_image_file *file;
+    size_t section;
+    uint64_t section_end;
+};
+
+static uint64_t end_of_section(struct reading *reading, const ElfW(Sym) * symbol)
+{
+    ElfW(Shdr) section;
+    if (reading->section != symbol->st_shndx) {
+        reading->section = symbol->st_shndx;
+        reading->section_end = 0;
+        if (hp_elf_section(&reading->file->elf, reading->file->fd, symbol->st_shndx, &section))
+            reading->section_end = section.sh_addr + section.sh_size;
+    }
+    return reading->section_end;
+}
+
+static uint64_t end_without_size(struct reading *reading, size_t at)
+{
+    const struct hp_elf *elf = &reading->file->elf;
+    const uint64_t start = hp_elf_start(elf->sorted[at]), end = end_of_section(reading, elf->sorted[at]);
+    while (at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) == start)
+        at++;
+    return at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) < end ? hp_elf_start(elf->sorted[at + 1]) : end;
+}
+
+/* Aliases: one with a size rather than without, and the last, which the reader has put there for that. */
+static bool is_alias_of_next(const struct hp_elf *elf, size_t at)
+{
+    return at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) == hp_elf_start(elf->sorted[at]) &&
+           (elf->sorted[at + 1]->st_size > 0 || elf->sorted[at]->st_size == 0);
+}
+
+static bool add_function(struct reading *reading, struct hp_ranges *ranges, size_t at)
+{
+    const struct hp_elf *elf = &reading->file->elf;
+    const ElfW(Sym) *symbol = elf->sorted[at];
+    const uint64_t start = hp_elf_start(symbol), size = symbol->st_size;
+    struct hp_range range = {.start = start, .value = (uint32_t)at, .rank = size > 0};
+    if (is_alias_of_next(elf, at) || hp_elf_name(elf, symbol)[0] == '\0')
+        return true;
+    range.end = size == 0 ? end_without_size(reading, at) : start + size;
+    return hp_ranges_add(ranges, &range);
+}
+
+bool hp_function_names_make(struct hp_function_names *names, const struct hp_image_file *file)
+{
+    struct hp_ranges ranges = {.count = 0};
+    struct reading reading = {.file = file, .section = SHN_UNDEF};
+    bool is_good = file->elf.count < HP_RANGE_NONE;
+    for (size_t at = 0; is_good && at < file->elf.count; at++)
+        is_good = add_function(&reading, &ranges, at);
+    is_good = is_good && hp_range_index_make(&names->index, &ranges);
+    free(ranges.all);
+    return is_good;
+}
+
+void hp_function_names_free(struct hp_function_names *names) { hp_range_index_free(&names->index); }
+
+uint32_t hp_function_names_find(const struct hp_function_names *names, uint64_t linked)
+{
+    return hp_range_index_find(&names->index, linked);
+}

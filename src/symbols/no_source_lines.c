@@ -1,0 +1,22 @@
+/* In place of source_lines.c where hotpath is built without libdw. SPDX-License-Identifier: MIT */
+#include "source_lines.h"
+
+bool hp_source_lines_can(void) { return false; }
+
+struct hp_source_lines *hp_source_lines_open(int fd)
+{
+    (void)fd;
+    return NULL;
+}
+
+void hp_source_lines_close(struct hp_source_lines *lines) { (void)lines; }
+
+size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, struct hp_source_place *places,
+                            size_t most)
+{
+    (void)lines;
+    (void)linked;
+    (void)places;
+    (void)most;
+    return 0;
+}

@@ -1,0 +1,106 @@
+/*
+ * Ranges of addresses. From left to right, those that are open lie on a stack; the one on top is who counts, up to where it
+ * ends or another begins. SPDX-License-Identifier: MIT
+ */
+#include "range_index.h"
+
+#include <stdlib.h>
+
+#include "grown.h"
+
+struct making {
+    struct hp_range_index *index;
+    const struct hp_range **open;
+    size_t open_count;
+};
+
+bool hp_ranges_add(struct hp_ranges *ranges, const struct hp_range *range)
+{
+    if (range->start >= range->end)
+        return true;
+    struct hp_range *larger = hp_grown(ranges->all, ranges->count, &ranges->room, sizeof *larger);
+    if (larger == NULL)
+        return false;
+    ranges->all = larger;
+    larger[ranges->count++] = *range;
+    return true;
+}
+
+/* Of those that begin together and have one rank, the longer is around the other. */
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct hp_range *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->end != y->end)
+        return x->end > y->end ? -1 : 1;
+    return x->value == y->value ? 0 : x->value < y->value ? -1 : 1;
+}
+
+static void put(struct hp_range_index *index, uint64_t start, uint32_t value)
+{
+    if (index->count > 0 && index->starts[index->count - 1] == start)
+        index->count--;
+    if (index->count > 0 && index->values[index->count - 1] == value)
+        return;
+    index->starts[index->count] = start;
+    index->values[index->count++] = value;
+}
+
+/* Closes what ends at or before an address. */
+static void close_until(struct making *making, uint64_t address)
+{
+    while (making->open_count > 0 && making->open[making->open_count - 1]->end <= address) {
+        const uint64_t end = making->open[--making->open_count]->end;
+        while (making->open_count > 0 && making->open[making->open_count - 1]->end <= end)
+            making->open_count--;
+        put(making->index, end,
+            making->open_count > 0 ? making->open[making->open_count - 1]->value : HP_RANGE_NONE);
+    }
+}
+
+bool hp_range_index_make(struct hp_range_index *index, struct hp_ranges *ranges)
+{
+    const size_t most = 2 * ranges->count + 1;
+    struct making making = {.index = index, .open = malloc(most * sizeof(const struct hp_range *))};
+    *index = (struct hp_range_index){.starts = malloc(most * sizeof *index->starts),
+                                     .values = malloc(most * sizeof *index->values)};
+    if (making.open == NULL || index->starts == NULL || index->values == NULL) {
+        hp_range_index_free(index);
+        free(making.open);
+        return false;
+    }
+    if (ranges->count > 0)
+        qsort(ranges->all, ranges->count, sizeof *ranges->all, compare_ranges);
+    for (size_t at = 0; at < ranges->count; at++) {
+        const struct hp_range *range = &ranges->all[at];
+        close_until(&making, range->start);
+        put(index, range->start, range->value);
+        making.open[making.open_count++] = range;
+    }
+    close_until(&making, UINT64_MAX);
+    free(making.open);
+    return true;
+}
+
+void hp_range_index_free(struct hp_range_index *index)
+{
+    free(index->starts);
+    free(index->values);
+    *index = (struct hp_range_index){.count = 0};
+}
+
+uint32_t hp_range_index_find(const struct hp_range_index *index, uint64_t address)
+{
+    if (index->count == 0 || address < index->starts[0])
+        return HP_RANGE_NONE;
+    const uint64_t *first = index->starts;
+    for (size_t count = index->count; count > 1;) { /* without branches that nobody can foresee */
+        const size_t half = count / 2;
+        first = first[half] <= address ? first + half : first;
+        count -= half;
+    }
+    return index->values[first - index->starts];
+}

@@ -1,0 +1,200 @@
+/*
+ * Sources by address.
+ *
+ * libdw can look up an address by itself, but goes through a whole unit each time, and relies on a section that not every
+ * compiler writes. So it is asked once for all that a unit has: which addresses belong to which unit, when a file is opened;
+ * the lines and the inlined functions of a unit, when one of its addresses is asked for. SPDX-License-Identifier: MIT
+ */
+#include "source_lines.h"
+
+#include <stdlib.h>
+
+#include "grown.h"
+#include "inline_calls.h"
+
+#define MOST_PIECES 1000000u /* of a unit, in ranges */
+
+struct line {
+    const char *file;
+    uint32_t number;
+};
+
+struct unit {
+    Dwarf_Die entry;
+    Dwarf_Die inside; /* where its functions are: the same, or in another file */
+    bool is_read;
+    struct hp_range_index places; /* of lines */
+    struct line *lines;
+    size_t line_count;
+    struct hp_inline_calls calls;
+    Dwarf_Files *files;
+};
+
+struct hp_source_lines {
+    Dwarf *dwarf;
+    struct unit *units;
+    size_t unit_count, unit_room;
+    struct hp_range_index index; /* of units */
+};
+
+bool hp_source_lines_can(void) { return hp_libdw_get() != NULL; }
+
+/* --------------------------------------------------------------------------------------------- units */
+
+static bool add_unit(struct hp_source_lines *lines, struct hp_ranges *ranges, Dwarf_Die *entry, Dwarf_Die *inside)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    struct unit *larger = hp_grown(lines->units, lines->unit_count, &lines->unit_room, sizeof *larger);
+    Dwarf_Addr base = 0, start = 0, end = 0;
+    size_t count = 0;
+    if (larger == NULL)
+        return false;
+    lines->units = larger;
+    for (ptrdiff_t at = 0; (at = libdw->dwarf_ranges(entry, at, &base, &start, &end)) > 0; count++)
+        if (count == MOST_PIECES ||
+            !hp_ranges_add(ranges, &(struct hp_range){start, end, (uint32_t)lines->unit_count, 0}))
+            return false;
+    if (count > 0)
+        lines->units[lines->unit_count++] = (struct unit){.entry = *entry, .inside = *inside};
+    return lines->unit_count < HP_RANGE_NONE;
+}
+
+static bool read_units(struct hp_source_lines *lines)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    struct hp_ranges ranges = {.count = 0};
+    Dwarf_CU *unit = NULL, *next = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die entry, split;
+    bool is_good = true;
+    for (; is_good && libdw->dwarf_get_units(lines->dwarf, unit, &next, &version, &type, &entry, &split) == 0;
+         unit = next)
+        if (type == DW_UT_compile || type == DW_UT_skeleton)
+            is_good =
+                add_unit(lines, &ranges, &entry, type == DW_UT_skeleton && split.addr != NULL ? &split : &entry);
+    is_good = is_good && hp_range_index_make(&lines->index, &ranges);
+    free(ranges.all);
+    return is_good;
+}
+
+struct hp_source_lines *hp_source_lines_open(int fd)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    struct hp_source_lines *lines = libdw != NULL && fd >= 0 ? calloc(1, sizeof *lines) : NULL;
+    if (lines == NULL)
+        return NULL;
+    lines->dwarf = libdw->dwarf_begin(fd, DWARF_C_READ);
+    if (lines->dwarf == NULL || !read_units(lines) || lines->unit_count == 0) {
+        hp_source_lines_close(lines);
+        return NULL;
+    }
+    return lines;
+}
+
+void hp_source_lines_close(struct hp_source_lines *lines)
+{
+    if (lines == NULL)
+        return;
+    for (size_t at = 0; at < lines->unit_count; at++) {
+        hp_range_index_free(&lines->units[at].places);
+        hp_inline_calls_free(&lines->units[at].calls);
+        free(lines->units[at].lines);
+    }
+    hp_range_index_free(&lines->index);
+    free(lines->units);
+    if (lines->dwarf != NULL)
+        hp_libdw_get()->dwarf_end(lines->dwarf);
+    free(lines);
+}
+
+/* --------------------------------------------------------------------------------------------- lines */
+
+/* Places with the line that begins there, in order; the end of a sequence begins nothing. */
+static void read_line(struct unit *unit, Dwarf_Line *row)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    struct hp_range_index *places = &unit->places;
+    Dwarf_Addr address = 0;
+    bool is_end = false;
+    int number = 0;
+    libdw->dwarf_lineaddr(row, &address);
+    libdw->dwarf_lineendsequence(row, &is_end);
+    libdw->dwarf_lineno(row, &number);
+    if (places->count > 0 && places->starts[places->count - 1] > address)
+        return;
+    if (places->count > 0 && places->starts[places->count - 1] == address) {
+        if (is_end) /* another sequence begins where this one ends */
+            return;
+        places->count--;
+    }
+    places->starts[places->count] = address;
+    places->values[places->count++] = is_end ? HP_RANGE_NONE : (uint32_t)unit->line_count;
+    if (is_end)
+        return;
+    const char *file = libdw->dwarf_linesrc(row, NULL, NULL);
+    unit->lines[unit->line_count++] = (struct line){file != NULL ? file : "", number > 0 ? (uint32_t)number : 0};
+}
+
+static void read_lines(struct unit *unit)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    Dwarf_Lines *rows = NULL;
+    size_t count = 0;
+    if (libdw->dwarf_getsrclines(&unit->entry, &rows, &count) != 0 || count == 0 || count >= HP_RANGE_NONE)
+        return;
+    unit->lines = malloc(count * sizeof *unit->lines);
+    unit->places.starts = malloc(count * sizeof *unit->places.starts);
+    unit->places.values = malloc(count * sizeof *unit->places.values);
+    if (unit->lines == NULL || unit->places.starts == NULL || unit->places.values == NULL)
+        return;
+    for (size_t at = 0; at < count; at++) {
+        Dwarf_Line *row = libdw->dwarf_onesrcline(rows, at);
+        if (row != NULL)
+            read_line(unit, row);
+    }
+}
+
+static void read_unit(struct unit *unit)
+{
+    size_t count = 0;
+    unit->is_read = true;
+    if (hp_libdw_get()->dwarf_getsrcfiles(&unit->entry, &unit->files, &count) != 0)
+        unit->files = NULL;
+    read_lines(unit);
+    hp_inline_calls_read(&unit->calls, &unit->inside);
+}
+
+/* ------------------------------------------------------------------------------------------- finding */
+
+size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, struct hp_source_place *places,
+                            size_t most)
+{
+    const uint32_t number = hp_range_index_find(&lines->index, linked);
+    if (number == HP_RANGE_NONE || most == 0)
+        return 0;
+    struct unit *unit = &lines->units[number];
+    if (!unit->is_read)
+        read_unit(unit);
+    const uint32_t row = hp_range_index_find(&unit->places, linked);
+    uint32_t call = hp_range_index_find(&unit->calls.index, linked);
+    struct hp_source_place place = {.function = "", .file = ""};
+    size_t count = 0;
+    if (row != HP_RANGE_NONE) {
+        place.file = unit->lines[row].file;
+        place.line = unit->lines[row].number;
+    }
+    do {
+        struct hp_inline_call *inner = call != HP_RANGE_NONE ? &unit->calls.all[call] : NULL;
+        place.function = inner != NULL ? hp_inline_call_name(inner) : "";
+        call = inner != NULL ? inner->around : HP_RANGE_NONE;
+        place.is_inlined = call != HP_RANGE_NONE;
+        places[count++] = place;
+        if (place.is_inlined) {
+            hp_inline_call_find_from(inner, unit->files);
+            place.file = inner->from_file;
+            place.line = inner->from_line;
+        }
+    } while (call != HP_RANGE_NONE && count < most);
+    return count;
+}

@@ -1,0 +1,149 @@
+/* Names for addresses. SPDX-License-Identifier: MIT */
+#include "symbolizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug_file.h"
+#include "demangle.h"
+#include "function_names.h"
+#include "rust_name.h"
+
+#define LONGEST_NAME 4096u
+
+struct hp_image_symbols {
+    struct hp_image_file debug; /* the separate file, if there is one */
+    const struct hp_elf *elf;   /* whose symbols are used */
+    struct hp_function_names names;
+    struct hp_source_lines *lines;
+};
+
+/* ---------------------------------------------------------------------------------------------- images */
+
+static bool has_section(const struct hp_image_file *file, const char *name)
+{
+    ElfW(Shdr) section;
+    return file->fd >= 0 && hp_image_file_section(file, name, &section);
+}
+
+/* What was not stripped off is in the file itself. */
+static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
+                         struct hp_image_symbols *symbols)
+{
+    const struct hp_image_file *file = &image->file;
+    const bool has_symbols = has_section(file, ".symtab"), has_lines = has_section(file, ".debug_info");
+    if (!has_symbols || !has_lines)
+        hp_debug_file_open(file, image->path, symbolizer->sysroot, &symbols->debug);
+    const bool is_elsewhere = !has_symbols && has_section(&symbols->debug, ".symtab");
+    const struct hp_image_file *named = is_elsewhere ? &symbols->debug : file;
+    symbols->elf = &named->elf;
+    hp_function_names_make(&symbols->names, named);
+    if (!symbolizer->has_no_lines)
+        symbols->lines = hp_source_lines_open(has_lines ? file->fd : symbols->debug.fd);
+}
+
+static void free_symbols(struct hp_image_symbols *symbols)
+{
+    hp_source_lines_close(symbols->lines);
+    hp_function_names_free(&symbols->names);
+    hp_image_file_close(&symbols->debug);
+    free(symbols);
+}
+
+/* NULL: no memory. */
+static struct hp_image_symbols *symbols_of(struct hp_symbolizer *symbolizer, const struct hp_image *image)
+{
+    if (image->number >= symbolizer->count) {
+        const size_t count = (size_t)image->number * 2 + 16;
+        struct hp_image_symbols **larger = realloc(symbolizer->images, count * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        memset(larger + symbolizer->count, 0, (count - symbolizer->count) * sizeof *larger);
+        symbolizer->images = larger;
+        symbolizer->count = count;
+    }
+    struct hp_image_symbols *symbols = symbolizer->images[image->number];
+    if (symbols != NULL)
+        return symbols;
+    symbols = calloc(1, sizeof *symbols);
+    if (symbols == NULL)
+        return NULL;
+    symbols->debug.fd = -1;
+    if (image->is_readable)
+        read_symbols(symbolizer, image, symbols);
+    symbolizer->images[image->number] = symbols;
+    return symbols;
+}
+
+void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
+{
+    for (size_t at = 0; at < symbolizer->count; at++)
+        if (symbolizer->images[at] != NULL)
+            free_symbols(symbolizer->images[at]);
+    free(symbolizer->images);
+    hp_text_cache_free(&symbolizer->names);
+    hp_text_cache_free(&symbolizer->places);
+    *symbolizer = (struct hp_symbolizer){.sysroot = symbolizer->sysroot, .has_no_lines = symbolizer->has_no_lines};
+}
+
+/* ----------------------------------------------------------------------------------------------- names */
+
+/* Linkers' names stay where they are, so where they are stands for what they are. */
+static const char *readable(struct hp_symbolizer *symbolizer, const char *linked)
+{
+    char name[LONGEST_NAME];
+    if (linked[0] != '_' || linked[1] != 'Z')
+        return linked;
+    const char *text = hp_text_cache_find(&symbolizer->names, (uintptr_t)linked, 0);
+    if (text != NULL)
+        return text;
+    const bool is_read = hp_rust_name(linked, name, sizeof name) || hp_demangle(linked, name, sizeof name);
+    text = hp_text_cache_put(&symbolizer->names, (uintptr_t)linked, 0, is_read ? name : linked);
+    return text != NULL ? text : linked;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked)
+{
+    char text[LONGEST_NAME];
+    const char *place = hp_text_cache_find(&symbolizer->places, linked, image->number);
+    if (place != NULL)
+        return place;
+    snprintf(text, sizeof text, "%s+0x%llx", file_name(image->path), (unsigned long long)linked);
+    place = hp_text_cache_put(&symbolizer->places, linked, image->number, text);
+    return place != NULL ? place : image->path;
+}
+
+static const char *symbol_at(const struct hp_image_symbols *symbols, uint64_t linked)
+{
+    const uint32_t number = hp_function_names_find(&symbols->names, linked);
+    return number != HP_RANGE_NONE ? hp_elf_name(symbols->elf, symbols->elf->sorted[number]) : "";
+}
+
+size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,
+                          struct hp_source_place *places, size_t most)
+{
+    struct hp_image_symbols *symbols = most > 0 ? symbols_of(symbolizer, image) : NULL;
+    size_t count =
+        symbols != NULL && symbols->lines != NULL ? hp_source_lines_find(symbols->lines, linked, places, most) : 0;
+    if (most == 0)
+        return 0;
+    if (count == 0)
+        places[count++] = (struct hp_source_place){.function = "", .file = ""};
+    for (size_t at = 0; at < count; at++)
+        places[at].function = readable(symbolizer, places[at].function);
+    struct hp_source_place *outermost = &places[count - 1];
+    const char *symbol = symbols != NULL && !outermost->is_inlined ? symbol_at(symbols, linked) : "";
+    if (symbol[0] != '\0')
+        outermost->function = readable(symbolizer, symbol);
+    for (size_t at = 0; at < count; at++)
+        if (places[at].function[0] == '\0')
+            places[at].function = place_in(symbolizer, image, linked);
+    return count;
+}
