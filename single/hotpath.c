@@ -5249,6 +5249,23 @@ HP_PRIVATE uint64_t hp_task_hex(const char **at);
  */
 HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
+/* What the kernel has counted of a thread, in its steps of a hundredth of a second. */
+struct hp_task_account {
+    char name[16]; /* ends in a zero */
+    char state;
+    uint64_t user, kernel;
+};
+
+/* False: it is gone. */
+HP_PRIVATE bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account);
+
+/* How often a thread gave its processor away, which it does when it waits, and how often it was taken from it. False: cannot be told. */
+HP_PRIVATE bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+
+/* What of the process is in memory, in bytes, and the most that ever was. 0: cannot be told. */
+HP_PRIVATE uint64_t hp_task_resident(uint32_t pid);
+HP_PRIVATE uint64_t hp_task_resident_peak(uint32_t pid);
+
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
 HP_PRIVATE uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
 
@@ -6408,36 +6425,101 @@ uint32_t hp_task_spokesman(uint32_t pid)
     return tid != pid ? tid : 0;
 }
 
+/* The field of that number of "stat", by `at`, which is at the end of the second. */
+static uint64_t hp_task_files_field_of(const char *at, int number)
+{
+    for (int field = 2; at != NULL && field < number; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    return at != NULL ? hp_task_number(&at) : 0;
+}
+
+/* The end of the second field of "stat", the name in brackets, which may hold anything. NULL: there is none. */
+static const char *hp_task_files_end_of_name(const char *text)
+{
+    const char *at = strrchr(text, ')');
+    return at != NULL && at[1] == ' ' ? at : NULL;
+}
+
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
     *ret_start = 0;
     char text[1024];
     if (!hp_task_read(pid, tid, "stat", text, sizeof text))
         return 'X';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at == NULL || at[1] != ' ')
+    const char *at = hp_task_files_end_of_name(text);
+    if (at == NULL)
         return 'X';
     const char state = at[2];
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    *ret_start = at != NULL ? hp_task_number(&at) : 0;
+    *ret_start = hp_task_files_field_of(at, 22);
     return tid == 0 && state == 'Z' ? hp_task_files_find_living(pid).state : state;
+}
+
+bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account)
+{
+    char text[1024];
+    *ret_account = (struct hp_task_account){0};
+    if (!hp_task_read(pid, tid, "stat", text, sizeof text))
+        return false;
+    const char *end = hp_task_files_end_of_name(text), *begin = strchr(text, '(');
+    if (end == NULL || begin == NULL || begin >= end)
+        return false;
+    const size_t length = (size_t)(end - begin - 1), most = sizeof ret_account->name - 1;
+    memcpy(ret_account->name, begin + 1, length < most ? length : most);
+    ret_account->state = end[2];
+    ret_account->user = hp_task_files_field_of(end, 14);
+    ret_account->kernel = hp_task_files_field_of(end, 15);
+    return true;
+}
+
+/* The number behind a key in "status"; false: there is none. */
+static bool hp_task_files_find_number(const char *text, const char *key, uint64_t *ret_number)
+{
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return false;
+    at += strlen(key);
+    *ret_number = hp_task_number(&at);
+    return true;
+}
+
+bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary)
+{
+    char text[4096];
+    return hp_task_read(pid, tid, "status", text, sizeof text) &&
+           hp_task_files_find_number(text, "\nvoluntary_ctxt_switches:", ret_voluntary) &&
+           hp_task_files_find_number(text, "\nnonvoluntary_ctxt_switches:", ret_involuntary);
+}
+
+uint64_t hp_task_resident(uint32_t pid)
+{
+    char text[128];
+    if (!hp_task_read(pid, 0, "statm", text, sizeof text))
+        return 0;
+    const char *at = text;
+    hp_task_number(&at);
+    const long page = sysconf(_SC_PAGESIZE);
+    return page > 0 ? hp_task_number(&at) * (uint64_t)page : 0;
+}
+
+uint64_t hp_task_resident_peak(uint32_t pid)
+{
+    char text[4096];
+    uint64_t kilobytes = 0;
+    if (hp_task_read(pid, 0, "status", text, sizeof text))
+        hp_task_files_find_number(text, "\nVmHWM:", &kilobytes);
+    return kilobytes * 1024;
 }
 
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
 {
-    static const char key[] = "\nvoluntary_ctxt_switches:";
     char text[4096];
-    if (!hp_task_read(pid, tid, "status", text, sizeof text))
-        return UINT64_MAX;
-    const char *at = strstr(text, key);
-    if (at == NULL)
-        return UINT64_MAX;
-    at += sizeof key - 1;
-    return hp_task_number(&at);
+    uint64_t count;
+    const bool is_known = hp_task_read(pid, tid, "status", text, sizeof text) &&
+                          hp_task_files_find_number(text, "\nvoluntary_ctxt_switches:", &count);
+    return is_known ? count : UINT64_MAX;
 }
 
 uint64_t hp_task_confinement(uint32_t pid)
@@ -6485,36 +6567,6 @@ struct hp_terminal hp_terminal_of(int fd)
                                 .has_color = is_terminal && (kind == NULL || strcmp(kind, "dumb") != 0)};
 }
 
-/* ---- src/session/futex.h ------------------------------------------------------------------------------------- */
-
-/*
- * What a thread waits for that waits in the system call futex: a lock, a condition, a semaphore, a barrier, another thread's end.
- *
- * The kernel does not know; the C library's way of using a futex tells, by its operation, its value and the words around it.
- * docs/waits.md has the table.
- */
-
-#define HP_FUTEX_BEFORE 6u /* words that are read before the futex ... */
-#define HP_FUTEX_AFTER 4u  /* ... and after it */
-
-/* Whether the process has a thread of that number. */
-typedef bool hp_futex_is_thread(const void *context, uint32_t tid);
-
-/* One thread that waits. */
-struct hp_futex {
-    uint32_t operation; /* with its flags */
-    uint32_t value;     /* that it is waited for to change */
-    uint64_t address;
-    uint64_t stack; /* where the thread's stack ends; 0: not known */
-    bool has_words; /* could be read: */
-    uint32_t words[HP_FUTEX_BEFORE + 1 + HP_FUTEX_AFTER];
-    hp_futex_is_thread *is_thread;
-    const void *context;
-};
-
-/* Returns an enum hp_wait_cause; `ret_tid` is the thread that is waited for, where that is known, or 0. */
-HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid);
-
 /* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -6535,7 +6587,8 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
  *                              ├▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
  *                              └▶ cpu: its processor time ─▶ table: by node
  *                                                         └▶ sample chunks: the latest samples
- *          └▶ waits: what threads waited for, by node
+ *          ├▶ waits: what threads waited for, by node
+ *          └▶ crew: what threads used, those included that have no record
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -6546,10 +6599,10 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 6u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1552u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1560u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6705,6 +6758,8 @@ struct hp_header {
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
     uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
+    uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
+    uint32_t unused;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -6729,6 +6784,22 @@ enum hp_thread_state {
     HP_THREAD_LIVE = 1
 };
 
+/*
+ * What a thread used from its beginning to its end, by its own clock, and what those before it had allocated: for whoever watches
+ * from outside, and may come too late for either.
+ */
+struct hp_thread_life {
+    uint32_t ended_generation; /* of the last thread that ended here; 0: none did */
+    uint32_t reserved;
+    uint64_t user_ns; /* of that thread, as all up to `involuntary` */
+    uint64_t kernel_ns;
+    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t involuntary;
+    uint64_t bytes_before; /* `bytes`, `usable` and `freed` of hp_alloc_thread when the present thread began */
+    uint64_t usable_before;
+    uint64_t freed_before;
+};
+
 struct hp_thread {
     uint32_t next;       /* offset of the next thread record */
     uint32_t state;      /* enum hp_thread_state */
@@ -6751,6 +6822,7 @@ struct hp_thread {
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t reserved[4];
+    struct hp_thread_life life;
 };
 
 /* No divisor of what programs do in turns. */
@@ -7059,6 +7131,46 @@ struct hp_waits {
     uint32_t reserved;
 };
 
+/* --- what threads used, whether they measure anything or not */
+
+/* A thread; or several of the same name, where there are many, and then all numbers are of them together. */
+struct hp_crew_row {
+    uint32_t tid;        /* of the one that came last */
+    uint32_t threads;    /* 0: this place is free */
+    uint32_t living;     /* of these, when they were looked at last */
+    uint32_t record;     /* offset of its hp_thread; 0: it has none, or they are several */
+    uint32_t generation; /* of that record, while it is this thread's */
+    uint32_t state;      /* the kernel's letter for it */
+    char name[16];
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t involuntary;
+    uint64_t lived_ns;
+    uint64_t allocated_bytes; /* asked for */
+    uint64_t usable_bytes;    /* the same in usable bytes */
+    uint64_t freed_bytes;     /* usable */
+    uint32_t now_permille;    /* of a processor, of each thread on average, between the last two samples */
+    uint32_t max_permille;    /* the highest of one thread that was */
+};
+
+/*
+ * Written by whoever writes hp_waits, in a place that is made with it. Behind it is hp_crew_row[capacity]. A place that is free may be
+ * before ones that are not.
+ */
+struct hp_crew {
+    uint32_t capacity;
+    uint32_t used;         /* places up to the last one that was ever used */
+    uint32_t samples;      /* how often all of it was brought up to date; 0: nobody came */
+    uint32_t threads;      /* that live */
+    uint32_t most_threads; /* at a time */
+    uint32_t unlisted;     /* threads for which there was no place */
+    uint64_t sampled_ns;   /* when it was brought up to date last, by CLOCK_MONOTONIC */
+    uint64_t rss_bytes;    /* memory of the process that is in memory */
+    uint64_t rss_peak_bytes;
+    uint64_t reserved[2];
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -7069,7 +7181,8 @@ _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
 _Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
-_Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_thread) == 112 + sizeof(struct hp_thread_life), "part of the file");
+_Static_assert(sizeof(struct hp_thread_life) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
@@ -7081,7 +7194,604 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
+
+/* ---- src/session/crew.h -------------------------------------------------------------------------------------- */
+
+/*
+ * What the threads of a process use, as the kernel accounts for it: processor time, switches, and with what the session says of
+ * them also what they allocate. Part of watching (watch.h), which calls these at its looks; a few times a second all of it is
+ * brought up to date.
+ *
+ *     hp_crew_begin(&crew, &target, header.crew);
+ *     hp_crew_look_begin(&crew, now);
+ *     ... hp_crew_look_at(&crew, &thread->crew, &seen) for each thread, hp_crew_part(...) for those that are gone
+ *     hp_crew_look_end(&crew, thread_count, now);
+ *
+ * No heap, no stdio.
+ */
+
+#define HP_CREW_ROWS 128u
+#define HP_CREW_PERIOD_NS UINT64_C(250000000)
+
+/* False: the session is over, or the bytes are not there. */
+typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
+typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
+
+/* What schedstat says of a thread at a look. */
+struct hp_crew_seen {
+    uint32_t tid;
+    uint64_t ran;
+    uint64_t slices;
+    uint64_t began_ns;
+    uint64_t now;
+};
+
+/* What has been counted of a thread so far; zeroed at first. Private. */
+struct hp_crew_thread {
+    uint32_t place; /* of its row, plus 1; 0: it has not been looked at, UINT32_MAX: there is none for it */
+    uint32_t record;
+    uint32_t generation;
+    char state;
+    uint64_t slices;
+    uint64_t looked_ns;
+    uint64_t user_ns, kernel_ns;
+    uint64_t voluntary, involuntary;
+    uint64_t bytes, usable, freed;                      /* its own ... */
+    uint64_t bytes_before, usable_before, freed_before; /* ... and what its record had before it */
+};
+
+/* Private, but for `sums`. */
+struct hp_crew_watch {
+    uint32_t pid;
+    hp_watch_read *read;
+    hp_watch_write *write;
+    void *context;
+    uint32_t at; /* of struct hp_crew in the session; 0: it has none */
+    bool is_due;
+    bool has_changed;
+    uint32_t capacity;
+    struct hp_crew sums;
+    bool is_changed[HP_CREW_ROWS];
+    uint64_t ran_now[HP_CREW_ROWS], lived_now[HP_CREW_ROWS]; /* of the present sample */
+    struct hp_crew_row rows[HP_CREW_ROWS];
+};
+
+/* `crew` is zeroed but for `pid` and the ways to the session; `at` is what the header says. */
+HP_PRIVATE void hp_crew_begin(struct hp_crew_watch *crew, uint32_t at);
+
+HP_PRIVATE void hp_crew_look_begin(struct hp_crew_watch *crew, uint64_t now);
+
+/* A thread that was seen, whose record in the session is at `record`, or 0. */
+HP_PRIVATE void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
+                     uint32_t record);
+
+/* Whether hp_crew_look_at would do anything: only then the record has to be known. */
+HP_PRIVATE bool hp_crew_wants(const struct hp_crew_watch *crew, const struct hp_crew_thread *thread);
+
+/* One that has ended; `seen` is what was seen of it last. */
+HP_PRIVATE void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen);
+
+/* So many live. False: the session is over. */
+HP_PRIVATE bool hp_crew_look_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now);
+
+/* Writes what has changed. False: the session is over. */
+HP_PRIVATE bool hp_crew_write(struct hp_crew_watch *crew);
+
+/* Whether what the record says of its last thread that ended is about the one of the row. */
+static inline bool hp_crew_knows_end(const struct hp_thread_life *life, uint32_t generation)
+{
+    return generation != 0 && life->ended_generation == generation;
+}
+
+/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
+
+/* Arithmetic that many need, of numbers without a sign. */
+
+/* The difference, or 0 where it would be below. */
+static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+static inline double hp_root(double number)
+{
+    double root = number > 1 ? number : 1;
+    for (int step = 0; number > 0 && step < 2000; step++) {
+        const double next = (root + number / root) / 2;
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return number > 0 ? root : 0;
+}
+
+/* ---- src/session/crew.c -------------------------------------------------------------------------------------- */
+
+/*
+ * What the threads of a process use.
+ *
+ * The time on a processor is that of schedstat, which is exact; the kernel's steps only say what of it was in the kernel. A thread that
+ * has not run since the last look is not asked again. What it used up to its very end, and what it allocated, it writes into its record
+ * itself, if it has one; of any other what was seen last counts.
+ *
+ * All goes into rows as differences, so threads can share a row, and sums never fall. Threads that have ended are put together by name
+ * where there are many; when no row is free, all of them, and if that does not help either, threads of the same name share one.
+ */
+
+#define HP_CREW_STEP_NS UINT64_C(10000000) /* in which the kernel tells times, on every machine */
+#define HP_CREW_NO_PLACE UINT32_MAX
+#define HP_CREW_OTHERS "<others>"
+#define HP_CREW_MOST_ALIKE 8u /* rows of threads of the same name that have ended; more are put together */
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+static bool hp_crew_is_free(const struct hp_crew_row *row) { return row->threads == 0; }
+
+static bool hp_crew_is_ended(const struct hp_crew_row *row) { return row->threads > 0 && row->living == 0; }
+
+static void hp_crew_add_row(struct hp_crew_row *to, const struct hp_crew_row *from)
+{
+    to->threads += from->threads;
+    to->user_ns += from->user_ns;
+    to->kernel_ns += from->kernel_ns;
+    to->voluntary += from->voluntary;
+    to->involuntary += from->involuntary;
+    to->lived_ns += from->lived_ns;
+    to->allocated_bytes += from->allocated_bytes;
+    to->usable_bytes += from->usable_bytes;
+    to->freed_bytes += from->freed_bytes;
+    to->max_permille = to->max_permille > from->max_permille ? to->max_permille : from->max_permille;
+    to->record = to->generation = 0;
+}
+
+static bool hp_crew_has_name(const struct hp_crew_row *row, const char *name)
+{
+    return memcmp(row->name, name, sizeof row->name) == 0;
+}
+
+/* The first row of ended threads of that name, before `end`. */
+static uint32_t hp_crew_find_ended(const struct hp_crew_watch *crew, const char *name, uint32_t end)
+{
+    uint32_t at = 0;
+    while (at < end && (!hp_crew_is_ended(&crew->rows[at]) || !hp_crew_has_name(&crew->rows[at], name)))
+        at++;
+    return at;
+}
+
+static void hp_crew_fold(struct hp_crew_watch *crew, uint32_t to, uint32_t from)
+{
+    hp_crew_add_row(&crew->rows[to], &crew->rows[from]);
+    crew->rows[to].tid = crew->rows[from].tid;
+    crew->rows[from] = (struct hp_crew_row){0};
+    crew->is_changed[to] = crew->is_changed[from] = true;
+}
+
+/* Puts together the threads of that name that have ended, if they are many. */
+static void hp_crew_fold_alike(struct hp_crew_watch *crew, const char *name)
+{
+    uint32_t count = 0, first = crew->capacity;
+    for (uint32_t at = crew->sums.used; at-- > 0;)
+        if (hp_crew_is_ended(&crew->rows[at]) && hp_crew_has_name(&crew->rows[at], name)) {
+            count += crew->rows[at].threads; /* once they are together, the next one joins them */
+            first = at;
+        }
+    for (uint32_t at = first + 1; count > HP_CREW_MOST_ALIKE && at < crew->sums.used; at++)
+        if (hp_crew_is_ended(&crew->rows[at]) && hp_crew_has_name(&crew->rows[at], name))
+            hp_crew_fold(crew, first, at);
+}
+
+/* The same of all names, be they few. */
+static void hp_crew_fold_by_name(struct hp_crew_watch *crew)
+{
+    for (uint32_t at = 1; at < crew->capacity; at++) {
+        const struct hp_crew_row *row = &crew->rows[at];
+        if (!hp_crew_is_ended(row))
+            continue;
+        const uint32_t first = hp_crew_find_ended(crew, row->name, at);
+        if (first < at)
+            hp_crew_fold(crew, first, at);
+    }
+}
+
+/* The same of all that have ended, whatever their names: the last resort of a program that gives each thread its own. */
+static void hp_crew_fold_all(struct hp_crew_watch *crew)
+{
+    uint32_t first = crew->capacity;
+    for (uint32_t at = 0; at < crew->capacity; at++) {
+        if (!hp_crew_is_ended(&crew->rows[at]))
+            continue;
+        if (first == crew->capacity)
+            first = at;
+        else
+            hp_crew_fold(crew, first, at);
+    }
+    if (first < crew->capacity && crew->rows[first].threads > 1)
+        memcpy(crew->rows[first].name, HP_CREW_OTHERS, sizeof HP_CREW_OTHERS);
+}
+
+static uint32_t hp_crew_find_free(const struct hp_crew_watch *crew)
+{
+    uint32_t at = 0;
+    while (at < crew->capacity && !hp_crew_is_free(&crew->rows[at]))
+        at++;
+    return at;
+}
+
+/* A free row, made free if need be; `capacity`: all are of threads that live. */
+static uint32_t hp_crew_take_row(struct hp_crew_watch *crew)
+{
+    uint32_t at = hp_crew_find_free(crew);
+    if (at == crew->capacity) {
+        hp_crew_fold_by_name(crew);
+        at = hp_crew_find_free(crew);
+    }
+    if (at == crew->capacity) {
+        hp_crew_fold_all(crew);
+        at = hp_crew_find_free(crew);
+    }
+    return at;
+}
+
+/* That of a thread of the same name, which is to be shared. */
+static uint32_t hp_crew_find_shared(const struct hp_crew_watch *crew, const char *name)
+{
+    uint32_t at = 0;
+    while (at < crew->capacity && !hp_crew_has_name(&crew->rows[at], name))
+        at++;
+    return at;
+}
+
+/* From now on nothing in it can be said of one thread alone. */
+static void hp_crew_share(struct hp_crew_row *row, uint32_t tid)
+{
+    row->tid = tid;
+    row->threads++;
+    row->living++;
+    row->record = row->generation = 0;
+}
+
+static void hp_crew_give_place(struct hp_crew_watch *crew, struct hp_crew_thread *thread, uint32_t tid, const char *name)
+{
+    uint32_t at = hp_crew_take_row(crew);
+    if (at < crew->capacity) {
+        crew->rows[at] = (struct hp_crew_row){.tid = tid, .threads = 1, .living = 1};
+        memcpy(crew->rows[at].name, name, sizeof crew->rows[at].name);
+        thread->place = at + 1;
+        if (crew->sums.used <= at)
+            crew->sums.used = at + 1;
+        return;
+    }
+    at = hp_crew_find_shared(crew, name);
+    thread->place = at < crew->capacity ? at + 1 : HP_CREW_NO_PLACE;
+    if (at < crew->capacity)
+        hp_crew_share(&crew->rows[at], tid);
+    else
+        crew->sums.unlisted++;
+}
+
+static bool hp_crew_has_place(const struct hp_crew_thread *thread)
+{
+    return thread->place != 0 && thread->place != HP_CREW_NO_PLACE;
+}
+
+/* Its row, marked as changed. */
+static struct hp_crew_row *hp_crew_row_of(struct hp_crew_watch *crew, const struct hp_crew_thread *thread)
+{
+    crew->is_changed[thread->place - 1] = true;
+    return &crew->rows[thread->place - 1];
+}
+
+static bool hp_crew_is_alone(const struct hp_crew_row *row) { return row->threads == 1 && row->living == 1; }
+
+/* --------------------------------------------------------------------------------------------- counting */
+
+/* To a sum that has gone up to `now`: by how much is added to that of the row. */
+static void hp_crew_catch_up(uint64_t *known, uint64_t now, uint64_t *of_row)
+{
+    if (now <= *known)
+        return;
+    *of_row += now - *known;
+    *known = now;
+}
+
+/* All that it ran; of what is new, so much in the kernel as its steps say. */
+static void hp_crew_count_time(struct hp_crew_thread *thread, struct hp_crew_row *row, uint64_t ran, uint64_t kernel_ns)
+{
+    const uint64_t added = hp_less(ran, thread->user_ns + thread->kernel_ns);
+    const uint64_t in_kernel = hp_less(kernel_ns, thread->kernel_ns);
+    const uint64_t kernel = in_kernel < added ? in_kernel : added;
+    hp_crew_catch_up(&thread->kernel_ns, thread->kernel_ns + kernel, &row->kernel_ns);
+    hp_crew_catch_up(&thread->user_ns, thread->user_ns + added - kernel, &row->user_ns);
+}
+
+static void hp_crew_count_life(struct hp_crew_thread *thread, struct hp_crew_row *row, const struct hp_crew_seen *seen)
+{
+    if (thread->looked_ns == 0)
+        thread->looked_ns = seen->began_ns;
+    hp_crew_catch_up(&thread->looked_ns, seen->now, &row->lived_ns);
+}
+
+static bool hp_crew_read_record(const struct hp_crew_watch *crew, uint32_t offset, struct hp_thread *ret_record)
+{
+    return offset >= HP_HEADER_BYTES && offset % 8 == 0 && (uint64_t)offset + sizeof *ret_record <= UINT32_MAX &&
+           crew->read(crew->context, offset, ret_record, sizeof *ret_record);
+}
+
+static void hp_crew_read_allocs(const struct hp_crew_watch *crew, uint32_t offset, struct hp_alloc_thread *ret_allocs)
+{
+    if (offset < HP_HEADER_BYTES || offset % 8 != 0 || (uint64_t)offset + sizeof *ret_allocs > UINT32_MAX ||
+        !crew->read(crew->context, offset, ret_allocs, sizeof *ret_allocs))
+        *ret_allocs = (struct hp_alloc_thread){0};
+}
+
+static void hp_crew_count_allocs(struct hp_crew_thread *thread, struct hp_crew_row *row, uint64_t bytes, uint64_t usable,
+                         uint64_t freed)
+{
+    hp_crew_catch_up(&thread->bytes, hp_less(bytes, thread->bytes_before), &row->allocated_bytes);
+    hp_crew_catch_up(&thread->usable, hp_less(usable, thread->usable_before), &row->usable_bytes);
+    hp_crew_catch_up(&thread->freed, hp_less(freed, thread->freed_before), &row->freed_bytes);
+}
+
+static void hp_crew_remember_record(struct hp_crew_thread *thread, uint32_t offset, const struct hp_thread *record)
+{
+    thread->record = offset;
+    thread->generation = record->generation;
+    thread->bytes_before = record->life.bytes_before;
+    thread->usable_before = record->life.usable_before;
+    thread->freed_before = record->life.freed_before;
+}
+
+/* What its record says. When the next thread has taken that over, what this one had is where the next began. */
+static void hp_crew_count_by_record(const struct hp_crew_watch *crew, struct hp_crew_thread *thread,
+                            struct hp_crew_row *row, const struct hp_thread *record)
+{
+    struct hp_alloc_thread allocs;
+    if (record->generation == thread->generation) {
+        hp_crew_read_allocs(crew, record->alloc, &allocs);
+        hp_crew_count_allocs(thread, row, allocs.bytes, allocs.usable, allocs.freed);
+    } else if (record->generation == thread->generation + 1) {
+        hp_crew_count_allocs(thread, row, record->life.bytes_before, record->life.usable_before, record->life.freed_before);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ looks */
+
+static uint32_t hp_crew_permille(uint64_t part, uint64_t whole)
+{
+    const uint64_t hp_crew_share = whole > 0 ? (part * 1000 + whole / 2) / whole : 0;
+    return hp_crew_share < 1000 ? (uint32_t)hp_crew_share : 1000;
+}
+
+/* Shares are of whole samples: what a thread did between two looks in a hurry says little. */
+static void hp_crew_count_share(struct hp_crew_watch *crew, const struct hp_crew_thread *thread, struct hp_crew_row *row,
+                        uint64_t ran, uint64_t lived)
+{
+    const uint32_t hp_crew_share = hp_crew_permille(ran, lived);
+    crew->ran_now[thread->place - 1] += ran < lived ? ran : lived;
+    crew->lived_now[thread->place - 1] += lived;
+    if (hp_crew_share > row->max_permille && lived >= HP_CREW_PERIOD_NS / 4)
+        row->max_permille = hp_crew_share;
+}
+
+bool hp_crew_wants(const struct hp_crew_watch *crew, const struct hp_crew_thread *thread)
+{
+    return crew->at != 0 && (thread->place == 0 || (crew->is_due && thread->place != HP_CREW_NO_PLACE));
+}
+
+static bool hp_crew_is_still(const struct hp_crew_thread *thread, const struct hp_crew_seen *seen)
+{
+    return thread->state != 'R' && thread->slices == seen->slices &&
+           thread->user_ns + thread->kernel_ns == seen->ran;
+}
+
+/* What the kernel says beside schedstat. False: it is gone. */
+static bool hp_crew_ask_kernel(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen)
+{
+    struct hp_task_account account;
+    uint64_t voluntary, involuntary;
+    if (!hp_task_account(crew->pid, seen->tid, &account))
+        return false;
+    if (thread->place == 0)
+        hp_crew_give_place(crew, thread, seen->tid, account.name);
+    if (!hp_crew_has_place(thread))
+        return true;
+    struct hp_crew_row *row = hp_crew_row_of(crew, thread);
+    hp_crew_count_time(thread, row, seen->ran, account.kernel * HP_CREW_STEP_NS);
+    if (hp_task_all_switches(crew->pid, seen->tid, &voluntary, &involuntary)) {
+        hp_crew_catch_up(&thread->voluntary, voluntary, &row->voluntary);
+        hp_crew_catch_up(&thread->involuntary, involuntary, &row->involuntary);
+    }
+    thread->state = account.state;
+    thread->slices = seen->slices;
+    if (hp_crew_is_alone(row)) {
+        row->state = (unsigned char)account.state;
+        memcpy(row->name, account.name, sizeof row->name);
+    }
+    return true;
+}
+
+static void hp_crew_ask_session(const struct hp_crew_watch *crew, struct hp_crew_thread *thread, struct hp_crew_row *row,
+                        uint32_t record_at)
+{
+    struct hp_thread record;
+    if (record_at == 0 || !hp_crew_read_record(crew, record_at, &record))
+        return;
+    if (thread->record != record_at || thread->generation == 0)
+        hp_crew_remember_record(thread, record_at, &record);
+    hp_crew_count_by_record(crew, thread, row, &record);
+    if (!hp_crew_is_alone(row))
+        return;
+    row->record = thread->record;
+    row->generation = thread->generation;
+}
+
+void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
+                     uint32_t record)
+{
+    const bool is_new = thread->place == 0;
+    if (!hp_crew_wants(crew, thread))
+        return;
+    const uint64_t ran_before = thread->user_ns + thread->kernel_ns, looked_before = thread->looked_ns;
+    if ((!hp_crew_is_still(thread, seen) || is_new) && !hp_crew_ask_kernel(crew, thread, seen))
+        return;
+    if (!hp_crew_has_place(thread))
+        return;
+    struct hp_crew_row *row = hp_crew_row_of(crew, thread);
+    hp_crew_count_life(thread, row, seen);
+    hp_crew_ask_session(crew, thread, row, record);
+    if (!is_new)
+        hp_crew_count_share(crew, thread, row, thread->user_ns + thread->kernel_ns - ran_before,
+                    hp_less(seen->now, looked_before));
+}
+
+/* ------------------------------------------------------------------------------------------------- ends */
+
+/* What it used up to its end, by its own clock. Only now it is known which steps that had begun were in the kernel. */
+static void hp_crew_count_end(struct hp_crew_thread *thread, struct hp_crew_row *row, const struct hp_thread_life *life)
+{
+    const uint64_t all = life->user_ns + life->kernel_ns;
+    if (all < thread->user_ns + thread->kernel_ns)
+        return;
+    row->user_ns += life->user_ns - thread->user_ns;
+    row->kernel_ns += life->kernel_ns - thread->kernel_ns;
+    hp_crew_catch_up(&thread->voluntary, life->voluntary, &row->voluntary);
+    hp_crew_catch_up(&thread->involuntary, life->involuntary, &row->involuntary);
+}
+
+void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen)
+{
+    struct hp_thread record;
+    if (crew->at == 0 || !hp_crew_has_place(thread))
+        return;
+    struct hp_crew_row *row = hp_crew_row_of(crew, thread);
+    hp_crew_count_time(thread, row, seen->ran, thread->kernel_ns);
+    hp_crew_count_life(thread, row, seen);
+    if (thread->record != 0 && hp_crew_read_record(crew, thread->record, &record)) {
+        hp_crew_count_by_record(crew, thread, row, &record);
+        if (hp_crew_knows_end(&record.life, thread->generation))
+            hp_crew_count_end(thread, row, &record.life);
+    }
+    row->living -= row->living > 0;
+    row->now_permille = 0;
+    thread->place = HP_CREW_NO_PLACE;
+    crew->has_changed = true;
+    const struct hp_crew_row ended = *row;
+    if (ended.living == 0)
+        hp_crew_fold_alike(crew, ended.name);
+}
+
+/* ---------------------------------------------------------------------------------------------- samples */
+
+void hp_crew_begin(struct hp_crew_watch *crew, uint32_t at)
+{
+    if (at < HP_HEADER_BYTES || at % 8 != 0 || (uint64_t)at + sizeof crew->sums > UINT32_MAX ||
+        !crew->read(crew->context, at, &crew->sums, sizeof crew->sums) || crew->sums.capacity == 0)
+        return;
+    const uint32_t capacity = crew->sums.capacity;
+    crew->capacity = capacity < HP_CREW_ROWS ? capacity : HP_CREW_ROWS;
+    if ((uint64_t)at + sizeof crew->sums + crew->capacity * sizeof crew->rows[0] > UINT32_MAX)
+        return;
+    /* Who watched before us counted from the beginning of the threads, and so do we. */
+    crew->sums = (struct hp_crew){.capacity = capacity, .rss_peak_bytes = crew->sums.rss_peak_bytes};
+    memset(crew->is_changed, true, sizeof crew->is_changed);
+    crew->at = at;
+}
+
+void hp_crew_look_begin(struct hp_crew_watch *crew, uint64_t now)
+{
+    crew->is_due = crew->at != 0 && (crew->sums.samples == 0 || now - crew->sums.sampled_ns >= HP_CREW_PERIOD_NS);
+    if (!crew->is_due)
+        return;
+    memset(crew->ran_now, 0, sizeof crew->ran_now);
+    memset(crew->lived_now, 0, sizeof crew->lived_now);
+}
+
+static void hp_crew_note_memory(struct hp_crew_watch *crew)
+{
+    const uint64_t now = hp_task_resident(crew->pid), peak = crew->is_due ? hp_task_resident_peak(crew->pid) : 0;
+    struct hp_crew *sums = &crew->sums;
+    if (now == 0)
+        return;
+    const uint64_t highest = now > peak ? now : peak;
+    crew->has_changed |= now != sums->rss_bytes;
+    sums->rss_bytes = now;
+    if (highest > sums->rss_peak_bytes)
+        sums->rss_peak_bytes = highest;
+}
+
+static void hp_crew_note_shares(struct hp_crew_watch *crew)
+{
+    for (uint32_t at = 0; at < crew->sums.used; at++) {
+        const uint32_t hp_crew_share = hp_crew_permille(crew->ran_now[at], crew->lived_now[at]);
+        crew->is_changed[at] |= hp_crew_share != crew->rows[at].now_permille;
+        crew->rows[at].now_permille = hp_crew_share;
+    }
+}
+
+bool hp_crew_look_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now)
+{
+    struct hp_crew *sums = &crew->sums;
+    if (crew->at == 0)
+        return true;
+    hp_crew_note_memory(crew);
+    crew->has_changed |= sums->threads != living;
+    sums->threads = living;
+    if (living > sums->most_threads)
+        sums->most_threads = living;
+    if (crew->is_due) {
+        hp_crew_note_shares(crew);
+        sums->samples++;
+        sums->sampled_ns = now;
+    }
+    return (!crew->is_due && !crew->has_changed) || hp_crew_write(crew);
+}
+
+bool hp_crew_write(struct hp_crew_watch *crew)
+{
+    for (uint32_t at = 0; crew->at != 0 && at < crew->sums.used; at++) {
+        const size_t offset = crew->at + sizeof crew->sums + at * sizeof crew->rows[0];
+        if (!crew->is_changed[at])
+            continue;
+        if (!crew->write(crew->context, (uint32_t)offset, &crew->rows[at], sizeof crew->rows[at]))
+            return false;
+        crew->is_changed[at] = false;
+    }
+    crew->has_changed = false;
+    return crew->at == 0 || crew->write(crew->context, crew->at, &crew->sums, sizeof crew->sums);
+}
+
+/* ---- src/session/futex.h ------------------------------------------------------------------------------------- */
+
+/*
+ * What a thread waits for that waits in the system call futex: a lock, a condition, a semaphore, a barrier, another thread's end.
+ *
+ * The kernel does not know; the C library's way of using a futex tells, by its operation, its value and the words around it.
+ * docs/waits.md has the table.
+ */
+
+#define HP_FUTEX_BEFORE 6u /* words that are read before the futex ... */
+#define HP_FUTEX_AFTER 4u  /* ... and after it */
+
+/* Whether the process has a thread of that number. */
+typedef bool hp_futex_is_thread(const void *context, uint32_t tid);
+
+/* One thread that waits. */
+struct hp_futex {
+    uint32_t operation; /* with its flags */
+    uint32_t value;     /* that it is waited for to change */
+    uint64_t address;
+    uint64_t stack; /* where the thread's stack ends; 0: not known */
+    bool has_words; /* could be read: */
+    uint32_t words[HP_FUTEX_BEFORE + 1 + HP_FUTEX_AFTER];
+    hp_futex_is_thread *is_thread;
+    const void *context;
+};
+
+/* Returns an enum hp_wait_cause; `ret_tid` is the thread that is waited for, where that is known, or 0. */
+HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid);
 
 /* ---- src/session/futex.c ------------------------------------------------------------------------------------- */
 
@@ -8980,28 +9690,17 @@ HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_
 /* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
 HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
 
-/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
+/* --- what threads used */
 
-/* Arithmetic that many need, of numbers without a sign. */
+/* Copies what is known of all. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
 
-/* The difference, or 0 where it would be below. */
-static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                              struct hp_crew_row *ret_row);
 
-/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
-static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
-/* The square root, without the library of mathematics: each step doubles the digits that are right. */
-static inline double hp_root(double number)
-{
-    double root = number > 1 ? number : 1;
-    for (int step = 0; number > 0 && step < 2000; step++) {
-        const double next = (root + number / root) / 2;
-        if (next >= root)
-            break;
-        root = next;
-    }
-    return number > 0 ? root : 0;
-}
+/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
 
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
@@ -9251,6 +9950,17 @@ static uint32_t hp_snapshot_field32(const struct hp_snapshot *snapshot, uint32_t
     return hp_snapshot_load32(hp_snapshot_number_bytes(snapshot) + record + field);
 }
 
+bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread)
+{
+    const uint64_t life = ~(HP_SNAPSHOT_BIT_OF(struct hp_thread, life) - 1) & ~HP_SNAPSHOT_BIT_OF(struct hp_thread, life);
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_thread))
+        return false;
+    hp_snapshot_copy_words(ret_thread, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_thread,
+               HP_SNAPSHOT_BIT_OF(struct hp_thread, first_tick) | life);
+    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
+    return true;
+}
+
 bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
 {
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
@@ -9260,11 +9970,7 @@ bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk 
         walk->offset = 0;
         return walk->is_begun = false;
     }
-    walk->is_begun = true;
-    hp_snapshot_copy_words(ret_thread, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_thread,
-               HP_SNAPSHOT_BIT_OF(struct hp_thread, first_tick));
-    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
-    return true;
+    return walk->is_begun = hp_snapshot_thread(snapshot, walk->offset, ret_thread);
 }
 
 /* Nodes of a chunk that lie within the bytes and within its own capacity. */
@@ -9727,6 +10433,41 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
                HP_SNAPSHOT_BIT_OF(struct hp_wait, ns) | HP_SNAPSHOT_BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
+}
+
+/* --------------------------------------------------------------------------------- what threads used */
+
+bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew)
+{
+    const uint32_t offset = snapshot->header.crew;
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_crew))
+        return false;
+    hp_snapshot_copy_words(ret_crew, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_crew,
+               ~(HP_SNAPSHOT_BIT_OF(struct hp_crew, sampled_ns) - 1));
+    return ret_crew->samples != 0;
+}
+
+bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_crew_row *ret_row)
+{
+    struct hp_crew crew;
+    const uint64_t counters =
+        (HP_SNAPSHOT_BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(HP_SNAPSHOT_BIT_OF(struct hp_crew_row, user_ns) - 1);
+    walk->index = walk->is_begun ? walk->index + 1 : 0;
+    walk->is_begun = false;
+    if (!hp_snapshot_crew(snapshot, &crew))
+        return false;
+    for (; walk->index < crew.used && walk->index < crew.capacity; walk->index++) {
+        const uint64_t offset =
+            (uint64_t)snapshot->header.crew + sizeof crew + (uint64_t)walk->index * sizeof *ret_row;
+        if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_row))
+            return false;
+        walk->offset = (uint32_t)offset;
+        hp_snapshot_copy_words(ret_row, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_row, counters);
+        ret_row->name[sizeof ret_row->name - 1] = '\0';
+        if (ret_row->threads != 0)
+            return walk->is_begun = true;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -11266,10 +12007,6 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
 #define HP_WATCH_LONGEST_PERIOD_US 200000u
 #define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
-/* False: the session is over, or the bytes are not there. */
-typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
-typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
-
 /* Whom to watch, and how to reach its session. */
 struct hp_watch_target {
     uint32_t pid;
@@ -11290,6 +12027,7 @@ struct hp_watched {
     uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
     uint32_t node;         /* where it was found last ... */
     uint32_t site;         /* ... and the site of that */
+    uint64_t began_ns;     /* when it began, as far as that can be told */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -11309,6 +12047,7 @@ struct hp_watched {
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;
+    struct hp_crew_thread crew; /* what it uses */
 };
 
 /* Large; zeroed at first. Private. */
@@ -11319,6 +12058,7 @@ struct hp_watch {
     uint64_t round_ns; /* when the last look began */
     uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
+    uint32_t records_seen; /* the same when all records were last looked through */
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
@@ -11333,6 +12073,7 @@ struct hp_watch {
     uint32_t other_sites[HP_WATCH_ENTRIES]; /* the same of `other` */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
+    struct hp_crew_watch crew;
 };
 
 /* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */
@@ -11473,6 +12214,32 @@ static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thre
         at = record.next;
     }
     return thread->record != 0;
+}
+
+static struct hp_watched *hp_watch_thread_of(struct hp_watch *watch, uint32_t tid)
+{
+    uint32_t at = 0;
+    while (at < watch->thread_count && watch->threads[at].tid != tid)
+        at++;
+    return at < watch->thread_count ? &watch->threads[at] : NULL;
+}
+
+/* The records of all threads at once; as above, the older one counts. */
+static void hp_watch_find_records(struct hp_watch *watch)
+{
+    struct hp_thread record;
+    uint32_t steps = 0;
+    if (watch->records_seen == watch->threads_seen || !hp_watch_read_header(watch))
+        return;
+    watch->records_seen = watch->threads_seen;
+    for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < HP_WATCH_MOST_RECORDS; steps++) {
+        if (!hp_watch_read_session(watch, at, &record, sizeof record))
+            return;
+        struct hp_watched *thread = record.state == HP_THREAD_LIVE ? hp_watch_thread_of(watch, record.tid) : NULL;
+        if (thread != NULL)
+            thread->record = at;
+        at = record.next;
+    }
 }
 
 /* The node of a frame, or 0: it is not open. */
@@ -11812,6 +12579,7 @@ static void hp_watch_begin_thread(const struct hp_watch *watch, struct hp_watche
                          const struct hp_watch_account *account, uint64_t now)
 {
     const uint64_t began = hp_watch_began_ns(start, now);
+    thread->began_ns = account->ran < now && began > now - account->ran ? now - account->ran : began;
     thread->since_ns = now;
     thread->ran_before = account->ran;
     thread->ready_before = account->ready;
@@ -11863,9 +12631,17 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
     return true;
 }
 
+/* What is seen of it beside its waiting. */
+static struct hp_crew_seen hp_watch_seen_of(const struct hp_watched *thread)
+{
+    return (struct hp_crew_seen){thread->tid, thread->ran, thread->slices, thread->began_ns, thread->looked_ns};
+}
+
 /* What is left goes where it was seen last. */
 static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
+    const struct hp_crew_seen seen = hp_watch_seen_of(thread);
+    hp_crew_part(&watch->crew, &thread->crew, &seen);
     if (thread->since_ns != 0) {
         hp_watch_take_back(watch, thread);
         hp_watch_credit_waiting(watch, thread, 0);
@@ -11954,6 +12730,29 @@ static void hp_watch_note_work(struct hp_watch *watch)
     }
 }
 
+/* Whether a record has to be looked for: of a thread that is new, or has none yet. */
+static bool hp_watch_lacks_record(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    return thread->record == 0 && hp_crew_wants(&watch->crew, &thread->crew);
+}
+
+/* What threads use, as far as it is time for that. */
+static bool hp_watch_look_at_crew(struct hp_watch *watch, uint64_t now)
+{
+    bool lacks_any = false;
+    hp_crew_look_begin(&watch->crew, now);
+    for (uint32_t at = 0; at < watch->thread_count; at++)
+        lacks_any |= hp_watch_lacks_record(watch, &watch->threads[at]);
+    if (lacks_any)
+        hp_watch_find_records(watch);
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        const struct hp_crew_seen seen = hp_watch_seen_of(thread);
+        hp_crew_look_at(&watch->crew, &thread->crew, &seen, thread->record);
+    }
+    return hp_crew_look_end(&watch->crew, watch->thread_count + watch->left_alone, now);
+}
+
 /* What has changed goes into the session: entries first, then how many there are. */
 static bool hp_watch_write_back(struct hp_watch *watch)
 {
@@ -12001,7 +12800,7 @@ bool hp_watch_look(struct hp_watch *watch)
     hp_watch_note_work(watch);
     hp_watch_note_period(watch, now);
     watch->round_ns = now;
-    return watch->thread_count > 0 && hp_watch_write_back(watch);
+    return watch->thread_count > 0 && hp_watch_look_at_crew(watch, now) && hp_watch_write_back(watch);
 }
 
 static bool hp_watch_is_watched_by_another(uint32_t watcher)
@@ -12044,6 +12843,11 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
     watch->sums.period_us = HP_WATCH_PERIOD_US;
+    watch->crew.pid = target->pid;
+    watch->crew.read = target->read;
+    watch->crew.write = target->write;
+    watch->crew.context = target->context;
+    hp_crew_begin(&watch->crew, header.crew);
     return true;
 }
 
@@ -12052,6 +12856,7 @@ void hp_watch_end(struct hp_watch *watch)
     for (uint32_t at = 0; at < watch->thread_count; at++)
         hp_watch_end_thread(watch, &watch->threads[at]);
     watch->thread_count = 0;
+    hp_crew_write(&watch->crew);
     hp_watch_write_back(watch);
 }
 
@@ -14446,6 +15251,368 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
     hp_cpu_walls_keep_sum(shares, &sums);
 }
 
+/* ---- src/model/crew_profile.h -------------------------------------------------------------------------------- */
+
+/*
+ * What the threads of a run used, by thread: processor time and switches as far as somebody watched, what they allocated, and where
+ * they are. Threads that have ended are there, too.
+ */
+
+struct hp_crew_member {
+    const struct hp_thread_label *label; /* with `threads` above 1: several together */
+    bool is_rest;                        /* those that nobody has seen, of a process that was watched */
+    uint32_t living;                     /* of them */
+    char state;                          /* the kernel's letter; 0: not known */
+    bool has_time;                       /* the following are known ... */
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+    bool is_watched; /* ... and these, too */
+    uint64_t voluntary;
+    uint64_t involuntary;
+    uint64_t lived_ns;
+    double now_percent; /* of one processor, of one thread */
+    double max_percent;
+    bool has_allocs;
+    uint64_t allocated_bytes;        /* asked for */
+    uint64_t freed_bytes;            /* usable */
+    int64_t live_bytes;              /* usable; below zero of a thread that frees what others have allocated */
+    bool has_place;                  /* it lives, and has a record: */
+    const struct hp_site_sums *site; /* the innermost function that it is in; NULL: outside of all */
+};
+
+struct hp_run_crew {
+    struct hp_crew_member **all; /* those that used most first */
+    size_t count;
+    size_t sessions;         /* that were watched */
+    uint64_t threads;        /* that live */
+    uint64_t most;           /* threads at a time, of one process */
+    uint64_t rss_bytes;      /* of all that run */
+    uint64_t rss_peak_bytes; /* the highest of one process */
+    bool has_allocs;
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_run_crew *hp_crew_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+HP_PRIVATE bool hp_run_has_crew(const struct hp_run *run);
+
+static inline uint64_t hp_crew_cpu_ns(const struct hp_crew_member *member)
+{
+    return member->user_ns + member->kernel_ns;
+}
+
+/* ---- src/model/crew_profile.c -------------------------------------------------------------------------------- */
+
+/*
+ * What the threads of a run used.
+ *
+ * Of a process that was watched, rows are those of whoever did; where a thread's record knows better, as it does of its end and of what it
+ * allocated up to now, the record counts. What the process used beyond them was used by threads that came and went between two
+ * looks. Of a process that was not watched, rows are the records.
+ */
+
+#define HP_CREW_PROFILE_REST_NAME "<others>"
+#define HP_CREW_PROFILE_LEAST_REST_NS UINT64_C(1000000) /* that is worth a row */
+
+struct hp_crew_profile_gathering {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    struct hp_run_crew *crew;
+    size_t capacity;
+    uint32_t session; /* index of the one that is looked at */
+    uint32_t number;  /* of the last label */
+};
+
+static const struct hp_snapshot *hp_crew_profile_session_of(const struct hp_crew_profile_gathering *gathering)
+{
+    return gathering->profile->run->sessions[gathering->session];
+}
+
+bool hp_run_has_crew(const struct hp_run *run)
+{
+    struct hp_crew crew;
+    for (size_t at = 0; at < run->count; at++)
+        if (hp_snapshot_crew(run->sessions[at], &crew))
+            return true;
+    return false;
+}
+
+/* NULL: no memory; there is room in the list. */
+static struct hp_crew_member *hp_crew_profile_add_member(struct hp_crew_profile_gathering *gathering)
+{
+    struct hp_run_crew *crew = gathering->crew;
+    struct hp_crew_member *member =
+        crew->count < gathering->capacity ? hp_arena_take(gathering->arena, sizeof *member) : NULL;
+    if (member == NULL)
+        return NULL;
+    *member = (struct hp_crew_member){0};
+    crew->all[crew->count++] = member;
+    return member;
+}
+
+static bool hp_crew_profile_label(struct hp_crew_profile_gathering *gathering, struct hp_crew_member *member, const char *name, uint32_t tid,
+                  uint32_t threads)
+{
+    struct hp_thread_label *hp_crew_profile_label = hp_arena_take(gathering->arena, sizeof *hp_crew_profile_label);
+    const char *copy = hp_arena_copy(gathering->arena, name, strlen(name));
+    if (hp_crew_profile_label == NULL || copy == NULL)
+        return false;
+    *hp_crew_profile_label = (struct hp_thread_label){.name = copy,
+                                      .pid = hp_crew_profile_session_of(gathering)->header.pid,
+                                      .tid = tid,
+                                      .threads = threads,
+                                      .number = ++gathering->number};
+    member->label = hp_crew_profile_label;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- what records say */
+
+/* The innermost function that is open in the record of a thread that lives. */
+static void hp_crew_profile_find_place(const struct hp_crew_profile_gathering *gathering, struct hp_crew_member *member,
+                       const struct hp_thread *record, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    struct hotpath_frame_ frame;
+    struct hp_node node;
+    uint32_t innermost = 0;
+    member->has_place = true;
+    hp_walk_rewind(opens);
+    while (hp_snapshot_next_open(session, record, opens, &frame))
+        innermost = frame.node;
+    if (innermost != 0 && hp_snapshot_node(session, innermost, &node) && node.site != HP_SITE_ROOT)
+        member->site = hp_profile_site(gathering->profile, gathering->session, node.site);
+}
+
+static void hp_crew_profile_set_allocs(struct hp_crew_member *member, uint64_t bytes, uint64_t usable, uint64_t freed)
+{
+    member->allocated_bytes = bytes;
+    member->freed_bytes = freed;
+    member->live_bytes = (int64_t)(usable - freed);
+}
+
+/* Of one thread that is still, or was last, in its record. */
+static void hp_crew_profile_take_from_record(const struct hp_crew_profile_gathering *gathering, struct hp_crew_member *member,
+                             const struct hp_crew_row *row, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    struct hp_thread record;
+    struct hp_alloc_thread alloc;
+    if (row->record == 0 || row->threads != 1 || !hp_snapshot_thread(session, row->record, &record))
+        return;
+    const struct hp_thread_life *life = &record.life;
+    const bool is_present = record.generation == row->generation;
+    if (is_present && hp_snapshot_alloc_thread(session, &record, &alloc))
+        hp_crew_profile_set_allocs(member, hp_less(alloc.bytes, life->bytes_before), alloc.usable - life->usable_before,
+                   hp_less(alloc.freed, life->freed_before));
+    if (hp_crew_knows_end(life, row->generation) && life->user_ns + life->kernel_ns >= hp_crew_cpu_ns(member)) {
+        member->user_ns = life->user_ns;
+        member->kernel_ns = life->kernel_ns;
+        member->voluntary = life->voluntary;
+        member->involuntary = life->involuntary;
+    }
+    if (is_present && member->living == 1 && record.state == HP_THREAD_LIVE && record.tid == row->tid)
+        hp_crew_profile_find_place(gathering, member, &record, opens);
+}
+
+/* ------------------------------------------------------------------------------------- who was watched */
+
+static bool hp_crew_profile_add_row(struct hp_crew_profile_gathering *gathering, const struct hp_crew_row *row, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    struct hp_crew_member *member = hp_crew_profile_add_member(gathering);
+    if (member == NULL || !hp_crew_profile_label(gathering, member, row->name, row->tid, row->threads))
+        return false;
+    member->has_time = member->is_watched = true;
+    member->living = session->is_live ? row->living : 0;
+    member->state = row->threads == 1 ? (char)row->state : 0;
+    member->user_ns = row->user_ns;
+    member->kernel_ns = row->kernel_ns;
+    member->voluntary = row->voluntary;
+    member->involuntary = row->involuntary;
+    member->lived_ns = row->lived_ns;
+    member->now_percent = member->living > 0 ? row->now_permille / 10.0 : 0;
+    member->max_percent = row->max_permille / 10.0;
+    member->has_allocs = !hp_allocs_are_unknown(session);
+    hp_crew_profile_set_allocs(member, row->allocated_bytes, row->usable_bytes, row->freed_bytes);
+    hp_crew_profile_take_from_record(gathering, member, row, opens);
+    gathering->crew->threads += member->living;
+    return true;
+}
+
+/* What all records of a process have allocated and freed, and what has none. */
+static void hp_crew_profile_add_all_allocs(const struct hp_snapshot *session, uint64_t *bytes, uint64_t *usable, uint64_t *freed)
+{
+    struct hp_walk walk = {0};
+    struct hp_thread record;
+    struct hp_alloc_thread alloc;
+    *bytes = session->header.late_bytes;
+    *usable = session->header.late_usable;
+    *freed = session->header.late_freed;
+    while (hp_snapshot_next_thread(session, &walk, &record))
+        if (hp_snapshot_alloc_thread(session, &record, &alloc)) {
+            *bytes += alloc.bytes;
+            *usable += alloc.usable;
+            *freed += alloc.freed;
+        }
+}
+
+/* What the process used, without what its own watcher did. */
+static uint64_t hp_crew_profile_used_by_process(const struct hp_snapshot *session, uint64_t *ret_kernel_ns)
+{
+    struct hp_waits waits;
+    const struct hp_header *header = &session->header;
+    const bool is_watched_inside = hp_snapshot_waits(session, &waits) && waits.watcher == header->pid;
+    *ret_kernel_ns = header->cpu_latest_kernel_ns;
+    return hp_less(header->cpu_latest_ns, is_watched_inside ? waits.watcher_ns : 0);
+}
+
+/* What no row has, of a process that is over: while it runs, rows and sums are of different moments. */
+static bool hp_crew_profile_add_rest(struct hp_crew_profile_gathering *gathering, size_t first)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    const struct hp_run_crew *crew = gathering->crew;
+    uint64_t bytes, usable, freed, kernel_ns, threads = 0;
+    uint64_t all_ns = hp_crew_profile_used_by_process(session, &kernel_ns);
+    hp_crew_profile_add_all_allocs(session, &bytes, &usable, &freed);
+    for (size_t at = first; at < crew->count; at++) {
+        const struct hp_crew_member *member = crew->all[at];
+        threads += member->label->threads;
+        all_ns = hp_less(all_ns, hp_crew_cpu_ns(member));
+        kernel_ns = hp_less(kernel_ns, member->kernel_ns);
+        bytes = hp_less(bytes, member->allocated_bytes);
+        usable -= member->freed_bytes + (uint64_t)member->live_bytes;
+        freed = hp_less(freed, member->freed_bytes);
+    }
+    const uint64_t unseen = hp_less(session->header.threads_seen, threads);
+    if (session->is_live || (unseen == 0 && all_ns < HP_CREW_PROFILE_LEAST_REST_NS && bytes == 0 && freed == 0))
+        return true;
+    struct hp_crew_member *member = hp_crew_profile_add_member(gathering);
+    if (member == NULL || !hp_crew_profile_label(gathering, member, HP_CREW_PROFILE_REST_NAME, 0, (uint32_t)unseen))
+        return false;
+    member->is_rest = member->has_time = true;
+    member->kernel_ns = kernel_ns < all_ns ? kernel_ns : all_ns;
+    member->user_ns = all_ns - member->kernel_ns;
+    member->has_allocs = !hp_allocs_are_unknown(session);
+    hp_crew_profile_set_allocs(member, bytes, usable, freed);
+    return true;
+}
+
+static bool hp_crew_profile_add_watched(struct hp_crew_profile_gathering *gathering, const struct hp_crew *sums)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    struct hp_run_crew *crew = gathering->crew;
+    struct hp_walk walk = {0}, opens = {0};
+    struct hp_crew_row row;
+    const size_t first = crew->count;
+    crew->sessions++;
+    crew->rss_bytes += session->is_live ? sums->rss_bytes : 0;
+    crew->rss_peak_bytes =
+        sums->rss_peak_bytes > crew->rss_peak_bytes ? sums->rss_peak_bytes : crew->rss_peak_bytes;
+    crew->most = sums->most_threads > crew->most ? sums->most_threads : crew->most;
+    while (hp_snapshot_next_in_crew(session, &walk, &row))
+        if (!hp_crew_profile_add_row(gathering, &row, &opens))
+            return false;
+    return hp_crew_profile_add_rest(gathering, first);
+}
+
+/* -------------------------------------------------------------------------------------- who was not */
+
+/* A record, with those of its handlers. */
+static void hp_crew_profile_add_record(const struct hp_crew_profile_gathering *gathering, struct hp_crew_member *member,
+                       const struct hp_thread *record, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = hp_crew_profile_session_of(gathering);
+    struct hp_alloc_thread alloc;
+    struct hp_cpu_thread cpu;
+    if (hp_snapshot_alloc_thread(session, record, &alloc))
+        hp_crew_profile_set_allocs(member, member->allocated_bytes + alloc.bytes,
+                   member->freed_bytes + (uint64_t)member->live_bytes + alloc.usable,
+                   member->freed_bytes + alloc.freed);
+    if (hp_snapshot_cpu_thread(session, record, &cpu)) {
+        member->has_time = true;
+        member->user_ns += cpu.user_ns;
+        member->kernel_ns += cpu.kernel_ns;
+    }
+    if (session->is_live && record->state == HP_THREAD_LIVE && record->name[0] != '\0') {
+        member->living = 1;
+        hp_crew_profile_find_place(gathering, member, record, opens);
+    }
+}
+
+static bool hp_crew_profile_add_unwatched(struct hp_crew_profile_gathering *gathering, const struct hp_thread_list *list)
+{
+    struct hp_walk opens = {0};
+    for (size_t from = 0, to; from < list->count; from = to) {
+        struct hp_crew_member *member = hp_crew_profile_add_member(gathering);
+        to = hp_thread_list_end(list, from);
+        if (member == NULL)
+            return false;
+        member->label = hp_thread_list_label(list, from, to, ++gathering->number);
+        if (member->label == NULL)
+            return false;
+        member->has_allocs = !hp_allocs_are_unknown(list->session);
+        for (size_t at = from; at < to; at++)
+            hp_crew_profile_add_record(gathering, member, &list->all[at]->record, &opens);
+        gathering->crew->threads += member->living;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------------- all */
+
+/* Those that used most first; names may be alike, numbers are not. */
+static int hp_crew_profile_compare_members(const void *a, const void *b)
+{
+    const struct hp_crew_member *x = a, *y = b;
+    int order = hp_by_number(hp_crew_cpu_ns(y), hp_crew_cpu_ns(x));
+    if (order == 0)
+        order = hp_by_number(y->allocated_bytes, x->allocated_bytes);
+    return order != 0 ? order : hp_by_number(x->label->number, y->label->number);
+}
+
+static size_t hp_crew_profile_rows_of(const struct hp_snapshot *session)
+{
+    struct hp_walk walk = {0};
+    struct hp_crew_row row;
+    size_t count = 0;
+    while (hp_snapshot_next_in_crew(session, &walk, &row))
+        count++;
+    return count;
+}
+
+/* How many there can be. A session that goes on may have more the next time it is looked at, for which there is some room. */
+static bool hp_crew_profile_make_room(struct hp_crew_profile_gathering *gathering, struct hp_thread_list *lists)
+{
+    const struct hp_run *run = gathering->profile->run;
+    for (size_t at = 0; at < run->count; at++) {
+        if (!hp_thread_list_read(&lists[at], gathering->arena, run->sessions[at]))
+            return false;
+        gathering->capacity += lists[at].count + hp_crew_profile_rows_of(run->sessions[at]) + 1 + HP_CREW_ROWS;
+    }
+    gathering->crew->all = hp_arena_take_array(gathering->arena, gathering->capacity + 1, sizeof(void *));
+    return gathering->crew->all != NULL;
+}
+
+const struct hp_run_crew *hp_crew_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_run_crew *crew = hp_arena_take(arena, sizeof *crew);
+    struct hp_thread_list *lists = hp_arena_take_array(arena, profile->run->count, sizeof *lists);
+    struct hp_crew_profile_gathering gathering = {.arena = arena, .profile = profile, .crew = crew};
+    struct hp_crew sums;
+    if (crew == NULL || lists == NULL || !hp_crew_profile_make_room(&gathering, lists))
+        return NULL;
+    for (; gathering.session < profile->run->count; gathering.session++) {
+        const bool is_watched = hp_snapshot_crew(hp_crew_profile_session_of(&gathering), &sums);
+        if (!(is_watched ? hp_crew_profile_add_watched(&gathering, &sums) : hp_crew_profile_add_unwatched(&gathering, &lists[gathering.session])))
+            return NULL;
+    }
+    crew->has_allocs = hp_run_has_allocs(profile->run);
+    hp_sort(crew->all, crew->count, hp_crew_profile_compare_members);
+    return crew;
+}
+
 /* ---- src/model/durations.c ----------------------------------------------------------------------------------- */
 
 /* Distributions. */
@@ -15159,6 +16326,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_profile;
+struct hp_run_crew;
 struct hp_run_waits;
 struct hp_trust;
 
@@ -15172,6 +16340,7 @@ struct hp_model {
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu;
     const struct hp_run_waits *waits;
+    const struct hp_run_crew *crew;
     const struct hp_trust *trust;
 };
 
@@ -15199,6 +16368,9 @@ HP_PRIVATE const struct hp_cpu *hp_model_cpu(struct hp_model *model);
 
 /* What it waited for, likewise. */
 HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* What its threads used. */
+HP_PRIVATE const struct hp_run_crew *hp_model_crew(struct hp_model *model);
 
 /* How far all that can be trusted. */
 HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
@@ -15350,6 +16522,13 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     if (model->waits == NULL)
         model->waits = hp_waits_of_run(model->arena, model->profile);
     return model->waits;
+}
+
+const struct hp_run_crew *hp_model_crew(struct hp_model *model)
+{
+    if (model->crew == NULL)
+        model->crew = hp_crew_of_run(model->arena, model->profile);
+    return model->crew;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)
@@ -17432,6 +18611,7 @@ HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
 HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 HP_SHARED const struct hp_section_type hotpath_section_waits_;
+HP_SHARED const struct hp_section_type hotpath_section_threads_;
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 HP_SHARED const struct hp_section_type hotpath_section_calls_;
 HP_SHARED const struct hp_section_type hotpath_section_slowest_;
@@ -20555,6 +21735,252 @@ const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
                                                  HP_COLUMNS(hp_wait_table_column_table),
                                                  HP_TOTALS(hp_wait_table_total_table)};
 
+/* ---- src/sections/thread_table.c ----------------------------------------------------------------------------- */
+
+/*
+ * The section `threads`: one row per thread, those included that have ended, and what it used.
+ */
+
+struct hp_thread_table_columns {
+    size_t name, state, now, most, average, cpu, user, kernel, voluntary, involuntary, allocated, freed, live,
+        current, tid, pid, threads, lived;
+};
+
+#define HP_THREAD_TABLE_AT(column) .index = offsetof(struct hp_thread_table_columns, column)
+
+enum { HP_THREAD_TABLE_IS_WATCHED = HP_FACT_OWN, HP_THREAD_TABLE_HAS_LIVING = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec hp_thread_table_column_table[] = {
+    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_THREAD_TABLE_AT(name),
+     "Name and number of the thread, or of the last of several with the same name: then sums are of all of them, "
+     "and "
+     "percentages of each, on average. <others> is what a process used beside the threads that were seen."},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_THREAD_TABLE_AT(state),
+     "Alive is a thread that nobody watched, or several.", .words = "running|waiting|disk|stopped|alive|ended"},
+    {"percent_now", "% Now", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(now),
+     "Of one processor, at the latest sample; null: it has ended, or nobody watched.",
+     .shown_by = HP_THREAD_TABLE_IS_WATCHED | HP_THREAD_TABLE_HAS_LIVING},
+    {"percent_max", "% Max", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(most),
+     "The most of one sample.", .shown_by = HP_THREAD_TABLE_IS_WATCHED},
+    {"percent_average", "% Avg", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(average),
+     "Over its life.", .shown_by = HP_THREAD_TABLE_IS_WATCHED},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(cpu),
+     "Null: it was not sampled, and nobody watched."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(kernel)},
+    {"voluntary_switches", "Gave Way", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(voluntary),
+     "How often it gave its processor away, to wait.", .shown_by = HP_THREAD_TABLE_IS_WATCHED},
+    {"involuntary_switches", "Preempted", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(involuntary),
+     "How often its processor was taken from it.", .shown_by = HP_THREAD_TABLE_IS_WATCHED},
+    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(allocated),
+     .shown_by = HP_FACT_ALLOCS},
+    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(freed),
+     .shown_by = HP_FACT_ALLOCS},
+    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(live),
+     "Allocated less freed here: below zero in a thread that frees what others have allocated.",
+     .shown_by = HP_FACT_ALLOCS},
+    {"current", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_THREAD_TABLE_AT(current), "The innermost measured function that it is in; null: it has ended, or records nothing.",
+     .shown_by = HP_THREAD_TABLE_HAS_LIVING},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(tid)},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, HP_THREAD_TABLE_AT(pid)},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(threads), "Threads that are counted here."},
+    {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(lived)},
+};
+
+static const struct hp_column_spec hp_thread_table_total_table[] = {
+    {.key = "threads", .unit = HOTPATH_UNIT_COUNT, .about = "That live."},
+    {.key = "most_threads", .unit = HOTPATH_UNIT_COUNT, .about = "At a time, of one process."},
+    {.key = "rss_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "What of all processes that run is in memory."},
+    {.key = "rss_peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "The most that was, of one process."},
+    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
+};
+
+struct hp_thread_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_thread_table_columns columns;
+    const struct hp_run_crew *crew;
+};
+
+static bool hp_thread_table_describe(struct hp_thread_table_view *view)
+{
+    const uint32_t facts =
+        (view->crew->sessions > 0 ? HP_THREAD_TABLE_IS_WATCHED : 0u) | (view->crew->threads > 0 ? HP_THREAD_TABLE_HAS_LIVING : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
+}
+
+/* ----------------------------------------------------------------------------------------------- rows */
+
+/* Of a thread that lives; several are told by what most of them do as little as by what one does. */
+static const char *hp_thread_table_state_of(const struct hp_crew_member *member)
+{
+    if (member->living == 0)
+        return "ended";
+    if (member->state == 0 || member->living > 1)
+        return "alive";
+    switch (member->state) {
+    case 'R':
+        return "running";
+    case 'D':
+        return "disk";
+    case 'T':
+    case 't':
+        return "stopped";
+    default:
+        return "waiting";
+    }
+}
+
+/* When it began is known in steps, so a short life may seem shorter than its time on a processor. */
+static double hp_thread_table_average_of(const struct hp_crew_member *member)
+{
+    const double lived_ns = (double)member->lived_ns, cpu_ns = (double)hp_crew_cpu_ns(member);
+    return lived_ns > cpu_ns ? 100 * cpu_ns / lived_ns : cpu_ns > 0 ? 100 : 0;
+}
+
+static void hp_thread_table_set_times(const struct hp_thread_table_columns *columns, struct hp_row *row, const struct hp_crew_member *member)
+{
+    const double cpu_ns = (double)hp_crew_cpu_ns(member);
+    if (!member->has_time)
+        return;
+    hp_section_set_number(row, columns->cpu, cpu_ns);
+    hp_section_set_number(row, columns->user, (double)member->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)member->kernel_ns);
+    if (!member->is_watched)
+        return;
+    if (member->living > 0)
+        hp_section_set_number(row, columns->now, member->now_percent);
+    const double average = hp_thread_table_average_of(member);
+    hp_section_set_number(row, columns->average, average);
+    /* A thread that lived for less than a sample has no other. */
+    hp_section_set_number(row, columns->most, member->max_percent > average ? member->max_percent : average);
+    hp_section_set_count(row, columns->voluntary, member->voluntary);
+    hp_section_set_count(row, columns->involuntary, member->involuntary);
+    hp_section_set_number(row, columns->lived, (double)member->lived_ns);
+}
+
+static bool hp_thread_table_set_name(const struct hp_thread_table_view *view, struct hp_row *row, const struct hp_crew_member *member)
+{
+    hp_section_set_count(row, view->columns.pid, member->label->pid);
+    if (!member->is_rest || member->label->threads > 0)
+        hp_section_set_count(row, view->columns.threads, member->label->threads);
+    if (member->is_rest) {
+        hp_section_set_text(row, view->columns.name, member->label->name);
+        return true;
+    }
+    hp_section_set_count(row, view->columns.tid, member->label->tid);
+    return hp_section_set_thread(view->results, row, view->columns.name, member->label);
+}
+
+static bool hp_thread_table_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct hp_thread_table_view *view = context;
+    const struct hp_crew_member *member = about;
+    const struct hp_thread_table_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->state, hp_thread_table_state_of(member));
+    hp_thread_table_set_times(columns, row, member);
+    if (member->has_allocs) {
+        hp_section_set_count(row, columns->allocated, member->allocated_bytes);
+        hp_section_set_count(row, columns->freed, member->freed_bytes);
+        hp_section_set_signed(row, columns->live, member->live_bytes);
+    }
+    if (member->has_place)
+        hp_section_set_text(row, columns->current, member->site != NULL ? member->site->name : HP_OUTSIDE);
+    return hp_thread_table_set_name(view, row, member);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+static void hp_thread_table_put_bytes(struct hp_text *line, const char *before, uint64_t bytes)
+{
+    hp_text_string(line, before);
+    hp_units_bytes(line, bytes);
+}
+
+/* "3 threads live, 8 did at a time; 12.3 MB of memory in use, 20.1 MB at most" */
+static bool hp_thread_table_set_summary(const struct hp_thread_table_view *view)
+{
+    char bytes[200];
+    struct hp_text line;
+    const struct hp_run_crew *crew = view->crew;
+    if (crew->sessions == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (crew->threads > 0) {
+        hp_text_u64(&line, crew->threads);
+        hp_text_string(&line, crew->threads == 1 ? " thread lives, " : " threads live, ");
+    }
+    hp_text_u64(&line, crew->most);
+    hp_text_string(&line, crew->threads > 0 ? " at a time did"
+                          : crew->most == 1 ? " thread"
+                                            : " threads at a time");
+    if (crew->rss_bytes > 0)
+        hp_thread_table_put_bytes(&line, "; memory in use: ", crew->rss_bytes);
+    if (crew->rss_peak_bytes > 0)
+        hp_thread_table_put_bytes(&line, crew->rss_bytes > 0 ? ", at most " : "; memory in use at most: ", crew->rss_peak_bytes);
+    view->section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void hp_thread_table_add_notes(const struct hp_thread_table_view *view)
+{
+    bool has_shared = false, has_rest = false, has_unwatched = false;
+    for (size_t at = 0; at < view->crew->count; at++) {
+        const struct hp_crew_member *member = view->crew->all[at];
+        has_shared |= !member->is_rest && member->label->threads > 1;
+        has_rest |= member->is_rest;
+        has_unwatched |= !member->is_watched && !member->is_rest;
+    }
+    if (has_shared)
+        hp_section_note(view->section,
+                        "(n threads) of the same name are counted together; shares are of each of them, "
+                        "on average, and the number is that of the last");
+    if (has_rest)
+        hp_section_note(view->section,
+                        "<others> is what the process used beside the threads that were seen: some may have come "
+                        "and gone between two looks");
+    if (has_unwatched)
+        hp_section_note(view->section,
+                        "nobody watched, so there is no more of threads than they recorded themselves: "
+                        "'hotpath run' does, and so does HOTPATH_WAITS=1");
+}
+
+static void hp_thread_table_add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)
+{
+    hp_section_add_total(section, "threads", crew->threads);
+    hp_section_add_total(section, "most_threads", crew->most);
+    hp_section_add_total(section, "rss_bytes", crew->rss_bytes);
+    hp_section_add_total(section, "rss_peak_bytes", crew->rss_peak_bytes);
+    hp_section_add_total(section, "watched_processes", crew->sessions);
+}
+
+static bool hp_thread_table_has_data(const struct hotpath_results *results) { return hp_run_has_crew(&results->model->run); }
+
+static bool hp_thread_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_thread_table_view view = {.results = results, .section = section, .crew = hp_model_crew(results->model)};
+    if (view.crew == NULL || !hp_thread_table_describe(&view))
+        return false;
+    section->description = "What each thread used.";
+    section->if_empty = "no thread was seen";
+    section->total_rows = view.crew->count;
+    hp_thread_table_add_totals(section, view.crew);
+    hp_thread_table_add_notes(&view);
+    return hp_order_choose(results, section, view.columns.cpu, HP_MAX_COLUMNS) &&
+           hp_order_fill(results, section, results->settings->show.functions_limit,
+                         (const void *const *)view.crew->all, view.crew->count, hp_thread_table_fill_row, &view) &&
+           hp_thread_table_set_summary(&view);
+}
+
+const struct hp_section_type hotpath_section_threads_ = {.name = "threads",
+                                                   .is_on_request = true,
+                                                   .is_left_out_empty = true,
+                                                   .has_data = hp_thread_table_has_data,
+                                                   .fill = hp_thread_table_fill,
+                                                   HP_COLUMNS(hp_thread_table_column_table),
+                                                   HP_TOTALS(hp_thread_table_total_table)};
+
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
@@ -22812,6 +24238,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_alloc_pools_,
 &hotpath_section_cpu_,
 &hotpath_section_waits_,
+&hotpath_section_threads_,
 &hotpath_section_calltree_,
 &hotpath_section_calls_,
 &hotpath_section_slowest_,
@@ -25005,6 +26432,7 @@ struct hp_site_choice {
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
+    uint32_t is_watched; /* somebody looks, or may, at what threads use */
 };
 
 /* Whether what threads allocate outside of sessions has ever been read. */
@@ -26410,7 +27838,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xc57171c01a27d174)
+#define HP_SHARED_LAYOUT UINT64_C(0x1a3fae2bcfc692ab)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -28550,6 +29978,22 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
     return key != NULL ? &key->site : NULL;
 }
 
+/* ---- src/record/lives.h -------------------------------------------------------------------------------------- */
+
+/* What a thread used from its beginning to its end, written into its record. */
+
+struct hp_cpu_time;
+struct hp_head;
+
+/* A thread takes a record over: what those before it allocated is not its own. Under the lock. */
+HP_PRIVATE void hp_life_begin(struct hp_head *head);
+
+/* The calling thread, whose head it is, has used that in all, and is about to end. Under the lock. */
+HP_PRIVATE void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used);
+
+/* The same of the calling thread, if it has a head: the session ends. Under the lock. */
+HP_PRIVATE void hp_life_end_present(void);
+
 /* ---- src/record/waits.h -------------------------------------------------------------------------------------- */
 
 /* What threads wait for: its place in the session, and who watches. */
@@ -29049,6 +30493,7 @@ static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     hp_sampler_end();
+    hp_life_end_present();
     hp_session_touch(hotpath_runtime_->store);
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -29369,6 +30814,47 @@ int hotpath_report(void)
     }
     errno = saved;
     return status;
+}
+
+/* ---- src/record/lives.c -------------------------------------------------------------------------------------- */
+
+/*
+ * What a thread used from its beginning to its end. Whoever watches from outside looks now and then, and the last look is a while before
+ * the end; the thread itself can tell to the nanosecond.
+ */
+
+#define HP_LIVES_PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+void hp_life_begin(struct hp_head *head)
+{
+    struct hp_thread_life *life = &head->record->life;
+    const struct hp_alloc_thread *alloc =
+        head->record->alloc != 0 ? hp_store_at(head->store, head->record->alloc) : NULL;
+    HP_LIVES_PUT(life->bytes_before, alloc != NULL ? alloc->bytes : 0);
+    HP_LIVES_PUT(life->usable_before, alloc != NULL ? alloc->usable : 0);
+    HP_LIVES_PUT(life->freed_before, alloc != NULL ? alloc->freed : 0);
+}
+
+/* Release: who sees whose life it is sees what it was. Pairs with nothing in here: readers are outside. */
+void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used)
+{
+    if (head->record == NULL || head->hot.epoch != hp_epoch() || hotpath_runtime_->gate == 0)
+        return;
+    struct hp_thread_life *life = &head->record->life;
+    HP_LIVES_PUT(life->user_ns, hp_less(used->ns, used->kernel_ns));
+    HP_LIVES_PUT(life->kernel_ns, used->kernel_ns);
+    HP_LIVES_PUT(life->voluntary, used->waits);
+    HP_LIVES_PUT(life->involuntary, hp_less(used->switches, used->waits));
+    __atomic_store_n(&life->ended_generation, head->generation, __ATOMIC_RELEASE);
+}
+
+void hp_life_end_present(void)
+{
+    struct hp_head *head = hp_thread_present();
+    if (head == NULL || HOTPATH_GET_(hotpath_runtime_->wishes.is_watched) == 0)
+        return;
+    const struct hp_cpu_time used = hp_cpu_of_thread();
+    hp_life_end(head, &used);
 }
 
 /* ---- src/record/marked_ends.c -------------------------------------------------------------------------------- */
@@ -31542,18 +33028,35 @@ static void hp_threads_release_head(struct hp_head *head)
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
+/* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
+static struct hp_cpu_time hp_threads_used_by_now(void)
+{
+    struct hp_cpu_time used = {0};
+    if (HOTPATH_GET_(hotpath_runtime_->wishes.is_watched) != 0 && hp_calls_begin()) {
+        used = hp_cpu_of_thread();
+        hp_calls_end();
+    }
+    return used;
+}
+
 /* Of the copies of the library that know the thread, the last one ends it. */
 static void hp_threads_say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
-    if (head->copies == 1)
+    struct hp_cpu_time used = {0};
+    if (head->copies == 1) {
         hp_sampler_part(head);
+        used = hp_threads_used_by_now();
+    }
     if (!hp_lock(&held))
         return;
     hotpath_v1_head = &hotpath_idle_head_;
     hotpath_thread_is_over_ = 1;
-    if (head->thread_id != 0 && --head->copies == 0)
+    if (head->thread_id != 0 && --head->copies == 0) {
+        if (used.ns != 0)
+            hp_life_end(head, &used);
         hp_threads_release_head(head);
+    }
     hp_unlock(&held);
 }
 
@@ -31768,6 +33271,7 @@ static void hp_threads_introduce(struct hp_threads_newcomer *self)
 static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     struct hp_thread *record = head->record;
+    hp_life_begin(head);
     head->generation = record->generation + 1;
     __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
@@ -32706,20 +34210,38 @@ void hp_unrecorded_explain(void)
 #define HP_WAITS_CLOSE_RANGE_UNSHARED 2u
 #define HP_WAITS_STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
 
-void hp_waits_begin(void)
+/* Release: who sees a place sees what it can hold. */
+static void hp_waits_make_waits(struct hp_store *store)
 {
-    const struct hp_record_settings *settings = &hotpath_runtime_->settings.record;
-    struct hp_store *store = hotpath_runtime_->store;
-    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
-    if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
-        return;
     const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
     const uint32_t offset = hp_store_allocate(store, size, 64);
     if (offset == 0)
         return;
     ((struct hp_waits *)hp_store_at(store, offset))->capacity = HP_WATCH_ENTRIES;
-    /* Release: who sees the place sees what it can hold. */
     __atomic_store_n(&hp_store_header(store)->waits, offset, __ATOMIC_RELEASE);
+}
+
+/* As above. */
+static void hp_waits_make_crew(struct hp_store *store)
+{
+    const uint32_t size = (uint32_t)(sizeof(struct hp_crew) + HP_CREW_ROWS * sizeof(struct hp_crew_row));
+    const uint32_t offset = hp_store_allocate(store, size, 64);
+    if (offset == 0)
+        return;
+    ((struct hp_crew *)hp_store_at(store, offset))->capacity = HP_CREW_ROWS;
+    __atomic_store_n(&hp_store_header(store)->crew, offset, __ATOMIC_RELEASE);
+}
+
+void hp_waits_begin(void)
+{
+    const struct hp_record_settings *settings = &hotpath_runtime_->settings.record;
+    struct hp_store *store = hotpath_runtime_->store;
+    const bool is_to_be_watched = !settings->reserve && (settings->is_run || (settings->waits && !hp_is_child()));
+    HOTPATH_PUT_(hotpath_runtime_->wishes.is_watched, is_to_be_watched);
+    if (!is_to_be_watched || hp_store_header(store)->waits != 0)
+        return;
+    hp_waits_make_crew(store); /* first: who finds the place for waits begins to watch */
+    hp_waits_make_waits(store);
 }
 
 /* ------------------------------------------------------------------------------------------- the thread */

@@ -6,6 +6,7 @@
 #include "alloc_profile.h"
 #include "arena.h"
 #include "cpu_profile.h"
+#include "crew_profile.h"
 #include "profile.h"
 #include "trust.h"
 #include "wait_profile.h"
@@ -66,6 +67,13 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     if (model->waits == NULL)
         model->waits = hp_waits_of_run(model->arena, model->profile);
     return model->waits;
+}
+
+const struct hp_run_crew *hp_model_crew(struct hp_model *model)
+{
+    if (model->crew == NULL)
+        model->crew = hp_crew_of_run(model->arena, model->profile);
+    return model->crew;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)

@@ -16,6 +16,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_profile;
+struct hp_run_crew;
 struct hp_run_waits;
 struct hp_trust;
 
@@ -29,6 +30,7 @@ struct hp_model {
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu;
     const struct hp_run_waits *waits;
+    const struct hp_run_crew *crew;
     const struct hp_trust *trust;
 };
 
@@ -56,6 +58,9 @@ const struct hp_cpu *hp_model_cpu(struct hp_model *model);
 
 /* What it waited for, likewise. */
 const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* What its threads used. */
+const struct hp_run_crew *hp_model_crew(struct hp_model *model);
 
 /* How far all that can be trusted. */
 const struct hp_trust *hp_model_trust(struct hp_model *model);

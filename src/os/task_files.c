@@ -99,36 +99,101 @@ uint32_t hp_task_spokesman(uint32_t pid)
     return tid != pid ? tid : 0;
 }
 
+/* The field of that number of "stat", by `at`, which is at the end of the second. */
+static uint64_t field_of(const char *at, int number)
+{
+    for (int field = 2; at != NULL && field < number; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    return at != NULL ? hp_task_number(&at) : 0;
+}
+
+/* The end of the second field of "stat", the name in brackets, which may hold anything. NULL: there is none. */
+static const char *end_of_name(const char *text)
+{
+    const char *at = strrchr(text, ')');
+    return at != NULL && at[1] == ' ' ? at : NULL;
+}
+
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
     *ret_start = 0;
     char text[1024];
     if (!hp_task_read(pid, tid, "stat", text, sizeof text))
         return 'X';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at == NULL || at[1] != ' ')
+    const char *at = end_of_name(text);
+    if (at == NULL)
         return 'X';
     const char state = at[2];
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    *ret_start = at != NULL ? hp_task_number(&at) : 0;
+    *ret_start = field_of(at, 22);
     return tid == 0 && state == 'Z' ? find_living(pid).state : state;
+}
+
+bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account)
+{
+    char text[1024];
+    *ret_account = (struct hp_task_account){0};
+    if (!hp_task_read(pid, tid, "stat", text, sizeof text))
+        return false;
+    const char *end = end_of_name(text), *begin = strchr(text, '(');
+    if (end == NULL || begin == NULL || begin >= end)
+        return false;
+    const size_t length = (size_t)(end - begin - 1), most = sizeof ret_account->name - 1;
+    memcpy(ret_account->name, begin + 1, length < most ? length : most);
+    ret_account->state = end[2];
+    ret_account->user = field_of(end, 14);
+    ret_account->kernel = field_of(end, 15);
+    return true;
+}
+
+/* The number behind a key in "status"; false: there is none. */
+static bool find_number(const char *text, const char *key, uint64_t *ret_number)
+{
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return false;
+    at += strlen(key);
+    *ret_number = hp_task_number(&at);
+    return true;
+}
+
+bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary)
+{
+    char text[4096];
+    return hp_task_read(pid, tid, "status", text, sizeof text) &&
+           find_number(text, "\nvoluntary_ctxt_switches:", ret_voluntary) &&
+           find_number(text, "\nnonvoluntary_ctxt_switches:", ret_involuntary);
+}
+
+uint64_t hp_task_resident(uint32_t pid)
+{
+    char text[128];
+    if (!hp_task_read(pid, 0, "statm", text, sizeof text))
+        return 0;
+    const char *at = text;
+    hp_task_number(&at);
+    const long page = sysconf(_SC_PAGESIZE);
+    return page > 0 ? hp_task_number(&at) * (uint64_t)page : 0;
+}
+
+uint64_t hp_task_resident_peak(uint32_t pid)
+{
+    char text[4096];
+    uint64_t kilobytes = 0;
+    if (hp_task_read(pid, 0, "status", text, sizeof text))
+        find_number(text, "\nVmHWM:", &kilobytes);
+    return kilobytes * 1024;
 }
 
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
 {
-    static const char key[] = "\nvoluntary_ctxt_switches:";
     char text[4096];
-    if (!hp_task_read(pid, tid, "status", text, sizeof text))
-        return UINT64_MAX;
-    const char *at = strstr(text, key);
-    if (at == NULL)
-        return UINT64_MAX;
-    at += sizeof key - 1;
-    return hp_task_number(&at);
+    uint64_t count;
+    const bool is_known = hp_task_read(pid, tid, "status", text, sizeof text) &&
+                          find_number(text, "\nvoluntary_ctxt_switches:", &count);
+    return is_known ? count : UINT64_MAX;
 }
 
 uint64_t hp_task_confinement(uint32_t pid)

@@ -29,6 +29,23 @@ uint64_t hp_task_hex(const char **at);
  */
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
+/* What the kernel has counted of a thread, in its steps of a hundredth of a second. */
+struct hp_task_account {
+    char name[16]; /* ends in a zero */
+    char state;
+    uint64_t user, kernel;
+};
+
+/* False: it is gone. */
+bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account);
+
+/* How often a thread gave its processor away, which it does when it waits, and how often it was taken from it. False: cannot be told. */
+bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+
+/* What of the process is in memory, in bytes, and the most that ever was. 0: cannot be told. */
+uint64_t hp_task_resident(uint32_t pid);
+uint64_t hp_task_resident_peak(uint32_t pid);
+
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
 

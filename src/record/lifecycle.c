@@ -14,6 +14,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "lives.h"
 #include "memory.h"
 #include "places.h"
 #include "process.h"
@@ -501,6 +502,7 @@ static void close_session(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_sampler_end();
+    hp_life_end_present();
     hp_session_touch(hp_runtime->store);
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);

@@ -150,6 +150,7 @@ struct hp_site_choice {
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
+    uint32_t is_watched; /* somebody looks, or may, at what threads use */
 };
 
 /* Whether what threads allocate outside of sessions has ever been read. */

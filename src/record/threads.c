@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lives.h"
 #include "memory.h"
 #include "owners.h"
 #include "process.h"
@@ -45,18 +46,35 @@ static void release_head(struct hp_head *head)
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
+/* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
+static struct hp_cpu_time used_by_now(void)
+{
+    struct hp_cpu_time used = {0};
+    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 && hp_calls_begin()) {
+        used = hp_cpu_of_thread();
+        hp_calls_end();
+    }
+    return used;
+}
+
 /* Of the copies of the library that know the thread, the last one ends it. */
 static void say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
-    if (head->copies == 1)
+    struct hp_cpu_time used = {0};
+    if (head->copies == 1) {
         hp_sampler_part(head);
+        used = used_by_now();
+    }
     if (!hp_lock(&held))
         return;
     hotpath_v1_head = &hp_idle_head;
     hp_thread_is_over = 1;
-    if (head->thread_id != 0 && --head->copies == 0)
+    if (head->thread_id != 0 && --head->copies == 0) {
+        if (used.ns != 0)
+            hp_life_end(head, &used);
         release_head(head);
+    }
     hp_unlock(&held);
 }
 
@@ -271,6 +289,7 @@ static void introduce(struct newcomer *self)
 static void sign_record(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     struct hp_thread *record = head->record;
+    hp_life_begin(head);
     head->generation = record->generation + 1;
     __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);

@@ -27,20 +27,38 @@
 #define CLOSE_RANGE_UNSHARED 2u
 #define STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
 
-void hp_waits_begin(void)
+/* Release: who sees a place sees what it can hold. */
+static void make_waits(struct hp_store *store)
 {
-    const struct hp_record_settings *settings = &hp_runtime->settings.record;
-    struct hp_store *store = hp_runtime->store;
-    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
-    if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
-        return;
     const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
     const uint32_t offset = hp_store_allocate(store, size, 64);
     if (offset == 0)
         return;
     ((struct hp_waits *)hp_store_at(store, offset))->capacity = HP_WATCH_ENTRIES;
-    /* Release: who sees the place sees what it can hold. */
     __atomic_store_n(&hp_store_header(store)->waits, offset, __ATOMIC_RELEASE);
+}
+
+/* As above. */
+static void make_crew(struct hp_store *store)
+{
+    const uint32_t size = (uint32_t)(sizeof(struct hp_crew) + HP_CREW_ROWS * sizeof(struct hp_crew_row));
+    const uint32_t offset = hp_store_allocate(store, size, 64);
+    if (offset == 0)
+        return;
+    ((struct hp_crew *)hp_store_at(store, offset))->capacity = HP_CREW_ROWS;
+    __atomic_store_n(&hp_store_header(store)->crew, offset, __ATOMIC_RELEASE);
+}
+
+void hp_waits_begin(void)
+{
+    const struct hp_record_settings *settings = &hp_runtime->settings.record;
+    struct hp_store *store = hp_runtime->store;
+    const bool is_to_be_watched = !settings->reserve && (settings->is_run || (settings->waits && !hp_is_child()));
+    HOTPATH_PUT_(hp_runtime->wishes.is_watched, is_to_be_watched);
+    if (!is_to_be_watched || hp_store_header(store)->waits != 0)
+        return;
+    make_crew(store); /* first: who finds the place for waits begins to watch */
+    make_waits(store);
 }
 
 /* ------------------------------------------------------------------------------------------- the thread */

@@ -16,7 +16,8 @@
  *                              ├▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
  *                              └▶ cpu: its processor time ─▶ table: by node
  *                                                         └▶ sample chunks: the latest samples
- *          └▶ waits: what threads waited for, by node
+ *          ├▶ waits: what threads waited for, by node
+ *          └▶ crew: what threads used, those included that have no record
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -34,10 +35,10 @@
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 6u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1552u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1560u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -193,6 +194,8 @@ struct hp_header {
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
     uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
+    uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
+    uint32_t unused;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -217,6 +220,22 @@ enum hp_thread_state {
     HP_THREAD_LIVE = 1
 };
 
+/*
+ * What a thread used from its beginning to its end, by its own clock, and what those before it had allocated: for whoever watches
+ * from outside, and may come too late for either.
+ */
+struct hp_thread_life {
+    uint32_t ended_generation; /* of the last thread that ended here; 0: none did */
+    uint32_t reserved;
+    uint64_t user_ns; /* of that thread, as all up to `involuntary` */
+    uint64_t kernel_ns;
+    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t involuntary;
+    uint64_t bytes_before; /* `bytes`, `usable` and `freed` of hp_alloc_thread when the present thread began */
+    uint64_t usable_before;
+    uint64_t freed_before;
+};
+
 struct hp_thread {
     uint32_t next;       /* offset of the next thread record */
     uint32_t state;      /* enum hp_thread_state */
@@ -239,6 +258,7 @@ struct hp_thread {
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t reserved[4];
+    struct hp_thread_life life;
 };
 
 /* No divisor of what programs do in turns. */
@@ -547,6 +567,46 @@ struct hp_waits {
     uint32_t reserved;
 };
 
+/* --- what threads used, whether they measure anything or not */
+
+/* A thread; or several of the same name, where there are many, and then all numbers are of them together. */
+struct hp_crew_row {
+    uint32_t tid;        /* of the one that came last */
+    uint32_t threads;    /* 0: this place is free */
+    uint32_t living;     /* of these, when they were looked at last */
+    uint32_t record;     /* offset of its hp_thread; 0: it has none, or they are several */
+    uint32_t generation; /* of that record, while it is this thread's */
+    uint32_t state;      /* the kernel's letter for it */
+    char name[16];
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t involuntary;
+    uint64_t lived_ns;
+    uint64_t allocated_bytes; /* asked for */
+    uint64_t usable_bytes;    /* the same in usable bytes */
+    uint64_t freed_bytes;     /* usable */
+    uint32_t now_permille;    /* of a processor, of each thread on average, between the last two samples */
+    uint32_t max_permille;    /* the highest of one thread that was */
+};
+
+/*
+ * Written by whoever writes hp_waits, in a place that is made with it. Behind it is hp_crew_row[capacity]. A place that is free may be
+ * before ones that are not.
+ */
+struct hp_crew {
+    uint32_t capacity;
+    uint32_t used;         /* places up to the last one that was ever used */
+    uint32_t samples;      /* how often all of it was brought up to date; 0: nobody came */
+    uint32_t threads;      /* that live */
+    uint32_t most_threads; /* at a time */
+    uint32_t unlisted;     /* threads for which there was no place */
+    uint64_t sampled_ns;   /* when it was brought up to date last, by CLOCK_MONOTONIC */
+    uint64_t rss_bytes;    /* memory of the process that is in memory */
+    uint64_t rss_peak_bytes;
+    uint64_t reserved[2];
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -557,7 +617,8 @@ _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
 _Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
-_Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_thread) == 112 + sizeof(struct hp_thread_life), "part of the file");
+_Static_assert(sizeof(struct hp_thread_life) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
@@ -569,6 +630,7 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 #endif

@@ -253,6 +253,17 @@ static uint32_t field32(const struct hp_snapshot *snapshot, uint32_t record, siz
     return load32(number_bytes(snapshot) + record + field);
 }
 
+bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread)
+{
+    const uint64_t life = ~(BIT_OF(struct hp_thread, life) - 1) & ~BIT_OF(struct hp_thread, life);
+    if (offset == 0 || !has_record(snapshot, offset, sizeof *ret_thread))
+        return false;
+    copy_words(ret_thread, number_bytes(snapshot) + offset, sizeof *ret_thread,
+               BIT_OF(struct hp_thread, first_tick) | life);
+    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
+    return true;
+}
+
 bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
 {
     walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
@@ -262,11 +273,7 @@ bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk 
         walk->offset = 0;
         return walk->is_begun = false;
     }
-    walk->is_begun = true;
-    copy_words(ret_thread, number_bytes(snapshot) + walk->offset, sizeof *ret_thread,
-               BIT_OF(struct hp_thread, first_tick));
-    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
-    return true;
+    return walk->is_begun = hp_snapshot_thread(snapshot, walk->offset, ret_thread);
 }
 
 /* Nodes of a chunk that lie within the bytes and within its own capacity. */
@@ -729,6 +736,41 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
                BIT_OF(struct hp_wait, ns) | BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
+}
+
+/* --------------------------------------------------------------------------------- what threads used */
+
+bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew)
+{
+    const uint32_t offset = snapshot->header.crew;
+    if (offset == 0 || !has_record(snapshot, offset, sizeof *ret_crew))
+        return false;
+    copy_words(ret_crew, number_bytes(snapshot) + offset, sizeof *ret_crew,
+               ~(BIT_OF(struct hp_crew, sampled_ns) - 1));
+    return ret_crew->samples != 0;
+}
+
+bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_crew_row *ret_row)
+{
+    struct hp_crew crew;
+    const uint64_t counters =
+        (BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(BIT_OF(struct hp_crew_row, user_ns) - 1);
+    walk->index = walk->is_begun ? walk->index + 1 : 0;
+    walk->is_begun = false;
+    if (!hp_snapshot_crew(snapshot, &crew))
+        return false;
+    for (; walk->index < crew.used && walk->index < crew.capacity; walk->index++) {
+        const uint64_t offset =
+            (uint64_t)snapshot->header.crew + sizeof crew + (uint64_t)walk->index * sizeof *ret_row;
+        if (!has_record(snapshot, offset, sizeof *ret_row) || !may_step(snapshot, walk, sizeof *ret_row))
+            return false;
+        walk->offset = (uint32_t)offset;
+        copy_words(ret_row, number_bytes(snapshot) + offset, sizeof *ret_row, counters);
+        ret_row->name[sizeof ret_row->name - 1] = '\0';
+        if (ret_row->threads != 0)
+            return walk->is_begun = true;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */

@@ -303,4 +303,16 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
 /* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
 bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
 
+/* --- what threads used */
+
+/* Copies what is known of all. False: nobody watched, or it is broken. */
+bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
+
+/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
+bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                              struct hp_crew_row *ret_row);
+
+/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
+bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
+
 #endif

@@ -129,6 +129,32 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
     return thread->record != 0;
 }
 
+static struct hp_watched *thread_of(struct hp_watch *watch, uint32_t tid)
+{
+    uint32_t at = 0;
+    while (at < watch->thread_count && watch->threads[at].tid != tid)
+        at++;
+    return at < watch->thread_count ? &watch->threads[at] : NULL;
+}
+
+/* The records of all threads at once; as above, the older one counts. */
+static void find_records(struct hp_watch *watch)
+{
+    struct hp_thread record;
+    uint32_t steps = 0;
+    if (watch->records_seen == watch->threads_seen || !read_header(watch))
+        return;
+    watch->records_seen = watch->threads_seen;
+    for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
+        if (!read_session(watch, at, &record, sizeof record))
+            return;
+        struct hp_watched *thread = record.state == HP_THREAD_LIVE ? thread_of(watch, record.tid) : NULL;
+        if (thread != NULL)
+            thread->record = at;
+        at = record.next;
+    }
+}
+
 /* The node of a frame, or 0: it is not open. */
 static uint32_t node_of_frame(struct hp_watch *watch, const struct hp_thread *record, uint32_t index)
 {
@@ -466,6 +492,7 @@ static void begin_thread(const struct hp_watch *watch, struct hp_watched *thread
                          const struct account *account, uint64_t now)
 {
     const uint64_t began = began_ns(start, now);
+    thread->began_ns = account->ran < now && began > now - account->ran ? now - account->ran : began;
     thread->since_ns = now;
     thread->ran_before = account->ran;
     thread->ready_before = account->ready;
@@ -517,9 +544,17 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
     return true;
 }
 
+/* What is seen of it beside its waiting. */
+static struct hp_crew_seen seen_of(const struct hp_watched *thread)
+{
+    return (struct hp_crew_seen){thread->tid, thread->ran, thread->slices, thread->began_ns, thread->looked_ns};
+}
+
 /* What is left goes where it was seen last. */
 static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
+    const struct hp_crew_seen seen = seen_of(thread);
+    hp_crew_part(&watch->crew, &thread->crew, &seen);
     if (thread->since_ns != 0) {
         take_back(watch, thread);
         credit_waiting(watch, thread, 0);
@@ -608,6 +643,29 @@ static void note_work(struct hp_watch *watch)
     }
 }
 
+/* Whether a record has to be looked for: of a thread that is new, or has none yet. */
+static bool lacks_record(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    return thread->record == 0 && hp_crew_wants(&watch->crew, &thread->crew);
+}
+
+/* What threads use, as far as it is time for that. */
+static bool look_at_crew(struct hp_watch *watch, uint64_t now)
+{
+    bool lacks_any = false;
+    hp_crew_look_begin(&watch->crew, now);
+    for (uint32_t at = 0; at < watch->thread_count; at++)
+        lacks_any |= lacks_record(watch, &watch->threads[at]);
+    if (lacks_any)
+        find_records(watch);
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        const struct hp_crew_seen seen = seen_of(thread);
+        hp_crew_look_at(&watch->crew, &thread->crew, &seen, thread->record);
+    }
+    return hp_crew_look_end(&watch->crew, watch->thread_count + watch->left_alone, now);
+}
+
 /* What has changed goes into the session: entries first, then how many there are. */
 static bool write_back(struct hp_watch *watch)
 {
@@ -655,7 +713,7 @@ bool hp_watch_look(struct hp_watch *watch)
     note_work(watch);
     note_period(watch, now);
     watch->round_ns = now;
-    return watch->thread_count > 0 && write_back(watch);
+    return watch->thread_count > 0 && look_at_crew(watch, now) && write_back(watch);
 }
 
 static bool is_watched_by_another(uint32_t watcher)
@@ -698,6 +756,11 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
     watch->sums.period_us = HP_WATCH_PERIOD_US;
+    watch->crew.pid = target->pid;
+    watch->crew.read = target->read;
+    watch->crew.write = target->write;
+    watch->crew.context = target->context;
+    hp_crew_begin(&watch->crew, header.crew);
     return true;
 }
 
@@ -706,6 +769,7 @@ void hp_watch_end(struct hp_watch *watch)
     for (uint32_t at = 0; at < watch->thread_count; at++)
         end_thread(watch, &watch->threads[at]);
     watch->thread_count = 0;
+    hp_crew_write(&watch->crew);
     write_back(watch);
 }
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "crew.h"
 #include "layout.h"
 #include "wait_cause.h"
 
@@ -28,10 +29,6 @@
 #define HP_WATCH_PERIOD_US 10000u
 #define HP_WATCH_LONGEST_PERIOD_US 200000u
 #define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
-
-/* False: the session is over, or the bytes are not there. */
-typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
-typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
 
 /* Whom to watch, and how to reach its session. */
 struct hp_watch_target {
@@ -53,6 +50,7 @@ struct hp_watched {
     uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
     uint32_t node;         /* where it was found last ... */
     uint32_t site;         /* ... and the site of that */
+    uint64_t began_ns;     /* when it began, as far as that can be told */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -72,6 +70,7 @@ struct hp_watched {
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;
+    struct hp_crew_thread crew; /* what it uses */
 };
 
 /* Large; zeroed at first. Private. */
@@ -82,6 +81,7 @@ struct hp_watch {
     uint64_t round_ns; /* when the last look began */
     uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
+    uint32_t records_seen; /* the same when all records were last looked through */
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
@@ -96,6 +96,7 @@ struct hp_watch {
     uint32_t other_sites[HP_WATCH_ENTRIES]; /* the same of `other` */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
+    struct hp_crew_watch crew;
 };
 
 /* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */

@@ -425,3 +425,23 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
     memcpy(wait->what, what, strnlen(what, sizeof wait->what));
     return wait;
 }
+
+struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_crew) + capacity * sizeof(struct hp_crew_row), 64);
+    struct hp_crew *crew = builder_at(builder, offset);
+    crew->capacity = capacity;
+    crew->samples = 1;
+    builder_header(builder)->crew = offset;
+    return crew;
+}
+
+struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid)
+{
+    struct hp_crew *crew = builder_at(builder, builder_header(builder)->crew);
+    assert(crew->used < crew->capacity);
+    struct hp_crew_row *row = (struct hp_crew_row *)(void *)(crew + 1) + crew->used++;
+    *row = (struct hp_crew_row){.tid = tid, .threads = 1, .living = 1, .state = 'S'};
+    memcpy(row->name, name, strnlen(name, sizeof row->name));
+    return row;
+}

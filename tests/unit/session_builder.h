@@ -118,4 +118,8 @@ struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacit
 struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
                              const char *what, uint64_t ns);
 
+/* A place for what threads used, which somebody has looked at once; and a thread in it, that lives and has used nothing. */
+struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity);
+struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid);
+
 #endif

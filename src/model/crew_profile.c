@@ -1,0 +1,318 @@
+/*
+ * What the threads of a run used.
+ *
+ * Of a process that was watched, rows are those of whoever did; where a thread's record knows better, as it does of its end and of what it
+ * allocated up to now, the record counts. What the process used beyond them was used by threads that came and went between two
+ * looks. Of a process that was not watched, rows are the records. SPDX-License-Identifier: MIT
+ */
+#include "crew_profile.h"
+
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "arith.h"
+#include "crew.h"
+#include "sort.h"
+#include "thread_list.h"
+
+#define REST_NAME "<others>"
+#define LEAST_REST_NS UINT64_C(1000000) /* that is worth a row */
+
+struct gathering {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    struct hp_run_crew *crew;
+    size_t capacity;
+    uint32_t session; /* index of the one that is looked at */
+    uint32_t number;  /* of the last label */
+};
+
+static const struct hp_snapshot *session_of(const struct gathering *gathering)
+{
+    return gathering->profile->run->sessions[gathering->session];
+}
+
+bool hp_run_has_crew(const struct hp_run *run)
+{
+    struct hp_crew crew;
+    for (size_t at = 0; at < run->count; at++)
+        if (hp_snapshot_crew(run->sessions[at], &crew))
+            return true;
+    return false;
+}
+
+/* NULL: no memory; there is room in the list. */
+static struct hp_crew_member *add_member(struct gathering *gathering)
+{
+    struct hp_run_crew *crew = gathering->crew;
+    struct hp_crew_member *member =
+        crew->count < gathering->capacity ? hp_arena_take(gathering->arena, sizeof *member) : NULL;
+    if (member == NULL)
+        return NULL;
+    *member = (struct hp_crew_member){0};
+    crew->all[crew->count++] = member;
+    return member;
+}
+
+static bool label(struct gathering *gathering, struct hp_crew_member *member, const char *name, uint32_t tid,
+                  uint32_t threads)
+{
+    struct hp_thread_label *label = hp_arena_take(gathering->arena, sizeof *label);
+    const char *copy = hp_arena_copy(gathering->arena, name, strlen(name));
+    if (label == NULL || copy == NULL)
+        return false;
+    *label = (struct hp_thread_label){.name = copy,
+                                      .pid = session_of(gathering)->header.pid,
+                                      .tid = tid,
+                                      .threads = threads,
+                                      .number = ++gathering->number};
+    member->label = label;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- what records say */
+
+/* The innermost function that is open in the record of a thread that lives. */
+static void find_place(const struct gathering *gathering, struct hp_crew_member *member,
+                       const struct hp_thread *record, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    struct hotpath_frame_ frame;
+    struct hp_node node;
+    uint32_t innermost = 0;
+    member->has_place = true;
+    hp_walk_rewind(opens);
+    while (hp_snapshot_next_open(session, record, opens, &frame))
+        innermost = frame.node;
+    if (innermost != 0 && hp_snapshot_node(session, innermost, &node) && node.site != HP_SITE_ROOT)
+        member->site = hp_profile_site(gathering->profile, gathering->session, node.site);
+}
+
+static void set_allocs(struct hp_crew_member *member, uint64_t bytes, uint64_t usable, uint64_t freed)
+{
+    member->allocated_bytes = bytes;
+    member->freed_bytes = freed;
+    member->live_bytes = (int64_t)(usable - freed);
+}
+
+/* Of one thread that is still, or was last, in its record. */
+static void take_from_record(const struct gathering *gathering, struct hp_crew_member *member,
+                             const struct hp_crew_row *row, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    struct hp_thread record;
+    struct hp_alloc_thread alloc;
+    if (row->record == 0 || row->threads != 1 || !hp_snapshot_thread(session, row->record, &record))
+        return;
+    const struct hp_thread_life *life = &record.life;
+    const bool is_present = record.generation == row->generation;
+    if (is_present && hp_snapshot_alloc_thread(session, &record, &alloc))
+        set_allocs(member, hp_less(alloc.bytes, life->bytes_before), alloc.usable - life->usable_before,
+                   hp_less(alloc.freed, life->freed_before));
+    if (hp_crew_knows_end(life, row->generation) && life->user_ns + life->kernel_ns >= hp_crew_cpu_ns(member)) {
+        member->user_ns = life->user_ns;
+        member->kernel_ns = life->kernel_ns;
+        member->voluntary = life->voluntary;
+        member->involuntary = life->involuntary;
+    }
+    if (is_present && member->living == 1 && record.state == HP_THREAD_LIVE && record.tid == row->tid)
+        find_place(gathering, member, &record, opens);
+}
+
+/* ------------------------------------------------------------------------------------- who was watched */
+
+static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    struct hp_crew_member *member = add_member(gathering);
+    if (member == NULL || !label(gathering, member, row->name, row->tid, row->threads))
+        return false;
+    member->has_time = member->is_watched = true;
+    member->living = session->is_live ? row->living : 0;
+    member->state = row->threads == 1 ? (char)row->state : 0;
+    member->user_ns = row->user_ns;
+    member->kernel_ns = row->kernel_ns;
+    member->voluntary = row->voluntary;
+    member->involuntary = row->involuntary;
+    member->lived_ns = row->lived_ns;
+    member->now_percent = member->living > 0 ? row->now_permille / 10.0 : 0;
+    member->max_percent = row->max_permille / 10.0;
+    member->has_allocs = !hp_allocs_are_unknown(session);
+    set_allocs(member, row->allocated_bytes, row->usable_bytes, row->freed_bytes);
+    take_from_record(gathering, member, row, opens);
+    gathering->crew->threads += member->living;
+    return true;
+}
+
+/* What all records of a process have allocated and freed, and what has none. */
+static void add_all_allocs(const struct hp_snapshot *session, uint64_t *bytes, uint64_t *usable, uint64_t *freed)
+{
+    struct hp_walk walk = {0};
+    struct hp_thread record;
+    struct hp_alloc_thread alloc;
+    *bytes = session->header.late_bytes;
+    *usable = session->header.late_usable;
+    *freed = session->header.late_freed;
+    while (hp_snapshot_next_thread(session, &walk, &record))
+        if (hp_snapshot_alloc_thread(session, &record, &alloc)) {
+            *bytes += alloc.bytes;
+            *usable += alloc.usable;
+            *freed += alloc.freed;
+        }
+}
+
+/* What the process used, without what its own watcher did. */
+static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret_kernel_ns)
+{
+    struct hp_waits waits;
+    const struct hp_header *header = &session->header;
+    const bool is_watched_inside = hp_snapshot_waits(session, &waits) && waits.watcher == header->pid;
+    *ret_kernel_ns = header->cpu_latest_kernel_ns;
+    return hp_less(header->cpu_latest_ns, is_watched_inside ? waits.watcher_ns : 0);
+}
+
+/* What no row has, of a process that is over: while it runs, rows and sums are of different moments. */
+static bool add_rest(struct gathering *gathering, size_t first)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    const struct hp_run_crew *crew = gathering->crew;
+    uint64_t bytes, usable, freed, kernel_ns, threads = 0;
+    uint64_t all_ns = used_by_process(session, &kernel_ns);
+    add_all_allocs(session, &bytes, &usable, &freed);
+    for (size_t at = first; at < crew->count; at++) {
+        const struct hp_crew_member *member = crew->all[at];
+        threads += member->label->threads;
+        all_ns = hp_less(all_ns, hp_crew_cpu_ns(member));
+        kernel_ns = hp_less(kernel_ns, member->kernel_ns);
+        bytes = hp_less(bytes, member->allocated_bytes);
+        usable -= member->freed_bytes + (uint64_t)member->live_bytes;
+        freed = hp_less(freed, member->freed_bytes);
+    }
+    const uint64_t unseen = hp_less(session->header.threads_seen, threads);
+    if (session->is_live || (unseen == 0 && all_ns < LEAST_REST_NS && bytes == 0 && freed == 0))
+        return true;
+    struct hp_crew_member *member = add_member(gathering);
+    if (member == NULL || !label(gathering, member, REST_NAME, 0, (uint32_t)unseen))
+        return false;
+    member->is_rest = member->has_time = true;
+    member->kernel_ns = kernel_ns < all_ns ? kernel_ns : all_ns;
+    member->user_ns = all_ns - member->kernel_ns;
+    member->has_allocs = !hp_allocs_are_unknown(session);
+    set_allocs(member, bytes, usable, freed);
+    return true;
+}
+
+static bool add_watched(struct gathering *gathering, const struct hp_crew *sums)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    struct hp_run_crew *crew = gathering->crew;
+    struct hp_walk walk = {0}, opens = {0};
+    struct hp_crew_row row;
+    const size_t first = crew->count;
+    crew->sessions++;
+    crew->rss_bytes += session->is_live ? sums->rss_bytes : 0;
+    crew->rss_peak_bytes =
+        sums->rss_peak_bytes > crew->rss_peak_bytes ? sums->rss_peak_bytes : crew->rss_peak_bytes;
+    crew->most = sums->most_threads > crew->most ? sums->most_threads : crew->most;
+    while (hp_snapshot_next_in_crew(session, &walk, &row))
+        if (!add_row(gathering, &row, &opens))
+            return false;
+    return add_rest(gathering, first);
+}
+
+/* -------------------------------------------------------------------------------------- who was not */
+
+/* A record, with those of its handlers. */
+static void add_record(const struct gathering *gathering, struct hp_crew_member *member,
+                       const struct hp_thread *record, struct hp_walk *opens)
+{
+    const struct hp_snapshot *session = session_of(gathering);
+    struct hp_alloc_thread alloc;
+    struct hp_cpu_thread cpu;
+    if (hp_snapshot_alloc_thread(session, record, &alloc))
+        set_allocs(member, member->allocated_bytes + alloc.bytes,
+                   member->freed_bytes + (uint64_t)member->live_bytes + alloc.usable,
+                   member->freed_bytes + alloc.freed);
+    if (hp_snapshot_cpu_thread(session, record, &cpu)) {
+        member->has_time = true;
+        member->user_ns += cpu.user_ns;
+        member->kernel_ns += cpu.kernel_ns;
+    }
+    if (session->is_live && record->state == HP_THREAD_LIVE && record->name[0] != '\0') {
+        member->living = 1;
+        find_place(gathering, member, record, opens);
+    }
+}
+
+static bool add_unwatched(struct gathering *gathering, const struct hp_thread_list *list)
+{
+    struct hp_walk opens = {0};
+    for (size_t from = 0, to; from < list->count; from = to) {
+        struct hp_crew_member *member = add_member(gathering);
+        to = hp_thread_list_end(list, from);
+        if (member == NULL)
+            return false;
+        member->label = hp_thread_list_label(list, from, to, ++gathering->number);
+        if (member->label == NULL)
+            return false;
+        member->has_allocs = !hp_allocs_are_unknown(list->session);
+        for (size_t at = from; at < to; at++)
+            add_record(gathering, member, &list->all[at]->record, &opens);
+        gathering->crew->threads += member->living;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------------- all */
+
+/* Those that used most first; names may be alike, numbers are not. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct hp_crew_member *x = a, *y = b;
+    int order = hp_by_number(hp_crew_cpu_ns(y), hp_crew_cpu_ns(x));
+    if (order == 0)
+        order = hp_by_number(y->allocated_bytes, x->allocated_bytes);
+    return order != 0 ? order : hp_by_number(x->label->number, y->label->number);
+}
+
+static size_t rows_of(const struct hp_snapshot *session)
+{
+    struct hp_walk walk = {0};
+    struct hp_crew_row row;
+    size_t count = 0;
+    while (hp_snapshot_next_in_crew(session, &walk, &row))
+        count++;
+    return count;
+}
+
+/* How many there can be. A session that goes on may have more the next time it is looked at, for which there is some room. */
+static bool make_room(struct gathering *gathering, struct hp_thread_list *lists)
+{
+    const struct hp_run *run = gathering->profile->run;
+    for (size_t at = 0; at < run->count; at++) {
+        if (!hp_thread_list_read(&lists[at], gathering->arena, run->sessions[at]))
+            return false;
+        gathering->capacity += lists[at].count + rows_of(run->sessions[at]) + 1 + HP_CREW_ROWS;
+    }
+    gathering->crew->all = hp_arena_take_array(gathering->arena, gathering->capacity + 1, sizeof(void *));
+    return gathering->crew->all != NULL;
+}
+
+const struct hp_run_crew *hp_crew_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_run_crew *crew = hp_arena_take(arena, sizeof *crew);
+    struct hp_thread_list *lists = hp_arena_take_array(arena, profile->run->count, sizeof *lists);
+    struct gathering gathering = {.arena = arena, .profile = profile, .crew = crew};
+    struct hp_crew sums;
+    if (crew == NULL || lists == NULL || !make_room(&gathering, lists))
+        return NULL;
+    for (; gathering.session < profile->run->count; gathering.session++) {
+        const bool is_watched = hp_snapshot_crew(session_of(&gathering), &sums);
+        if (!(is_watched ? add_watched(&gathering, &sums) : add_unwatched(&gathering, &lists[gathering.session])))
+            return NULL;
+    }
+    crew->has_allocs = hp_run_has_allocs(profile->run);
+    hp_sort(crew->all, crew->count, compare_members);
+    return crew;
+}

@@ -1,0 +1,43 @@
+/*
+ * What a thread used from its beginning to its end. Whoever watches from outside looks now and then, and the last look is a while before
+ * the end; the thread itself can tell to the nanosecond. SPDX-License-Identifier: MIT
+ */
+#include "lives.h"
+
+#include "arith.h"
+#include "cpu.h"
+#include "runtime.h"
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+void hp_life_begin(struct hp_head *head)
+{
+    struct hp_thread_life *life = &head->record->life;
+    const struct hp_alloc_thread *alloc =
+        head->record->alloc != 0 ? hp_store_at(head->store, head->record->alloc) : NULL;
+    PUT(life->bytes_before, alloc != NULL ? alloc->bytes : 0);
+    PUT(life->usable_before, alloc != NULL ? alloc->usable : 0);
+    PUT(life->freed_before, alloc != NULL ? alloc->freed : 0);
+}
+
+/* Release: who sees whose life it is sees what it was. Pairs with nothing in here: readers are outside. */
+void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used)
+{
+    if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+        return;
+    struct hp_thread_life *life = &head->record->life;
+    PUT(life->user_ns, hp_less(used->ns, used->kernel_ns));
+    PUT(life->kernel_ns, used->kernel_ns);
+    PUT(life->voluntary, used->waits);
+    PUT(life->involuntary, hp_less(used->switches, used->waits));
+    __atomic_store_n(&life->ended_generation, head->generation, __ATOMIC_RELEASE);
+}
+
+void hp_life_end_present(void)
+{
+    struct hp_head *head = hp_thread_present();
+    if (head == NULL || HOTPATH_GET_(hp_runtime->wishes.is_watched) == 0)
+        return;
+    const struct hp_cpu_time used = hp_cpu_of_thread();
+    hp_life_end(head, &used);
+}

@@ -1,0 +1,250 @@
+/*
+ * The section `threads`: one row per thread, those included that have ended, and what it used. SPDX-License-Identifier: MIT
+ */
+#include "section.h"
+
+#include "arena.h"
+#include "crew_profile.h"
+#include "order.h"
+#include "text.h"
+#include "units.h"
+
+struct columns {
+    size_t name, state, now, most, average, cpu, user, kernel, voluntary, involuntary, allocated, freed, live,
+        current, tid, pid, threads, lived;
+};
+
+#define AT(column) .index = offsetof(struct columns, column)
+
+enum { IS_WATCHED = HP_FACT_OWN, HAS_LIVING = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "Name and number of the thread, or of the last of several with the same name: then sums are of all of them, "
+     "and "
+     "percentages of each, on average. <others> is what a process used beside the threads that were seen."},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(state),
+     "Alive is a thread that nobody watched, or several.", .words = "running|waiting|disk|stopped|alive|ended"},
+    {"percent_now", "% Now", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(now),
+     "Of one processor, at the latest sample; null: it has ended, or nobody watched.",
+     .shown_by = IS_WATCHED | HAS_LIVING},
+    {"percent_max", "% Max", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most),
+     "The most of one sample.", .shown_by = IS_WATCHED},
+    {"percent_average", "% Avg", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
+     "Over its life.", .shown_by = IS_WATCHED},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
+     "Null: it was not sampled, and nobody watched."},
+    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(kernel)},
+    {"voluntary_switches", "Gave Way", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(voluntary),
+     "How often it gave its processor away, to wait.", .shown_by = IS_WATCHED},
+    {"involuntary_switches", "Preempted", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(involuntary),
+     "How often its processor was taken from it.", .shown_by = IS_WATCHED},
+    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(allocated),
+     .shown_by = HP_FACT_ALLOCS},
+    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(freed),
+     .shown_by = HP_FACT_ALLOCS},
+    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(live),
+     "Allocated less freed here: below zero in a thread that frees what others have allocated.",
+     .shown_by = HP_FACT_ALLOCS},
+    {"current", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(current), "The innermost measured function that it is in; null: it has ended, or records nothing.",
+     .shown_by = HAS_LIVING},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
+    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads), "Threads that are counted here."},
+    {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(lived)},
+};
+
+static const struct hp_column_spec total_table[] = {
+    {.key = "threads", .unit = HOTPATH_UNIT_COUNT, .about = "That live."},
+    {.key = "most_threads", .unit = HOTPATH_UNIT_COUNT, .about = "At a time, of one process."},
+    {.key = "rss_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "What of all processes that run is in memory."},
+    {.key = "rss_peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "The most that was, of one process."},
+    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct columns columns;
+    const struct hp_run_crew *crew;
+};
+
+static bool describe(struct view *view)
+{
+    const uint32_t facts =
+        (view->crew->sessions > 0 ? IS_WATCHED : 0u) | (view->crew->threads > 0 ? HAS_LIVING : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
+}
+
+/* ----------------------------------------------------------------------------------------------- rows */
+
+/* Of a thread that lives; several are told by what most of them do as little as by what one does. */
+static const char *state_of(const struct hp_crew_member *member)
+{
+    if (member->living == 0)
+        return "ended";
+    if (member->state == 0 || member->living > 1)
+        return "alive";
+    switch (member->state) {
+    case 'R':
+        return "running";
+    case 'D':
+        return "disk";
+    case 'T':
+    case 't':
+        return "stopped";
+    default:
+        return "waiting";
+    }
+}
+
+/* When it began is known in steps, so a short life may seem shorter than its time on a processor. */
+static double average_of(const struct hp_crew_member *member)
+{
+    const double lived_ns = (double)member->lived_ns, cpu_ns = (double)hp_crew_cpu_ns(member);
+    return lived_ns > cpu_ns ? 100 * cpu_ns / lived_ns : cpu_ns > 0 ? 100 : 0;
+}
+
+static void set_times(const struct columns *columns, struct hp_row *row, const struct hp_crew_member *member)
+{
+    const double cpu_ns = (double)hp_crew_cpu_ns(member);
+    if (!member->has_time)
+        return;
+    hp_section_set_number(row, columns->cpu, cpu_ns);
+    hp_section_set_number(row, columns->user, (double)member->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)member->kernel_ns);
+    if (!member->is_watched)
+        return;
+    if (member->living > 0)
+        hp_section_set_number(row, columns->now, member->now_percent);
+    const double average = average_of(member);
+    hp_section_set_number(row, columns->average, average);
+    /* A thread that lived for less than a sample has no other. */
+    hp_section_set_number(row, columns->most, member->max_percent > average ? member->max_percent : average);
+    hp_section_set_count(row, columns->voluntary, member->voluntary);
+    hp_section_set_count(row, columns->involuntary, member->involuntary);
+    hp_section_set_number(row, columns->lived, (double)member->lived_ns);
+}
+
+static bool set_name(const struct view *view, struct hp_row *row, const struct hp_crew_member *member)
+{
+    hp_section_set_count(row, view->columns.pid, member->label->pid);
+    if (!member->is_rest || member->label->threads > 0)
+        hp_section_set_count(row, view->columns.threads, member->label->threads);
+    if (member->is_rest) {
+        hp_section_set_text(row, view->columns.name, member->label->name);
+        return true;
+    }
+    hp_section_set_count(row, view->columns.tid, member->label->tid);
+    return hp_section_set_thread(view->results, row, view->columns.name, member->label);
+}
+
+static bool fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct view *view = context;
+    const struct hp_crew_member *member = about;
+    const struct columns *columns = &view->columns;
+    hp_section_set_text(row, columns->state, state_of(member));
+    set_times(columns, row, member);
+    if (member->has_allocs) {
+        hp_section_set_count(row, columns->allocated, member->allocated_bytes);
+        hp_section_set_count(row, columns->freed, member->freed_bytes);
+        hp_section_set_signed(row, columns->live, member->live_bytes);
+    }
+    if (member->has_place)
+        hp_section_set_text(row, columns->current, member->site != NULL ? member->site->name : HP_OUTSIDE);
+    return set_name(view, row, member);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+static void put_bytes(struct hp_text *line, const char *before, uint64_t bytes)
+{
+    hp_text_string(line, before);
+    hp_units_bytes(line, bytes);
+}
+
+/* "3 threads live, 8 did at a time; 12.3 MB of memory in use, 20.1 MB at most" */
+static bool set_summary(const struct view *view)
+{
+    char bytes[200];
+    struct hp_text line;
+    const struct hp_run_crew *crew = view->crew;
+    if (crew->sessions == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (crew->threads > 0) {
+        hp_text_u64(&line, crew->threads);
+        hp_text_string(&line, crew->threads == 1 ? " thread lives, " : " threads live, ");
+    }
+    hp_text_u64(&line, crew->most);
+    hp_text_string(&line, crew->threads > 0 ? " at a time did"
+                          : crew->most == 1 ? " thread"
+                                            : " threads at a time");
+    if (crew->rss_bytes > 0)
+        put_bytes(&line, "; memory in use: ", crew->rss_bytes);
+    if (crew->rss_peak_bytes > 0)
+        put_bytes(&line, crew->rss_bytes > 0 ? ", at most " : "; memory in use at most: ", crew->rss_peak_bytes);
+    view->section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void add_notes(const struct view *view)
+{
+    bool has_shared = false, has_rest = false, has_unwatched = false;
+    for (size_t at = 0; at < view->crew->count; at++) {
+        const struct hp_crew_member *member = view->crew->all[at];
+        has_shared |= !member->is_rest && member->label->threads > 1;
+        has_rest |= member->is_rest;
+        has_unwatched |= !member->is_watched && !member->is_rest;
+    }
+    if (has_shared)
+        hp_section_note(view->section,
+                        "(n threads) of the same name are counted together; shares are of each of them, "
+                        "on average, and the number is that of the last");
+    if (has_rest)
+        hp_section_note(view->section,
+                        "<others> is what the process used beside the threads that were seen: some may have come "
+                        "and gone between two looks");
+    if (has_unwatched)
+        hp_section_note(view->section,
+                        "nobody watched, so there is no more of threads than they recorded themselves: "
+                        "'hotpath run' does, and so does HOTPATH_WAITS=1");
+}
+
+static void add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)
+{
+    hp_section_add_total(section, "threads", crew->threads);
+    hp_section_add_total(section, "most_threads", crew->most);
+    hp_section_add_total(section, "rss_bytes", crew->rss_bytes);
+    hp_section_add_total(section, "rss_peak_bytes", crew->rss_peak_bytes);
+    hp_section_add_total(section, "watched_processes", crew->sessions);
+}
+
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_crew(&results->model->run); }
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results, .section = section, .crew = hp_model_crew(results->model)};
+    if (view.crew == NULL || !describe(&view))
+        return false;
+    section->description = "What each thread used.";
+    section->if_empty = "no thread was seen";
+    section->total_rows = view.crew->count;
+    add_totals(section, view.crew);
+    add_notes(&view);
+    return hp_order_choose(results, section, view.columns.cpu, HP_MAX_COLUMNS) &&
+           hp_order_fill(results, section, results->settings->show.functions_limit,
+                         (const void *const *)view.crew->all, view.crew->count, fill_row, &view) &&
+           set_summary(&view);
+}
+
+const struct hp_section_type hp_section_threads = {.name = "threads",
+                                                   .is_on_request = true,
+                                                   .is_left_out_empty = true,
+                                                   .has_data = has_data,
+                                                   .fill = fill,
+                                                   HP_COLUMNS(column_table),
+                                                   HP_TOTALS(total_table)};

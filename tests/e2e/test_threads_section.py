@@ -1,0 +1,129 @@
+"""What threads used: programs whose threads use known amounts of everything, and say so by their own clocks."""
+import subprocess
+
+import pytest
+
+from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+from test_cli import Cli, wait_until
+
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+CREW = PROGRAMS / "crew"
+END_NS = 2_000_000  # what a thread may use after it has said what it used
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def told(text):
+    """{'burner': {'cpu_ns': 400943217, ...}, ...}"""
+    truth = {}
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        name, dot, what = key.partition(".")
+        if dot and value.isdigit():
+            truth.setdefault(name, {})[what] = int(value)
+    return truth
+
+
+def row_of(report, truth, name):
+    found = [row for row in report.rows("threads") if row.tid == truth[name]["tid"]]
+    assert len(found) == 1, f"{len(found)} rows of {name}: {report.rows('threads')}"
+    assert found[0].name.startswith(name + " ")
+    return found[0]
+
+
+def check_recorded(report, truth, name):
+    """A thread with a record says itself what it used up to its end."""
+    row, known = row_of(report, truth, name), truth[name]
+    assert row.state == "ended"
+    assert row.user_ns + row.kernel_ns == pytest.approx(row.cpu_ns, abs=2)
+    assert known["cpu_ns"] <= row.cpu_ns <= known["cpu_ns"] + END_NS
+    assert known["voluntary"] <= row.voluntary_switches <= known["voluntary"] + 5
+    assert known["involuntary"] <= row.involuntary_switches
+    return row
+
+
+def check_all(report, truth):
+    for name in ("burner", "kernel", "sleeper", "allocator"):
+        check_recorded(report, truth, name)
+    assert row_of(report, truth, "sleeper").voluntary_switches >= 40
+    kernel, burner = row_of(report, truth, "kernel"), row_of(report, truth, "burner")
+    for name, row in (("kernel", kernel), ("burner", burner)):
+        assert row.kernel_ns == pytest.approx(truth[name]["kernel_ns"], rel=0.02, abs=END_NS)
+    assert kernel.kernel_ns > 2 * burner.kernel_ns
+    assert 0 < burner.percent_average <= burner.percent_max <= 100
+    # The session has no record of it; all that it did before it was seen last is there, and no more than it had used at its end.
+    stranger = row_of(report, truth, "stranger")
+    assert truth["stranger"]["worked_ns"] <= stranger.cpu_ns <= truth["stranger"]["cpu_ns"] + END_NS
+
+
+def sum_of(report):
+    return sum(row.cpu_ns for row in report.rows("threads"))
+
+
+def check_process(report, truth):
+    """All rows together are what the process used."""
+    whole = truth["process"]["cpu_ns"]
+    assert whole * 0.98 <= sum_of(report) <= whole * 1.02 + END_NS
+
+
+@without_sanitizer("it uses time of its own")
+@pytest.mark.parametrize("case", ["brief", "killed"])
+def test_run(cli, case):
+    done = cli.run("--", CREW, case, status=None)
+    truth = told(done.stdout)
+    check_all(done.report, truth)
+    check_process(done.report, truth)
+    totals = done.report.section("threads")["totals"]
+    assert totals["threads"] == 0 and totals["most_threads"] == 6 and totals["watched_processes"] == 1
+
+
+@without_sanitizer("it has an allocator of its own")
+def test_allocations(cli):
+    done = cli.run("--", CREW)
+    row = row_of(done.report, told(done.stdout), "allocator")
+    assert row.allocated_bytes == 1000 * 1000
+    assert 400 * 1000 <= row.freed_usable_bytes < 420 * 1000
+    assert 600 * 1000 <= row.live_usable_bytes < 630 * 1000
+
+
+@without_sanitizer("it uses time of its own")
+def test_by_the_library(box):
+    """A thread of the library watches, and leaves itself out."""
+    result = box.run("crew", env={"HOTPATH_WAITS": "1", "HOTPATH_REPORT": "threads", "HOTPATH_CPU": "1",
+                                  "HOTPATH_LIMIT": "0"})
+    truth = told(result.stdout)
+    check_all(result.report, truth)
+    assert not [row for row in result.report.rows("threads") if row.name.startswith("hotpath")]
+
+
+def test_nobody_watched(box):
+    """What the records know is there: names, and what was allocated."""
+    result = box.run("crew", env={"HOTPATH_REPORT": "threads", "HOTPATH_LIMIT": "0"})
+    rows = result.report.rows("threads")
+    assert [row for row in rows if row.name.startswith("burner ")]
+    assert all(row.percent_average is None and row.state == "ended" for row in rows)
+
+
+@without_sanitizer("it has memory of its own")
+def test_memory(cli):
+    totals = cli.run("--", CREW, "memory").report.section("threads")["totals"]
+    assert 64 << 20 <= totals["rss_peak_bytes"] < 96 << 20
+
+
+def test_where_a_thread_is(cli):
+    process = cli.start("run", "--", CREW, "stay", stdin=subprocess.PIPE)
+    try:
+        def stayer():
+            rows = cli.read().rows("threads") if list(cli.folder.glob("*/*.hotpath")) else []
+            return next((row for row in rows if row.name.startswith("stayer ")), None)
+
+        wait_until(lambda: stayer() is not None and stayer().current == "stay_in")
+        row = stayer()
+        assert row.state == "waiting" and row.threads == 1 and row.percent_now is not None
+    finally:
+        process.communicate(timeout=60)
