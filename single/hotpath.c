@@ -16325,6 +16325,7 @@ bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
 struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
+struct hp_function_profile;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
@@ -16334,7 +16335,8 @@ struct hp_model {
     struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
     struct hp_arena *arena; /* for what is of this reading */
     struct hp_run run;
-    struct hp_profile *profile; /* functions and the call tree: always there */
+    struct hp_profile *profile;                  /* functions and the call tree: always there */
+    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;
@@ -16482,10 +16484,12 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
 {
     struct hp_profile *const profile = model->profile;
     struct hp_arena *const kept = model->kept, *const arena = model->arena;
+    const struct hp_function_profile *const functions = model->functions;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
     model->arena = arena;
+    model->functions = functions;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
         model->profile = profile;
@@ -16493,7 +16497,9 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     }
     hp_arena_release(kept);
     hp_arena_reset(arena);
-    return hp_model_build(model, kept, arena, snapshots);
+    const bool is_built = hp_model_build(model, kept, arena, snapshots);
+    model->functions = functions;
+    return is_built;
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -18587,9 +18593,10 @@ struct hotpath_results {
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
-    const char *alias;                                       /* another name it answers to, or NULL */
-    const char *group;                                       /* a name that it shares with others, or NULL */
-    bool is_on_request;                                      /* "auto" leaves it out */
+    const char *alias;   /* another name it answers to, or NULL */
+    const char *group;   /* a name that it shares with others, or NULL */
+    bool is_on_request;  /* "auto" leaves it out */
+    bool is_of_measured; /* and where no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
     bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
@@ -18604,6 +18611,7 @@ struct hp_section_type {
 
 /* All of them, in the order of the report. */
 HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
+HP_SHARED const struct hp_section_type hotpath_section_functions_;
 HP_SHARED const struct hp_section_type hotpath_section_timing_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
@@ -18689,6 +18697,31 @@ HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
+
+/* ---- src/model/function_profile.h ---------------------------------------------------------------------------- */
+
+/*
+ * What stacks say of functions, whether or not they are measured: time on the processor, by themselves and with all that they
+ * called. Whoever has the stacks makes it; the library itself has none.
+ */
+
+struct hp_found_function {
+    const char *name;
+    const char *library;         /* the file that it is in, without its folders; "" where it is in none */
+    const char *file;            /* its source; "" where it is not known */
+    uint64_t samples;            /* that found it innermost */
+    uint64_t user_ns, kernel_ns; /* of itself */
+    uint64_t total_ns;           /* with what it called; once where it called itself */
+};
+
+struct hp_function_profile {
+    const struct hp_found_function *all; /* most time of its own first */
+    size_t count;
+    uint64_t cpu_ns, kernel_ns; /* of all samples */
+    uint64_t period_ns;
+    uint64_t samples, whole, lost; /* whole: followed to the start of its thread */
+    bool has_kernel;               /* samples come from the kernel, too */
+};
 
 /* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
 
@@ -19648,20 +19681,54 @@ static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bott
     hp_text_string(line, " threads waiting on average");
 }
 
+/* Whom stacks found running for longest by itself; NULL: they are too few to tell, or there are none. */
+static const struct hp_found_function *hp_bottlenecks_busiest_function(const struct hp_bottlenecks_view *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const bool hp_bottlenecks_is_told = functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+    return hp_bottlenecks_is_told && functions->count > 0 ? &functions->all[0] : NULL;
+}
+
+/* 0: nobody knows. */
+static double hp_bottlenecks_used_by_program(const struct hp_bottlenecks_view *view)
+{
+    if (view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0)
+        return (double)hp_cpu_ns(&view->cpu->total);
+    return hp_bottlenecks_busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
+static void hp_bottlenecks_put_function(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_found_function *function)
+{
+    hp_text_string(line, "The bottleneck is ");
+    hp_utf8_put_safe(line, function->name, strlen(function->name));
+    if (function->library[0] != '\0') {
+        hp_text_string(line, " in ");
+        hp_utf8_put_safe(line, function->library, strlen(function->library));
+    }
+    hp_text_string(line, ": ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of((double)(function->user_ns + function->kernel_ns),
+                            (double)view->results->model->functions->cpu_ns));
+    hp_text_string(line, " of the processor time is its own. ");
+}
+
 /* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
 static void hp_bottlenecks_put_program(struct hp_text *line, const struct hp_bottlenecks_view *view)
 {
     struct hp_site_waits waits = {0};
-    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
+    const double used_ns = hp_bottlenecks_used_by_program(view);
+    const bool has_used = used_ns > 0;
     if (view->waits != NULL)
         hp_waits_of_site(view->waits, NULL, &waits);
     const uint64_t waited_ns = waits.ns - waits.idle_ns;
     if (!has_used && waited_ns == 0)
         return;
+    if (hp_bottlenecks_busiest_function(view) != NULL && used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns))
+        hp_bottlenecks_put_function(line, view, hp_bottlenecks_busiest_function(view));
     hp_text_string(line, "The program ");
     if (has_used) {
         hp_text_string(line, "used ");
-        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_units_ns(line, used_ns);
         hp_text_string(line, " of processor time");
     }
     if (waited_ns == 0)
@@ -19751,7 +19818,7 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
-    if (view->is_unsampled)
+    if (view->is_unsampled && hp_bottlenecks_busiest_function(view) == NULL)
         hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
@@ -19804,8 +19871,11 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     if (!hp_bottlenecks_gather(&view))
         return false;
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->model->profile->site_count,
-                                             "no function was measured, so nobody knows where in it");
+    section->if_empty = hp_section_why_empty(
+        section, results->model->profile->site_count,
+        hp_bottlenecks_busiest_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
+                                          "Was the program compiled with -DHOTPATH?"
+                                        : "no function was measured, so nobody knows where in it");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
     hp_bottlenecks_add_notes(&view);
@@ -19814,6 +19884,167 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 
 const struct hp_section_type hotpath_section_bottlenecks_ = {
     .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill, HP_COLUMNS(hp_bottlenecks_column_table)};
+
+/* ---- src/sections/functions.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `functions`: whose processor time it was by stacks, whether or not functions are measured. There where somebody took
+ * stacks; the library does not.
+ */
+
+struct hp_functions_columns {
+    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, file;
+};
+
+#define HP_FUNCTIONS_AT(column) .index = offsetof(struct hp_functions_columns, column)
+
+static const struct hp_column_spec hp_functions_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(name),
+     "Its name, or the place in the library where it has none."},
+    {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(library),
+     "The program or library that it is in; null: none."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(samples), "That found it running."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(own),
+     "Processor time of its own: samples by their period."},
+    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     HP_FUNCTIONS_AT(own_percent)},
+    {"user_ns", "User", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(user)},
+    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(kernel)},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(total), "With all that it called."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     HP_FUNCTIONS_AT(total_percent)},
+    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(file), "Its source; null: not known."},
+};
+
+static const struct hp_column_spec hp_functions_total_table[] = {
+    {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "whole",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Samples whose stack was followed to the start of its thread."},
+    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+    {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+};
+
+struct hp_functions_view {
+    struct hotpath_results *results;
+    const struct hp_function_profile *profile;
+    struct hp_functions_columns columns;
+};
+
+static double hp_functions_share(const struct hp_functions_view *view, uint64_t ns)
+{
+    return view->profile->cpu_ns > 0 ? 100 * (double)ns / (double)view->profile->cpu_ns : 0;
+}
+
+static uint64_t hp_functions_own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
+
+static bool hp_functions_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct hp_functions_view *view = context;
+    const struct hp_found_function *function = about;
+    const struct hp_functions_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, function->name);
+    if (function->library[0] != '\0')
+        hp_section_set_text(row, columns->library, function->library);
+    if (function->file[0] != '\0')
+        hp_section_set_text(row, columns->file, function->file);
+    hp_section_set_count(row, columns->samples, function->samples);
+    hp_section_set_number(row, columns->own, (double)hp_functions_own_ns(function));
+    hp_section_set_number(row, columns->own_percent, hp_functions_share(view, hp_functions_own_ns(function)));
+    hp_section_set_number(row, columns->user, (double)function->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
+    hp_section_set_number(row, columns->total, (double)function->total_ns);
+    hp_section_set_number(row, columns->total_percent, hp_functions_share(view, function->total_ns));
+    return true;
+}
+
+/* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
+static bool hp_functions_set_summary(const struct hp_functions_view *view, struct hotpath_section *section)
+{
+    char bytes[256];
+    struct hp_text line;
+    const struct hp_function_profile *profile = view->profile;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    hp_units_ns(&line, (double)profile->cpu_ns);
+    if (profile->has_kernel) {
+        hp_text_string(&line, ", ");
+        hp_units_ns(&line, (double)profile->kernel_ns);
+        hp_text_string(&line, " of it in the kernel");
+    }
+    hp_text_string(&line, "; ");
+    hp_text_u64(&line, profile->samples);
+    hp_text_string(&line, profile->samples == 1 ? " sample" : " samples");
+    if (profile->samples > 0) {
+        hp_text_string(&line, ", ");
+        hp_text_fixed(&line, 100 * (double)profile->whole / (double)profile->samples, 1);
+        hp_text_string(&line, " % of them with their whole stack");
+    }
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static void hp_functions_add_totals(struct hotpath_section *section, const struct hp_function_profile *profile)
+{
+    hp_section_add_total(section, "cpu_ns", profile->cpu_ns);
+    hp_section_add_total(section, "kernel_ns", profile->kernel_ns);
+    hp_section_add_total(section, "samples", profile->samples);
+    hp_section_add_total(section, "whole", profile->whole);
+    hp_section_add_total(section, "lost", profile->lost);
+    hp_section_add_total(section, "period_ns", profile->period_ns);
+}
+
+static bool hp_functions_is_shown(const struct hp_functions_view *view, const struct hp_found_function *function)
+{
+    const struct hp_pattern_subject subject = {.names = {function->name},
+                                               .files = {function->file, function->library}};
+    return function->total_ns > 0 && hp_results_show_subject(view->results, &subject) &&
+           !hp_share_is_small(function->total_ns, view->profile->cpu_ns, &view->results->settings->show);
+}
+
+static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath_section *section)
+{
+    const struct hp_function_profile *profile = view->profile;
+    const void **shown = hp_arena_take_array(view->results->model->arena, profile->count + 1, sizeof *shown);
+    size_t count = 0;
+    for (size_t at = 0; shown != NULL && at < profile->count; at++)
+        if (hp_functions_is_shown(view, &profile->all[at]))
+            shown[count++] = &profile->all[at];
+    section->total_rows = count;
+    return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
+                                          shown, count, hp_functions_fill_row, view);
+}
+
+static bool hp_functions_has_data(const struct hotpath_results *results)
+{
+    return results->model->functions != NULL && results->model->functions->samples > 0;
+}
+
+static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    static const struct hp_function_profile none;
+    struct hp_functions_view view = {.results = results, .profile = results->model->functions};
+    if (view.profile == NULL)
+        view.profile = &none;
+    section->description = "Processor time by function, from stacks.";
+    section->percent_of = "rows";
+    section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
+                                              : "no function was found running";
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.own, view.columns.own_percent))
+        return false;
+    hp_functions_add_totals(section, view.profile);
+    return hp_functions_add_rows(&view, section) && (view.profile == &none || hp_functions_set_summary(&view, section));
+}
+
+const struct hp_section_type hotpath_section_functions_ = {.name = "functions",
+                                                     .is_left_out_empty = true,
+                                                     .has_data = hp_functions_has_data,
+                                                     .fill = hp_functions_fill,
+                                                     HP_COLUMNS(hp_functions_column_table),
+                                                     HP_TOTALS(hp_functions_total_table)};
 
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
@@ -20128,7 +20359,7 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
 }
 
 const struct hp_section_type hotpath_section_timing_ = {
-    .name = "timing", .alias = "functions-timing", .fill = hp_timing_fill, HP_COLUMNS(hp_timing_column_table)};
+    .name = "timing", .alias = "functions-timing", .is_of_measured = true, .fill = hp_timing_fill, HP_COLUMNS(hp_timing_column_table)};
 
 /* ---- src/sections/alloc_columns.h ---------------------------------------------------------------------------- */
 
@@ -21494,6 +21725,7 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
 
 const struct hp_section_type hotpath_section_cpu_ = {.name = "cpu",
                                                .is_left_out_empty = true,
+                                               .is_of_measured = true,
                                                .has_data = hp_cpu_table_has_data,
                                                .fill = hp_cpu_table_fill,
                                                HP_COLUMNS(hp_cpu_table_column_table),
@@ -24231,6 +24463,7 @@ bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *a
 
 const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_bottlenecks_,
+&hotpath_section_functions_,
 &hotpath_section_timing_,
 &hotpath_section_alloc_bytes_,
 &hotpath_section_alloc_count_,
@@ -24286,6 +24519,14 @@ static bool hp_results_has_data(const struct hotpath_results *results, const str
     return type->has_data == NULL || type->has_data(results);
 }
 
+/* No function was measured, and stacks say which there are; a few of them say little. */
+static bool hp_results_have_stacks_alone(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return results->model->profile->site_count == 0 && functions != NULL &&
+           (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
 /* One section, or all of a group. */
 static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
@@ -24304,8 +24545,9 @@ static void hp_results_set_auto(const struct hotpath_results *results, bool *cho
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
-                     hp_results_is_available(type) && hp_results_has_data(results, type);
+        chosen[at] = !type->is_on_request && !(type->is_of_measured && hp_results_have_stacks_alone(results)) &&
+                     (type->is_usual == NULL || type->is_usual(results->settings)) && hp_results_is_available(type) &&
+                     hp_results_has_data(results, type);
     }
 }
 

@@ -211,19 +211,23 @@ static bool is_sanitized(const struct image *image)
     return names_any(image, names, sizeof names / sizeof names[0]);
 }
 
-/* It has our functions in itself: by the linker's --wrap, from an archive, or with the two files. */
-static bool has_them(int fd)
+static bool defines_any(int fd, const char *const *wanted, size_t count)
 {
     struct hp_elf elf;
     memset(&elf, 0, sizeof elf);
     bool is_found = false;
     if (hp_elf_read(&elf, fd))
-        for (size_t at = 0; at < elf.count && !is_found; at++) {
-            const char *name = hp_elf_name(&elf, elf.sorted[at]);
-            is_found = strcmp(name, "__wrap_malloc") == 0 || strcmp(name, "hotpath_v1_alloc_yield") == 0;
-        }
+        for (size_t at = 0; at < elf.count * count && !is_found; at++)
+            is_found = strcmp(hp_elf_name(&elf, elf.sorted[at / count]), wanted[at % count]) == 0;
     hp_elf_free(&elf);
     return is_found;
+}
+
+/* It has our functions in itself: by the linker's --wrap, from an archive, or with the two files. */
+static bool has_them(int fd)
+{
+    static const char *const names[] = {"__wrap_malloc", "hotpath_v1_alloc_yield"};
+    return defines_any(fd, names, sizeof names / sizeof names[0]);
 }
 
 static bool gets_rights(int fd)
@@ -375,4 +379,16 @@ void hp_alloc_library_preload(const char *library, bool with_children)
     }
     setenv("HOTPATH_PRELOAD", "all", 1);
     let_sanitizers_be();
+}
+
+bool hp_program_has_zones(const char *program)
+{
+    static const char *const shared[] = {"libhotpath.so"}, *const own[] = {"hotpath_v1_enter"};
+    struct image image;
+    memset(&image, 0, sizeof image);
+    const int fd = open_program(program);
+    const bool has = fd >= 0 && read_image(&image, fd) && (names_any(&image, shared, 1) || defines_any(fd, own, 1));
+    if (fd >= 0)
+        close(fd);
+    return has;
 }

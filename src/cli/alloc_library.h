@@ -26,4 +26,7 @@ void hp_alloc_library_preload(const char *library, bool with_children);
 /* Whether nobody but us and root can change it, or the library that it brings along. False: `problem` says what is wrong. */
 bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size);
 
+/* Whether a program was linked with hotpath, so that it may have functions that are measured. */
+bool hp_program_has_zones(const char *program);
+
 #endif

@@ -82,16 +82,16 @@ static bool grow_citizens(void)
     return true;
 }
 
-static struct hp_image *add_image(struct hp_citizen *citizen, uint64_t ns, const char *name)
+static struct hp_executed *add_image(struct hp_citizen *citizen, uint64_t ns, const char *name)
 {
-    struct hp_image *images = realloc(citizen->images, (citizen->image_count + 1) * sizeof *images);
+    struct hp_executed *images = realloc(citizen->images, (citizen->image_count + 1) * sizeof *images);
     if (images == NULL) {
         state.census.has_missed = true;
         return NULL;
     }
     citizen->images = images;
-    struct hp_image *image = &images[citizen->image_count++];
-    *image = (struct hp_image){.began_ns = ns};
+    struct hp_executed *image = &images[citizen->image_count++];
+    *image = (struct hp_executed){.began_ns = ns};
     snprintf(image->name, sizeof image->name, "%.15s", name);
     return image;
 }
@@ -105,13 +105,13 @@ static struct hp_citizen *add(uint32_t pid, uint32_t parent, uint64_t ns)
         return NULL;
     }
     const struct hp_citizen *origin = find(parent);
-    const struct hp_image *program =
+    const struct hp_executed *program =
         origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
     struct hp_citizen *citizen = &census->all[census->count++];
     *citizen = (struct hp_citizen){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
     put_place((uint32_t)(census->count - 1));
     state.living[state.living_count++] = (uint32_t)(census->count - 1);
-    struct hp_image *image = add_image(citizen, ns, program != NULL ? program->name : "");
+    struct hp_executed *image = add_image(citizen, ns, program != NULL ? program->name : "");
     if (image != NULL && program != NULL && program->file != NULL)
         image->file = strdup(program->file);
     return citizen;
@@ -142,14 +142,14 @@ static void end_thread(struct hp_citizen *citizen, uint64_t ns)
         citizen->ended_ns = ns;
 }
 
-static void note_command(struct hp_image *image, uint32_t pid)
+static void note_command(struct hp_executed *image, uint32_t pid)
 {
     image->command = command_of(pid, 0);
     image->looked_ns = hp_clock_monotonic_ns();
 }
 
 /* We look when we are told, which is later: if it had become another program by then, that was not its command. */
-static void doubt_command(struct hp_image *image, uint64_t next_ns)
+static void doubt_command(struct hp_executed *image, uint64_t next_ns)
 {
     if (image == NULL || image->looked_ns < next_ns)
         return;
@@ -160,7 +160,7 @@ static void doubt_command(struct hp_image *image, uint64_t next_ns)
 static void take(const struct hp_task_event *event)
 {
     struct hp_citizen *citizen = event->pid == 0 ? NULL : find(event->pid);
-    struct hp_image *image =
+    struct hp_executed *image =
         citizen != NULL && citizen->image_count > 0 ? &citizen->images[citizen->image_count - 1] : NULL;
     switch (event->kind) {
     case HP_TASK_FORKED:
@@ -226,7 +226,7 @@ static void note_program(struct hp_citizen *citizen, uint64_t now)
     const uint32_t tid = hp_task_spokesman(citizen->pid);
     hp_task_read(citizen->pid, tid, "comm", name, sizeof name);
     name[strcspn(name, "\n")] = '\0';
-    struct hp_image *image = add_image(citizen, now, name);
+    struct hp_executed *image = add_image(citizen, now, name);
     if (image == NULL)
         return;
     const ssize_t length = readlink(hp_task_path(path, citizen->pid, tid, "exe"), file, sizeof file - 1);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* One program that a process was. The first one of a process is its parent's, from fork to exec or to the end. */
-struct hp_image {
+struct hp_executed {
     uint64_t began_ns;  /* by CLOCK_MONOTONIC */
     char name[16];      /* as the kernel has it */
     char *file;         /* NULL: not known */
@@ -28,7 +28,7 @@ struct hp_citizen {
     uint64_t cpu_ns;               /* of all its programs */
     uint64_t seen_cpu_ns, seen_ns; /* by its own clock, when it last was read */
     bool is_hidden; /* the kernel told no more of it since it became a program with rights that we do not have */
-    struct hp_image *images;
+    struct hp_executed *images;
     size_t image_count;
 };
 

@@ -20,6 +20,7 @@
 #include "arguments.h"
 #include "census.h"
 #include "clock.h"
+#include "collector.h"
 #include "command.h"
 #include "inherited.h"
 #include "launch.h"
@@ -28,8 +29,11 @@
 #include "process.h"
 #include "sessions.h"
 #include "show.h"
+#include "stack_file.h"
 #include "task_files.h"
 #include "watcher.h"
+
+#define PERIOD_NS UINT64_C(1003009) /* 997 a second: in step with nothing that is done so many times a second */
 
 struct run {
     const struct hp_arguments *arguments;
@@ -96,6 +100,16 @@ static void choose_recording(const struct run *run)
 static bool wants_children(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "no-children") == NULL;
+}
+
+/* Programs with measured functions are sampled from inside; to do both would cost twice. */
+static bool wants_stacks(const struct run *run)
+{
+    if (hp_arguments_flag(run->arguments, "no-stacks") != NULL ||
+        hp_arguments_flag(run->arguments, "no-cpu") != NULL)
+        return false;
+    return hp_arguments_flag(run->arguments, "stacks") != NULL ||
+           !hp_program_has_zones(run->arguments->operands[0]);
 }
 
 static bool wants_allocations(const struct run *run)
@@ -180,6 +194,8 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
+    if (wants_stacks(run))
+        hp_collector_begin((uint32_t)pid, PERIOD_NS);
     hp_watcher_start(run->folder, hp_arguments_flag(run->arguments, "no-waits") == NULL);
 }
 
@@ -230,6 +246,22 @@ static void add_from_outside(const struct run *run)
     hp_outside_add(&outside);
 }
 
+/* Stacks are named now, while the programs and libraries are what they were. */
+static void keep_stacks(const struct run *run)
+{
+    struct hp_named_stacks named;
+    const struct hp_stacks *stacks = hp_collector_end();
+    if (stacks == NULL)
+        return;
+    const bool is_named = stacks->samples > 0 && hp_name_stacks(stacks, &named);
+    hp_collector_free();
+    if (!is_named)
+        return;
+    if (!hp_stack_file_write(run->folder, &named))
+        hp_fail("the stacks of the program cannot be kept in '%s': %s", run->folder, strerror(errno));
+    hp_named_stacks_free(&named);
+}
+
 static void report(struct run *run, pid_t program)
 {
     struct hp_sessions sessions = {0};
@@ -240,6 +272,7 @@ static void report(struct run *run, pid_t program)
                 run->folder);
         return;
     }
+    keep_stacks(run);
     add_from_outside(run);
     if (!hp_sessions_in(&sessions, run->folder))
         return;
@@ -310,6 +343,9 @@ static const struct hp_flag flags[] = {
     {"preload-children", 0, NULL,
      "The default now, and without effect: programs that it starts are measured, too."},
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
+    {"stacks", 0, NULL,
+     "Take stacks of a program whose functions are measured, too; of others they are taken anyway."},
+    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };

@@ -43,7 +43,7 @@ struct left {
 /* Programs of the same file that left none for the same reason. */
 struct stranger {
     const char *reason;
-    const struct hp_image *image;
+    const struct hp_executed *image;
     const struct hp_citizen *citizen;
     uint64_t began_ns, ended_ns, cpu_ns;
     uint32_t count;
@@ -281,7 +281,7 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
 {
-    const struct hp_image *image = &citizen->images[at];
+    const struct hp_executed *image = &citizen->images[at];
     if (citizen->is_hidden && at + 1 == citizen->image_count)
         return "it gets rights that you do not have";
     if (image->file == NULL)
@@ -295,7 +295,7 @@ static const char *reason_of(const struct hp_citizen *citizen, size_t at)
     return work.judgement;
 }
 
-static bool is_same(const struct stranger *stranger, const struct hp_image *image, const char *reason)
+static bool is_same(const struct stranger *stranger, const struct hp_executed *image, const char *reason)
 {
     const char *file = stranger->image->file;
     return stranger->reason == reason && strcmp(stranger->image->name, image->name) == 0 &&
@@ -303,7 +303,7 @@ static bool is_same(const struct stranger *stranger, const struct hp_image *imag
 }
 
 /* The last place is for all that would be too many even so. */
-static struct stranger *place_for(const struct hp_image *image, const char *reason)
+static struct stranger *place_for(const struct hp_executed *image, const char *reason)
 {
     const size_t most = sizeof work.strangers / sizeof work.strangers[0];
     for (size_t at = 0; work.stranger_count >= MOST_ROWS && at < work.stranger_count; at++)
@@ -315,7 +315,7 @@ static struct stranger *place_for(const struct hp_image *image, const char *reas
 static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns,
                                      const char *reason)
 {
-    const struct hp_image *image = &citizen->images[at];
+    const struct hp_executed *image = &citizen->images[at];
     struct stranger *stranger = place_for(image, reason);
     const uint64_t end = end_of(citizen, at), ended = end != UINT64_MAX ? end : work.now.ns;
     if (stranger->count++ == 0) {
@@ -400,7 +400,7 @@ static uint64_t known_of_all(void)
 /* Who was waited for has left its processor time with us: if that is much more than all have that are known, some are not. */
 static void look_for_unseen(void)
 {
-    static struct hp_image nobody = {.name = "(others)"};
+    static struct hp_executed nobody = {.name = "(others)"};
     static struct hp_citizen others = {.images = &nobody, .image_count = 1};
     const struct hp_census *census = work.given->census;
     if (work.given->library[0] == '\0' || census->count == 0 ||
@@ -437,7 +437,7 @@ static uint32_t put_text(struct file *file, const char *text)
 static void describe(struct file *file, const struct stranger *stranger)
 {
     char text[1024];
-    const struct hp_image *image = stranger->image;
+    const struct hp_executed *image = stranger->image;
     struct hp_header *header = &file->header;
     const char *file_name = image->file != NULL ? image->file : image->name;
     header->command = put_text(file, stranger->count > 1      ? file_name

@@ -18,6 +18,7 @@
 #include "places.h"
 #include "process.h"
 #include "session_file.h"
+#include "stack_file.h"
 #include "text.h"
 
 const char *hp_session_state_name(enum hp_session_state state)
@@ -345,7 +346,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
 {
     (void)unused;
     (void)path;
-    return !hp_text_has_suffix(name, HP_SESSION_SUFFIX) || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+    const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
+    return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
 bool hp_run_remove(const char *folder)

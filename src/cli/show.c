@@ -10,11 +10,14 @@
 #include "command.h"
 #include "demangle.h"
 #include "files.h"
+#include "function_sums.h"
 #include "instrumented.h"
 #include "places.h"
 #include "reader.h"
 #include "report.h"
+#include "stack_file.h"
 #include "terminal.h"
+#include "text.h"
 
 static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
 {
@@ -83,12 +86,42 @@ static int render_to_file(struct hp_reader *reader, const struct hp_settings *se
 
 /* ---------------------------------------------------------------------------------------------- reading */
 
+/* What was found beside the sessions of a run. */
+struct stacks {
+    struct hp_named_stacks named;
+    struct hp_function_profile functions;
+};
+
+static bool read_stacks(const struct hp_sessions *sessions, struct stacks *ret_stacks)
+{
+    char folder[sizeof sessions->all[0].path];
+    if (sessions->count == 0)
+        return false;
+    memcpy(folder, sessions->all[0].path, sizeof folder);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
+        return false;
+    if (!hp_stack_file_read(folder, &ret_stacks->named)) {
+        if (errno != ENOENT)
+            hp_fail("the stacks in '%s' cannot be read: %s", folder,
+                    errno == EPROTO ? "they are of another version of hotpath" : strerror(errno));
+        return false;
+    }
+    return hp_function_sums_make(&ret_stacks->named, &ret_stacks->functions);
+}
+
 int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
 {
     struct hp_reader reader;
+    struct stacks stacks = {0};
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     hp_reader_open(&reader, hp_demangle);
+    if (read_stacks(sessions, &stacks))
+        hp_reader_model(&reader)->functions = &stacks.functions;
     for (size_t at = 0; at < sessions->count; at++)
         if (!hp_reader_add(&reader, sessions->all[at].path))
             hp_fail("%s", reader.problem);
@@ -98,5 +131,7 @@ int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settin
         status = settings->output.output_path[0] != '\0' ? render_to_file(&reader, settings, is_named)
                                                          : render(&reader, settings, stream, is_named);
     hp_reader_close(&reader);
+    hp_function_sums_free(&stacks.functions);
+    hp_named_stacks_free(&stacks.named);
     return status;
 }

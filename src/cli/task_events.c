@@ -2,32 +2,20 @@
  * One event for each processor, inherited by all that the process begins. Each has a ring of records; what happens on a processor
  * is in the ring of that one. SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE 1 /* syscall */
 #include "task_events.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "perf_ring.h"
 
-#define MOST_PROCESSORS 64u /* each thread of the program has an event for each of them */
-#define RING_PAGES 32u      /* a power of two; of 516 KB that users have for each processor */
+#define RING_PAGES 32u /* of 516 KB that users have for each processor */
 #define SETTLED_NS UINT64_C(1000000)
 
-struct ring {
-    int fd;
-    struct perf_event_mmap_page *page;
-};
-
 static struct {
-    struct ring rings[MOST_PROCESSORS];
-    size_t count;
-    size_t page_bytes;
+    struct hp_perf_rings rings;
     struct hp_task_event *waiting; /* read and not taken yet */
     size_t waiting_count, waiting_capacity;
     uint64_t maps, others; /* records that came */
@@ -36,7 +24,7 @@ static struct {
 
 /* ---------------------------------------------------------------------------------------------- beginning */
 
-static int open_event(uint32_t pid, int processor)
+bool hp_task_events_begin(uint32_t pid)
 {
     struct perf_event_attr event;
     memset(&event, 0, sizeof event);
@@ -45,50 +33,16 @@ static int open_event(uint32_t pid, int processor)
     event.config = PERF_COUNT_SW_DUMMY;
     event.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     event.sample_id_all = 1;
-    event.inherit =
-        1; /* what each used could be told, too (inherit_stat), but then threads that take turns pay for it */
+    /* What each used could be told, too (inherit_stat), but then threads that take turns pay for it. */
+    event.inherit = 1;
     event.task = event.comm = event.comm_exec = event.mmap = 1;
     event.exclude_kernel = event.exclude_hv = 1;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
-    return (int)syscall(SYS_perf_event_open, &event, (pid_t)pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static bool begin_ring(uint32_t pid, int processor)
-{
-    struct ring *ring = &events.rings[events.count];
-    ring->fd = open_event(pid, processor);
-    if (ring->fd < 0)
-        return false;
-    void *memory =
-        mmap(NULL, (RING_PAGES + 1) * events.page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    if (memory == MAP_FAILED) {
-        close(ring->fd);
-        return false;
-    }
-    ring->page = memory;
-    events.count++;
-    return true;
-}
-
-/* On all processors or on none: half of the truth would look like all of it. */
-bool hp_task_events_begin(uint32_t pid)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_CONF);
-    events.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (processors < 1 || processors > (long)MOST_PROCESSORS)
-        return false;
-    for (int at = 0; at < (int)processors; at++)
-        if (!begin_ring(pid, at)) {
-            hp_task_events_end();
-            return false;
-        }
-    return true;
+    return hp_perf_rings_open(&events.rings, &event, pid, RING_PAGES, RING_PAGES);
 }
 
 /* ------------------------------------------------------------------------------------------------ reading */
-
-#define MOST_RECORD 8192u
 
 static struct hp_task_event *new_event(void)
 {
@@ -128,10 +82,12 @@ static void copy_text(struct hp_task_event *event, const char *record, size_t fr
 }
 
 /* Every record ends with the ids of its thread and the time. */
-static void read_record(const struct perf_event_header *header, const char *record)
+static void read_record(void *unused, const struct perf_event_header *header)
 {
+    const char *record = (const char *)header;
     const size_t size = header->size;
     const bool is_execution = header->type == PERF_RECORD_COMM && (header->misc & PERF_RECORD_MISC_COMM_EXEC);
+    (void)unused;
     const bool is_fork = header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT;
     if (header->type == PERF_RECORD_LOST)
         events.has_missed = true;
@@ -155,35 +111,6 @@ static void read_record(const struct perf_event_header *header, const char *reco
     }
 }
 
-static void copy_ring(const struct ring *ring, uint64_t from, void *to, size_t bytes)
-{
-    const char *data = (const char *)ring->page + events.page_bytes;
-    const size_t size = RING_PAGES * events.page_bytes, at = (size_t)from & (size - 1);
-    const size_t first = bytes < size - at ? bytes : size - at;
-    memcpy(to, data + at, first);
-    memcpy((char *)to + first, data, bytes - first);
-}
-
-static void read_ring(const struct ring *ring)
-{
-    static _Alignas(8) char record[MOST_RECORD];
-    /* Acquire pairs with the kernel's barrier after the records; release gives their space back. */
-    const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    while (head - tail >= sizeof(struct perf_event_header)) {
-        struct perf_event_header header;
-        copy_ring(ring, tail, &header, sizeof header);
-        if (header.size < sizeof header || header.size > head - tail)
-            break;
-        if (header.size <= sizeof record) {
-            copy_ring(ring, tail, record, header.size);
-            read_record(&header, record);
-        }
-        tail += header.size;
-    }
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-}
-
 static int by_time(const void *a, const void *b)
 {
     const struct hp_task_event *x = a, *y = b;
@@ -200,8 +127,8 @@ void hp_task_events_take(hp_take_event *take, bool is_last)
 {
     const uint64_t until = is_last ? UINT64_MAX : hp_clock_monotonic_ns() - SETTLED_NS;
     size_t taken = 0;
-    for (size_t at = 0; at < events.count; at++)
-        read_ring(&events.rings[at]);
+    for (size_t at = 0; at < events.rings.count; at++)
+        hp_perf_ring_read(&events.rings.all[at], read_record, NULL);
     if (events.waiting_count > 0)
         qsort(events.waiting, events.waiting_count, sizeof *events.waiting, by_time);
     while (taken < events.waiting_count && events.waiting[taken].ns <= until)
@@ -218,11 +145,7 @@ void hp_task_events_take(hp_take_event *take, bool is_last)
 
 void hp_task_events_end(void)
 {
-    for (size_t at = 0; at < events.count; at++) {
-        munmap(events.rings[at].page, (RING_PAGES + 1) * events.page_bytes);
-        close(events.rings[at].fd);
-    }
-    events.count = 0;
+    hp_perf_rings_close(&events.rings);
     free(events.waiting);
     events.waiting = NULL;
     events.waiting_count = events.waiting_capacity = 0;

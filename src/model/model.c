@@ -27,10 +27,12 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
 {
     struct hp_profile *const profile = model->profile;
     struct hp_arena *const kept = model->kept, *const arena = model->arena;
+    const struct hp_function_profile *const functions = model->functions;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
     model->arena = arena;
+    model->functions = functions;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
         model->profile = profile;
@@ -38,7 +40,9 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     }
     hp_arena_release(kept);
     hp_arena_reset(arena);
-    return hp_model_build(model, kept, arena, snapshots);
+    const bool is_built = hp_model_build(model, kept, arena, snapshots);
+    model->functions = functions;
+    return is_built;
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)

@@ -15,6 +15,7 @@
 struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
+struct hp_function_profile;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
@@ -24,7 +25,8 @@ struct hp_model {
     struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
     struct hp_arena *arena; /* for what is of this reading */
     struct hp_run run;
-    struct hp_profile *profile; /* functions and the call tree: always there */
+    struct hp_profile *profile;                  /* functions and the call tree: always there */
+    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;

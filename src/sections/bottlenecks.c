@@ -11,6 +11,7 @@
 #include "alloc_profile.h"
 #include "arena.h"
 #include "cpu_profile.h"
+#include "function_profile.h"
 #include "order.h"
 #include "shares.h"
 #include "sort.h"
@@ -906,20 +907,54 @@ static void put_waited(struct hp_text *line, const struct view *view, double wai
     hp_text_string(line, " threads waiting on average");
 }
 
+/* Whom stacks found running for longest by itself; NULL: they are too few to tell, or there are none. */
+static const struct hp_found_function *busiest_function(const struct view *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const bool is_told = functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+    return is_told && functions->count > 0 ? &functions->all[0] : NULL;
+}
+
+/* 0: nobody knows. */
+static double used_by_program(const struct view *view)
+{
+    if (view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0)
+        return (double)hp_cpu_ns(&view->cpu->total);
+    return busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
+static void put_function(struct hp_text *line, const struct view *view, const struct hp_found_function *function)
+{
+    hp_text_string(line, "The bottleneck is ");
+    hp_utf8_put_safe(line, function->name, strlen(function->name));
+    if (function->library[0] != '\0') {
+        hp_text_string(line, " in ");
+        hp_utf8_put_safe(line, function->library, strlen(function->library));
+    }
+    hp_text_string(line, ": ");
+    put_share(line, part_of((double)(function->user_ns + function->kernel_ns),
+                            (double)view->results->model->functions->cpu_ns));
+    hp_text_string(line, " of the processor time is its own. ");
+}
+
 /* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
 static void put_program(struct hp_text *line, const struct view *view)
 {
     struct hp_site_waits waits = {0};
-    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
+    const double used_ns = used_by_program(view);
+    const bool has_used = used_ns > 0;
     if (view->waits != NULL)
         hp_waits_of_site(view->waits, NULL, &waits);
     const uint64_t waited_ns = waits.ns - waits.idle_ns;
     if (!has_used && waited_ns == 0)
         return;
+    if (busiest_function(view) != NULL && used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns))
+        put_function(line, view, busiest_function(view));
     hp_text_string(line, "The program ");
     if (has_used) {
         hp_text_string(line, "used ");
-        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_units_ns(line, used_ns);
         hp_text_string(line, " of processor time");
     }
     if (waited_ns == 0)
@@ -1009,7 +1044,7 @@ static void add_notes(struct view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
-    if (view->is_unsampled)
+    if (view->is_unsampled && busiest_function(view) == NULL)
         hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
@@ -1062,8 +1097,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!gather(&view))
         return false;
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->model->profile->site_count,
-                                             "no function was measured, so nobody knows where in it");
+    section->if_empty = hp_section_why_empty(
+        section, results->model->profile->site_count,
+        busiest_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
+                                          "Was the program compiled with -DHOTPATH?"
+                                        : "no function was measured, so nobody knows where in it");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;
     add_notes(&view);

@@ -378,6 +378,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_cpu = {.name = "cpu",
                                                .is_left_out_empty = true,
+                                               .is_of_measured = true,
                                                .has_data = has_data,
                                                .fill = fill,
                                                HP_COLUMNS(column_table),

@@ -12,10 +12,12 @@
 #include "alloc_profile.h"
 #include "arena.h"
 #include "cxxname.h"
+#include "function_profile.h"
 #include "profile.h"
 #include "shares.h"
 #include "text.h"
 #include "units.h"
+#include "verdict.h"
 
 #define MOST_PIDS 8u /* named in one line */
 
@@ -42,6 +44,14 @@ static bool has_data(const struct hotpath_results *results, const struct hp_sect
     return type->has_data == NULL || type->has_data(results);
 }
 
+/* No function was measured, and stacks say which there are; a few of them say little. */
+static bool have_stacks_alone(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return results->model->profile->site_count == 0 && functions != NULL &&
+           (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
 /* One section, or all of a group. */
 static bool set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
@@ -60,8 +70,9 @@ static void set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hp_section_type_count; at++) {
         const struct hp_section_type *type = hp_section_types[at];
-        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
-                     is_available(type) && has_data(results, type);
+        chosen[at] = !type->is_on_request && !(type->is_of_measured && have_stacks_alone(results)) &&
+                     (type->is_usual == NULL || type->is_usual(results->settings)) && is_available(type) &&
+                     has_data(results, type);
     }
 }
 

@@ -104,9 +104,10 @@ struct hotpath_results {
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
-    const char *alias;                                       /* another name it answers to, or NULL */
-    const char *group;                                       /* a name that it shares with others, or NULL */
-    bool is_on_request;                                      /* "auto" leaves it out */
+    const char *alias;   /* another name it answers to, or NULL */
+    const char *group;   /* a name that it shares with others, or NULL */
+    bool is_on_request;  /* "auto" leaves it out */
+    bool is_of_measured; /* and where no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
     bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */

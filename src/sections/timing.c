@@ -319,4 +319,4 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_timing = {
-    .name = "timing", .alias = "functions-timing", .fill = fill, HP_COLUMNS(column_table)};
+    .name = "timing", .alias = "functions-timing", .is_of_measured = true, .fill = fill, HP_COLUMNS(column_table)};

@@ -487,7 +487,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
     assert_string_equal(results->warnings[0],
-                        "unknown section 'sql': known are auto, all, bottlenecks, timing, alloc-bytes, "
+                        "unknown section 'sql': known are auto, all, bottlenecks, functions, timing, alloc-bytes, "
                         "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, calltree, calls, slowest, "
                         "processes, cold");
 }

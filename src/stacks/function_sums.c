@@ -1,0 +1,171 @@
+/* Functions by stacks. SPDX-License-Identifier: MIT */
+#include "function_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is needed on the way through the tree. */
+struct walk {
+    const struct hp_named_stacks *stacks;
+    struct hp_found_function *functions;
+    uint64_t *inside;                /* of each node: its time with that of all below it */
+    uint32_t *first_child, *sibling; /* of each node; 0: none */
+    uint32_t *open;                  /* of each function: how often it is between the root and where we are */
+};
+
+static uint64_t time_of(const struct hp_named_node *node)
+{
+    return node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS];
+}
+
+/* Children have higher numbers than their parents. */
+static void sum_up(struct walk *walk)
+{
+    const struct hp_named_node *nodes = walk->stacks->nodes;
+    for (size_t at = walk->stacks->node_count; at-- > 1;) {
+        const uint32_t parent = nodes[at].parent;
+        walk->inside[at] += time_of(&nodes[at]);
+        walk->inside[parent] += walk->inside[at];
+        walk->sibling[at] = walk->first_child[parent];
+        walk->first_child[parent] = (uint32_t)at;
+    }
+}
+
+static const struct hp_named_frame *frames_of(const struct walk *walk, uint32_t number, uint32_t *ret_count)
+{
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    *ret_count = node->frame_count;
+    return walk->stacks->frames + node->first_frame;
+}
+
+/* The outermost of them has all of it; one that is open already has it from there. */
+static void enter(struct walk *walk, uint32_t node)
+{
+    uint32_t count;
+    const struct hp_named_frame *frames = frames_of(walk, node, &count);
+    for (uint32_t at = count; at-- > 0;)
+        if (walk->open[frames[at].function]++ == 0)
+            walk->functions[frames[at].function].total_ns += walk->inside[node];
+}
+
+static void leave(struct walk *walk, uint32_t node)
+{
+    uint32_t count;
+    const struct hp_named_frame *frames = frames_of(walk, node, &count);
+    for (uint32_t at = 0; at < count; at++)
+        walk->open[frames[at].function]--;
+}
+
+static void add_own(struct walk *walk, uint32_t number)
+{
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    uint32_t count;
+    const struct hp_named_frame *frames = frames_of(walk, number, &count);
+    if (count == 0)
+        return;
+    struct hp_found_function *function = &walk->functions[frames[0].function];
+    function->samples += node->weight[HP_STACK_SAMPLES];
+    function->user_ns += node->weight[HP_STACK_USER_NS];
+    function->kernel_ns += node->weight[HP_STACK_KERNEL_NS];
+}
+
+/* Deep stacks need none of ours: parents are known. */
+static void walk_through(struct walk *walk)
+{
+    const struct hp_named_node *nodes = walk->stacks->nodes;
+    uint32_t at = walk->first_child[HP_STACK_ROOT];
+    while (at != 0) {
+        enter(walk, at);
+        add_own(walk, at);
+        if (walk->first_child[at] != 0) {
+            at = walk->first_child[at];
+            continue;
+        }
+        leave(walk, at);
+        while (walk->sibling[at] == 0 && nodes[at].parent != HP_STACK_ROOT) {
+            at = nodes[at].parent;
+            leave(walk, at);
+        }
+        at = walk->sibling[at];
+    }
+}
+
+static int by_own_time(const void *a, const void *b)
+{
+    const struct hp_found_function *x = a, *y = b;
+    const uint64_t of_x = x->user_ns + x->kernel_ns, of_y = y->user_ns + y->kernel_ns;
+    if (of_x != of_y)
+        return of_x < of_y ? 1 : -1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns < y->total_ns ? 1 : -1;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : strcmp(x->library, y->library);
+}
+
+static const char *library_of(const struct hp_named_stacks *stacks, const struct hp_named_function *function)
+{
+    if (function->image >= stacks->image_count)
+        return "";
+    const char *path = stacks->images[function->image].path, *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static bool begin(struct walk *walk)
+{
+    const size_t nodes = walk->stacks->node_count + 1, functions = walk->stacks->function_count + 1;
+    walk->inside = calloc(nodes, sizeof *walk->inside);
+    walk->first_child = calloc(nodes, sizeof *walk->first_child);
+    walk->sibling = calloc(nodes, sizeof *walk->sibling);
+    walk->open = calloc(functions, sizeof *walk->open);
+    walk->functions = calloc(functions, sizeof *walk->functions);
+    if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL || walk->open == NULL ||
+        walk->functions == NULL)
+        return false;
+    for (size_t at = 0; at + 1 < functions; at++) {
+        const struct hp_named_function *named = &walk->stacks->functions[at];
+        walk->functions[at] = (struct hp_found_function){
+            .name = named->name, .library = library_of(walk->stacks, named), .file = named->file};
+    }
+    return true;
+}
+
+static void end(struct walk *walk)
+{
+    free(walk->inside);
+    free(walk->first_child);
+    free(walk->sibling);
+    free(walk->open);
+    free(walk->functions);
+}
+
+bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
+{
+    struct walk walk = {.stacks = stacks};
+    *ret_profile = (struct hp_function_profile){.period_ns = stacks->period_ns,
+                                                .samples = stacks->samples,
+                                                .whole = stacks->whole,
+                                                .lost = stacks->lost,
+                                                .has_kernel = stacks->has_kernel};
+    if (!begin(&walk)) {
+        end(&walk);
+        return false;
+    }
+    sum_up(&walk);
+    walk_through(&walk);
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        ret_profile->kernel_ns += walk.functions[at].kernel_ns;
+        ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
+    }
+    qsort(walk.functions, stacks->function_count, sizeof *walk.functions, by_own_time);
+    ret_profile->all = walk.functions;
+    ret_profile->count = stacks->function_count;
+    walk.functions = NULL;
+    end(&walk);
+    return true;
+}
+
+void hp_function_sums_free(struct hp_function_profile *profile)
+{
+    free((void *)(uintptr_t)profile->all);
+    *profile = (struct hp_function_profile){0};
+}

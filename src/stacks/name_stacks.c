@@ -1,0 +1,219 @@
+/* Names for stacks. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector.h"
+#include "named_stacks.h"
+#include "symbolizer.h"
+#include "text.h"
+
+#define MOST_INLINED 32u
+
+/*
+ * Texts are put behind one another, each once; while there are more to come, they are known by where they begin, since the whole
+ * may move.
+ */
+struct naming {
+    const struct hp_stacks *stacks;
+    struct hp_named_stacks *named;
+    struct hp_symbolizer symbolizer;
+    size_t text_room, frame_room, function_room;
+    uint32_t *function_index; /* by hash of name and image; 0: free, else one more than the number */
+    size_t index_size;
+};
+
+/* ------------------------------------------------------------------------------------------------ texts */
+
+static bool keep_text(struct naming *naming, const char *text, const char **ret_place)
+{
+    struct hp_named_stacks *named = naming->named;
+    const size_t bytes = strlen(text) + 1;
+    if (bytes > naming->text_room - named->text_bytes) {
+        const size_t room = 2 * naming->text_room + bytes + 65536;
+        char *texts = realloc(named->texts, room);
+        if (texts == NULL)
+            return false;
+        named->texts = texts;
+        naming->text_room = room;
+    }
+    memcpy(named->texts + named->text_bytes, text, bytes);
+    *ret_place = (const char *)(uintptr_t)named->text_bytes; /* until settle_texts */
+    named->text_bytes += bytes;
+    return true;
+}
+
+static const char *text_at(const struct hp_named_stacks *named, const char *place)
+{
+    return named->texts + (uintptr_t)place;
+}
+
+static void settle_texts(struct hp_named_stacks *named)
+{
+    for (size_t at = 0; at < named->image_count; at++) {
+        named->images[at].path = text_at(named, named->images[at].path);
+        named->images[at].build_id = text_at(named, named->images[at].build_id);
+    }
+    for (size_t at = 0; at < named->function_count; at++) {
+        named->functions[at].name = text_at(named, named->functions[at].name);
+        named->functions[at].file = text_at(named, named->functions[at].file);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- functions */
+
+static uint32_t *slot_of(const struct naming *naming, const char *name, uint32_t image)
+{
+    const uint64_t hash = (hp_text_hash(name, strlen(name)) + image) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 32) & (naming->index_size - 1);
+    for (; naming->function_index[at] != 0; at = (at + 1) & (naming->index_size - 1)) {
+        const struct hp_named_function *function = &naming->named->functions[naming->function_index[at] - 1];
+        if (function->image == image && strcmp(text_at(naming->named, function->name), name) == 0)
+            break;
+    }
+    return &naming->function_index[at];
+}
+
+static bool grow_functions(struct naming *naming)
+{
+    struct hp_named_stacks *named = naming->named;
+    const size_t room = naming->function_room > 0 ? 2 * naming->function_room : 512;
+    struct hp_named_function *functions = realloc(named->functions, room * sizeof *functions);
+    if (functions != NULL)
+        named->functions = functions;
+    uint32_t *index = calloc(2 * room, sizeof *index);
+    if (functions == NULL || index == NULL) {
+        free(index);
+        return false;
+    }
+    free(naming->function_index);
+    naming->function_index = index;
+    naming->index_size = 2 * room;
+    naming->function_room = room;
+    for (size_t at = 0; at < named->function_count; at++)
+        *slot_of(naming, text_at(named, functions[at].name), functions[at].image) = (uint32_t)at + 1;
+    return true;
+}
+
+static bool find_function(struct naming *naming, const struct hp_source_place *place, uint32_t image,
+                          uint32_t *ret_function)
+{
+    struct hp_named_stacks *named = naming->named;
+    if (named->function_count == naming->function_room && !grow_functions(naming))
+        return false;
+    uint32_t *slot = slot_of(naming, place->function, image);
+    if (*slot == 0) {
+        struct hp_named_function *function = &named->functions[named->function_count];
+        function->image = image;
+        if (!keep_text(naming, place->function, &function->name) ||
+            !keep_text(naming, place->file, &function->file))
+            return false;
+        *slot = (uint32_t)++named->function_count;
+    }
+    *ret_function = *slot - 1;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- nodes */
+
+static bool add_frame(struct naming *naming, const struct hp_source_place *place, uint32_t image)
+{
+    struct hp_named_stacks *named = naming->named;
+    if (named->frame_count == naming->frame_room) {
+        const size_t room = 2 * naming->frame_room + 1024;
+        struct hp_named_frame *frames = realloc(named->frames, room * sizeof *frames);
+        if (frames == NULL)
+            return false;
+        named->frames = frames;
+        naming->frame_room = room;
+    }
+    struct hp_named_frame *frame = &named->frames[named->frame_count];
+    if (!find_function(naming, place, image, &frame->function))
+        return false;
+    frame->line = place->line;
+    named->frame_count++;
+    return true;
+}
+
+static const char *name_without_image(uint32_t image)
+{
+    return image == HP_STACK_KERNEL       ? "[kernel]"
+           : image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
+                                          : "[code in no file]";
+}
+
+static bool name_node(struct naming *naming, size_t number)
+{
+    struct hp_source_place found[MOST_INLINED];
+    const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
+    const bool has_image = node->image < naming->stacks->images.count;
+    struct hp_named_node *named = &naming->named->nodes[number];
+    size_t count = 1;
+    if (has_image)
+        count = hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
+                                   MOST_INLINED);
+    else
+        found[0] = (struct hp_source_place){.function = name_without_image(node->image), .file = ""};
+    *named = (struct hp_named_node){.parent = node->parent,
+                                    .image = node->image,
+                                    .place = node->place,
+                                    .first_frame = (uint32_t)naming->named->frame_count,
+                                    .frame_count = (uint32_t)count};
+    memcpy(named->weight, node->weight, sizeof named->weight);
+    for (size_t at = 0; at < count; at++)
+        if (!add_frame(naming, &found[at], has_image ? node->image : HP_STACK_NO_IMAGE))
+            return false;
+    return true;
+}
+
+static bool name_nodes(struct naming *naming)
+{
+    const size_t count = naming->stacks->tree.count;
+    naming->named->nodes = calloc(count + 1, sizeof *naming->named->nodes);
+    if (naming->named->nodes == NULL)
+        return false;
+    naming->named->node_count = count > 0 ? count : 1; /* the root is always there */
+    for (size_t at = 1; at < count; at++)
+        if (!name_node(naming, at))
+            return false;
+    return true;
+}
+
+static bool name_image(struct naming *naming, const struct hp_image *image, struct hp_named_image *named)
+{
+    char id[2 * HP_BUILD_ID_MOST + 1] = "";
+    for (size_t at = 0; at < image->file.build_id.size && at < HP_BUILD_ID_MOST; at++)
+        snprintf(id + 2 * at, 3, "%02x", image->file.build_id.bytes[at]);
+    return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id);
+}
+
+static bool name_images(struct naming *naming)
+{
+    const struct hp_image_set *images = &naming->stacks->images;
+    naming->named->images = calloc(images->count + 1, sizeof *naming->named->images);
+    if (naming->named->images == NULL)
+        return false;
+    for (; naming->named->image_count < images->count; naming->named->image_count++)
+        if (!name_image(naming, images->all[naming->named->image_count],
+                        &naming->named->images[naming->named->image_count]))
+            return false;
+    return true;
+}
+
+bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_named)
+{
+    struct naming naming = {.stacks = stacks, .named = ret_named};
+    *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
+                                          .samples = stacks->samples,
+                                          .whole = stacks->whole,
+                                          .lost = stacks->lost,
+                                          .has_kernel = stacks->has_kernel};
+    const bool is_done = name_images(&naming) && name_nodes(&naming);
+    free(naming.function_index);
+    hp_symbolizer_free(&naming.symbolizer);
+    if (is_done)
+        settle_texts(ret_named);
+    else
+        hp_named_stacks_free(ret_named);
+    return is_done;
+}

@@ -1,0 +1,58 @@
+/*
+ * The stacks of a run with the names of their functions: all that reports, pictures and other programs' formats need. Made when the
+ * run ends (hp_name_stacks), kept in a file (stack_file.h). SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_NAMED_STACKS_H
+#define HP_STACKS_NAMED_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stack_tree.h"
+
+struct hp_named_image {
+    const char *path, *build_id; /* in hexadecimal; "": none */
+};
+
+struct hp_named_function {
+    const char *name;
+    const char *file; /* its source; "": not known */
+    uint32_t image;   /* HP_STACK_NO_IMAGE: it is in none */
+};
+
+/* One function at one place in code, which may be inlined into the next. */
+struct hp_named_frame {
+    uint32_t function;
+    uint32_t line; /* 0: not known */
+};
+
+struct hp_named_node {
+    uint32_t parent; /* always a lower number; the first node is the root */
+    uint32_t image;
+    uint64_t place;
+    uint32_t first_frame,
+        frame_count; /* the functions there, the innermost first; at least one, but for the root */
+    uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
+};
+
+struct hp_named_stacks {
+    uint64_t period_ns;
+    uint64_t samples, whole, lost; /* whole: followed to the start of its thread */
+    bool has_kernel;               /* samples come from the kernel, too */
+    struct hp_named_image *images;
+    struct hp_named_function *functions;
+    struct hp_named_frame *frames;
+    struct hp_named_node *nodes;
+    size_t image_count, function_count, frame_count, node_count;
+    char *texts; /* of all of them */
+    size_t text_bytes;
+};
+
+struct hp_stacks;
+
+/* Names what was collected. False: no memory. Nothing of `stacks` is needed afterwards. */
+bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_named);
+void hp_named_stacks_free(struct hp_named_stacks *named);
+
+#endif

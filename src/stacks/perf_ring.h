@@ -1,0 +1,38 @@
+/*
+ * Records of a perf event, as the kernel writes them for one processor into memory that it shares with us.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_PERF_RING_H
+#define HP_STACKS_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_PERF_PROCESSORS 64u /* each thread that is followed has an event for each of them */
+
+struct hp_perf_ring {
+    int fd;
+    size_t page_bytes, data_bytes;
+    struct perf_event_mmap_page *page;
+};
+
+struct hp_perf_rings {
+    struct hp_perf_ring all[HP_PERF_PROCESSORS];
+    size_t count;
+};
+
+/*
+ * One event for each processor, with that many pages of records, or half of that and so on, down to `least_pages`: users have a
+ * limit. Both are powers of two. On all processors or on none: half of the truth would look like all of it.
+ */
+bool hp_perf_rings_open(struct hp_perf_rings *rings, const struct perf_event_attr *event, uint32_t pid,
+                        size_t pages, size_t least_pages);
+void hp_perf_rings_close(struct hp_perf_rings *rings);
+
+/* Takes all records that are there. They lie in one piece, and are aligned, until the next one is given. */
+typedef void hp_perf_take(void *context, const struct perf_event_header *record);
+void hp_perf_ring_read(const struct hp_perf_ring *ring, hp_perf_take *take, void *context);
+
+#endif

@@ -1,0 +1,280 @@
+/* Stacks in a file. SPDX-License-Identifier: MIT */
+#include "stack_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+#define VERSION 1u
+#define HAS_KERNEL 1u
+#define MOST_BYTES (UINT64_C(1) << 31)
+
+static const char magic[8] = "hpstacks";
+
+struct file_header {
+    char magic[8];
+    uint32_t version, flags;
+    uint64_t period_ns, samples, whole, lost;
+    uint64_t text_bytes;
+    uint32_t images, functions, frames, nodes;
+};
+
+/* Texts by where they begin in the last part of the file, each ended by a zero. */
+struct file_image {
+    uint32_t path, build_id;
+};
+
+struct file_function {
+    uint32_t name, file, image;
+};
+
+_Static_assert(sizeof(struct file_header) == 72 && sizeof(struct file_image) == 8 &&
+                   sizeof(struct file_function) == 12,
+               "no gaps");
+_Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
+               "these are in the file as they are in memory");
+
+/* ---------------------------------------------------------------------------------------------- writing */
+
+static uint32_t text_of(const struct hp_named_stacks *stacks, const char *text)
+{
+    return (uint32_t)(text - stacks->texts);
+}
+
+static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
+{
+    for (size_t at = 0; at < stacks->image_count; at++) {
+        const struct hp_named_image *image = &stacks->images[at];
+        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id)};
+        fwrite(&written, sizeof written, 1, file);
+    }
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        const struct hp_named_function *function = &stacks->functions[at];
+        const struct file_function written = {text_of(stacks, function->name), text_of(stacks, function->file),
+                                              function->image};
+        fwrite(&written, sizeof written, 1, file);
+    }
+    fwrite(stacks->frames, sizeof *stacks->frames, stacks->frame_count, file);
+    fwrite(stacks->nodes, sizeof *stacks->nodes, stacks->node_count, file);
+    fwrite(stacks->texts, 1, stacks->text_bytes, file);
+    return !ferror(file);
+}
+
+static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
+{
+    struct file_header header = {.version = VERSION,
+                                 .flags = stacks->has_kernel ? HAS_KERNEL : 0,
+                                 .period_ns = stacks->period_ns,
+                                 .samples = stacks->samples,
+                                 .whole = stacks->whole,
+                                 .lost = stacks->lost,
+                                 .text_bytes = stacks->text_bytes,
+                                 .images = (uint32_t)stacks->image_count,
+                                 .functions = (uint32_t)stacks->function_count,
+                                 .frames = (uint32_t)stacks->frame_count,
+                                 .nodes = (uint32_t)stacks->node_count};
+    memcpy(header.magic, magic, sizeof magic);
+    return fwrite(&header, sizeof header, 1, file) == 1 && write_tables(file, stacks);
+}
+
+static bool path_in(const char *folder, const char *name, char *path, size_t size)
+{
+    if (snprintf(path, size, "%s/%s", folder, name) < (int)size)
+        return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+/* Under another name first: who reads meanwhile has all of the old one or all of the new one. */
+bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stacks)
+{
+    char path[PATH_MAX], draft[PATH_MAX];
+    if (!path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) ||
+        !path_in(folder, HP_STACK_FILE_NAME ".new", draft, sizeof draft))
+        return false;
+    const int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool is_written = write_all(file, stacks);
+    is_written = fclose(file) == 0 && is_written && rename(draft, path) == 0;
+    if (!is_written) {
+        const int error = errno;
+        unlink(draft);
+        errno = error;
+    }
+    return is_written;
+}
+
+/* ---------------------------------------------------------------------------------------------- reading */
+
+/* What has not been read yet. */
+struct bytes {
+    const char *at;
+    uint64_t left;
+};
+
+static bool take(struct bytes *bytes, void *to, uint64_t size)
+{
+    if (size > bytes->left)
+        return false;
+    if (size > 0)
+        memcpy(to, bytes->at, size);
+    bytes->at += size;
+    bytes->left -= size;
+    return true;
+}
+
+/* A table of that many; NULL: it is not all there, or there is no memory. One more than needed, so that it is never empty. */
+static void *take_table(struct bytes *bytes, uint64_t count, size_t size)
+{
+    void *table = count <= bytes->left / size ? calloc(count + 1, size) : NULL;
+    if (table != NULL)
+        take(bytes, table, count * size);
+    return table;
+}
+
+static bool take_images(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks,
+                        struct file_image **ret_images)
+{
+    *ret_images = take_table(bytes, header->images, sizeof **ret_images);
+    stacks->images = *ret_images != NULL ? calloc(header->images + (size_t)1, sizeof *stacks->images) : NULL;
+    return stacks->images != NULL;
+}
+
+static bool take_functions(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks,
+                           struct file_function **ret_functions)
+{
+    *ret_functions = take_table(bytes, header->functions, sizeof **ret_functions);
+    stacks->functions =
+        *ret_functions != NULL ? calloc(header->functions + (size_t)1, sizeof *stacks->functions) : NULL;
+    return stacks->functions != NULL;
+}
+
+/* The last byte is a zero, so every text has an end. */
+static bool take_texts(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
+{
+    if (header->text_bytes != bytes->left || header->text_bytes == 0)
+        return false;
+    stacks->texts = take_table(bytes, header->text_bytes, 1);
+    stacks->text_bytes = header->text_bytes;
+    return stacks->texts != NULL && stacks->texts[stacks->text_bytes - 1] == '\0';
+}
+
+static bool find_text(const struct hp_named_stacks *stacks, uint32_t place, const char **ret_text)
+{
+    *ret_text = stacks->texts + place;
+    return place < stacks->text_bytes;
+}
+
+static bool settle_names(struct hp_named_stacks *stacks, const struct file_image *images,
+                         const struct file_function *functions)
+{
+    for (size_t at = 0; at < stacks->image_count; at++)
+        if (!find_text(stacks, images[at].path, &stacks->images[at].path) ||
+            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id))
+            return false;
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        struct hp_named_function *function = &stacks->functions[at];
+        function->image = functions[at].image;
+        if (!find_text(stacks, functions[at].name, &function->name) ||
+            !find_text(stacks, functions[at].file, &function->file) ||
+            (function->image >= stacks->image_count && function->image != HP_STACK_NO_IMAGE))
+            return false;
+    }
+    return true;
+}
+
+static bool is_sound_node(const struct hp_named_stacks *stacks, size_t number)
+{
+    const struct hp_named_node *node = &stacks->nodes[number];
+    if (number == HP_STACK_ROOT)
+        return node->frame_count == 0;
+    return node->parent < number && node->frame_count > 0 && node->first_frame <= stacks->frame_count &&
+           node->frame_count <= stacks->frame_count - node->first_frame;
+}
+
+static bool is_sound(const struct hp_named_stacks *stacks)
+{
+    for (size_t at = 0; at < stacks->frame_count; at++)
+        if (stacks->frames[at].function >= stacks->function_count)
+            return false;
+    for (size_t at = 0; at < stacks->node_count; at++)
+        if (!is_sound_node(stacks, at))
+            return false;
+    return stacks->node_count > 0;
+}
+
+static bool take_all(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
+{
+    struct file_image *images = NULL;
+    struct file_function *functions = NULL;
+    bool is_done = take_images(bytes, header, stacks, &images) && take_functions(bytes, header, stacks, &functions);
+    if (is_done) {
+        stacks->image_count = header->images;
+        stacks->function_count = header->functions;
+        stacks->frame_count = header->frames;
+        stacks->node_count = header->nodes;
+        stacks->frames = take_table(bytes, header->frames, sizeof *stacks->frames);
+        stacks->nodes = stacks->frames != NULL ? take_table(bytes, header->nodes, sizeof *stacks->nodes) : NULL;
+        is_done = stacks->nodes != NULL && take_texts(bytes, header, stacks) &&
+                  settle_names(stacks, images, functions) && is_sound(stacks);
+    }
+    free(images);
+    free(functions);
+    return is_done;
+}
+
+bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks *ret_stacks)
+{
+    struct bytes bytes = {start, size};
+    struct file_header header;
+    *ret_stacks = (struct hp_named_stacks){0};
+    errno = EINVAL;
+    if (!take(&bytes, &header, sizeof header) || memcmp(header.magic, magic, sizeof magic) != 0)
+        return false;
+    errno = EPROTO;
+    if (header.version != VERSION)
+        return false;
+    *ret_stacks = (struct hp_named_stacks){.period_ns = header.period_ns,
+                                           .samples = header.samples,
+                                           .whole = header.whole,
+                                           .lost = header.lost,
+                                           .has_kernel = header.flags & HAS_KERNEL};
+    if (take_all(&bytes, &header, ret_stacks))
+        return true;
+    hp_named_stacks_free(ret_stacks);
+    errno = EINVAL;
+    return false;
+}
+
+/* Not mapped: somebody could cut the file off while it is looked at. */
+bool hp_stack_file_read(const char *folder, struct hp_named_stacks *ret_stacks)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (!path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) || lstat(path, &status) != 0)
+        return false;
+    errno = EINVAL;
+    if (!S_ISREG(status.st_mode) || status.st_size <= 0 || (uint64_t)status.st_size > MOST_BYTES)
+        return false;
+    char *bytes = malloc((size_t)status.st_size);
+    if (bytes == NULL)
+        return false;
+    const ssize_t size = hp_file_read_regular(path, bytes, (size_t)status.st_size);
+    const bool is_read = size > 0 && hp_stack_file_parse(bytes, (size_t)size, ret_stacks);
+    const int error = errno;
+    free(bytes);
+    errno = error;
+    return is_read;
+}

@@ -1,0 +1,24 @@
+/*
+ * The stacks of a run in a file beside its sessions, so that they can be looked at later, when programs and libraries may have been
+ * replaced. One header, then tables, then texts; all of one machine's byte order. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_STACK_FILE_H
+#define HP_STACKS_STACK_FILE_H
+
+#include "named_stacks.h"
+
+#define HP_STACK_FILE_NAME "stacks"
+
+/* Into the folder of a run, in place of what was there. False: errno says why. */
+bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stacks);
+
+/*
+ * Reads it, and believes nothing: what is returned is sound, whatever is in the file. False: there is none (errno ENOENT), it cannot
+ * be read, or it is no such file (EINVAL) or of another version (EPROTO).
+ */
+bool hp_stack_file_read(const char *folder, struct hp_named_stacks *ret_stacks);
+
+/* The same from bytes in memory. */
+bool hp_stack_file_parse(const void *bytes, size_t size, struct hp_named_stacks *ret_stacks);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Stacks as a tree: what they have in common at their outer ends is there once. A stack is the number of its innermost node.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_STACK_TREE_H
+#define HP_STACKS_STACK_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_STACK_ROOT 0u
+#define HP_STACK_NO_IMAGE UINT32_MAX         /* code that is in no file; the place is its address */
+#define HP_STACK_KERNEL (UINT32_MAX - 1)     /* on top of what called it */
+#define HP_STACK_INCOMPLETE (UINT32_MAX - 2) /* below what could be unwound */
+
+/* What can be found on a stack. */
+enum hp_stack_weight {
+    HP_STACK_USER_NS, /* processor time */
+    HP_STACK_KERNEL_NS,
+    HP_STACK_SAMPLES,
+    HP_STACK_WEIGHTS
+};
+
+struct hp_stack_node {
+    uint32_t parent; /* always a lower number */
+    uint32_t image;
+    uint64_t place; /* as the linker numbers addresses in the image; of callers, within the call */
+    uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
+};
+
+struct hp_stack_tree {
+    struct hp_stack_node *nodes; /* the first is the root */
+    size_t count, room;
+    uint32_t *index; /* by hash of parent, image and place; 0: free */
+    size_t index_size;
+};
+
+/* The node of that place below another one, made if it is new. Where there is no memory, or there are too many, it is the parent. */
+uint32_t hp_stack_tree_below(struct hp_stack_tree *tree, uint32_t parent, uint32_t image, uint64_t place);
+void hp_stack_tree_free(struct hp_stack_tree *tree);
+
+#endif

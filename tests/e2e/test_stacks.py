@@ -1,0 +1,126 @@
+"""Which functions use the processor, of programs that know nothing of hotpath: by stacks that the kernel copies, and that the program
+`hotpath` unwinds and names."""
+import math
+import platform
+
+import pytest
+
+from harness import PROGRAMS, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+
+STACKED = PROGRAMS / "stacked"
+MS = 1_000_000
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def functions(report):
+    """By name, of the program itself."""
+    return {row.name: row for row in report.rows("functions") if row.library == STACKED.name}
+
+
+def totals(report):
+    return report.values["sections"]["functions"]["totals"]
+
+
+def check_split(done):
+    """As the program's own clocks have it, but for the error of a count, and what a hypervisor took away, which can be anywhere."""
+    found, told, of = functions(done.report), pairs(done.stdout), totals(done.report)
+    whole = told["heavy"] + told["light"]
+    truth = told["heavy"] / whole
+    both = found["heavy"].total_ns + found["light"].total_ns
+    samples = both / of["period_ns"]
+    lost = abs(1 - both / whole)
+    share = found["heavy"].total_ns / both
+    assert abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / samples) + lost, (share, truth, samples, lost)
+    assert lost < 0.5 and of["lost"] == 0
+    return found
+
+
+@pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
+def test_functions_as_their_clocks_have_them(cli, case):
+    done = cli.run(STACKED, case, 400)
+    found = check_split(done)
+    below = found["heavy"].total_ns + found["light"].total_ns
+    assert below <= found["outer"].total_ns <= totals(done.report)["cpu_ns"]
+    assert found["outer"].self_ns < below / 4
+    assert case == "handler" or totals(done.report)["whole"] >= 0.98 * totals(done.report)["samples"]
+
+
+def test_who_was_inlined_has_its_own(cli):
+    """The program has debug information: `compute` is part of both."""
+    found = functions(cli.run(STACKED, "split", 200).report)
+    assert found["compute"].self_ns >= 0.9 * found["compute"].total_ns
+    assert found["heavy"].self_ns + found["light"].self_ns < found["compute"].self_ns / 2
+
+
+def test_who_calls_itself_counts_once(cli):
+    done = cli.run(STACKED, "deep", 300)
+    found = functions(done.report)
+    assert found["dive"].percent_total <= 100 and found["dive"].self_ns < found["dive"].total_ns / 10
+    assert found["dive"].total_ns == pytest.approx(found["outer"].total_ns, rel=0.05)
+
+
+def test_the_stack_below_a_handler(cli):
+    """The kernel copies the one that the handler runs on, and not the one that it left: that is said."""
+    done = cli.run(STACKED, "handler", 300)
+    found, of = functions(done.report), totals(done.report)
+    rest = next(row for row in done.report.rows("functions") if row.name == "[rest of the stack unknown]")
+    assert found["on_signal"].total_ns >= found["outer"].total_ns > 200 * MS
+    assert rest.total_ns >= found["on_signal"].total_ns and of["whole"] < of["samples"] / 2
+
+
+def test_static_programs(cli):
+    """No library can be preloaded there, and none is needed."""
+    done = cli.run(PROGRAMS / "kin_static", "burn", 200)
+    rows = {row.name: row for row in done.report.rows("functions") if row.library == "kin_static"}
+    assert rows["burn"].total_ns > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns
+
+
+def test_shown_again(cli):
+    """What was found is kept with the run; the program need not be there any more."""
+    done = cli.run(STACKED, "split", 200)
+    assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
+
+
+def test_in_the_table(cli):
+    done = cli("run", STACKED, "split", 200)
+    assert "functions - Processor time by function, from stacks." in done.stderr
+    assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
+
+
+def test_not_wanted(cli):
+    for flag in ("--no-stacks", "--no-cpu"):
+        assert "functions" not in cli.run(flag, STACKED, "split", 50).report.values["sections"]
+
+
+def test_where_the_kernel_does_not_let_us(cli):
+    cli.program = PROGRAMS / "without_perf"
+    done = cli.run(STACKED, "split", 50)
+    assert "functions" not in done.report.values["sections"]
+
+
+def test_a_file_that_is_none(cli):
+    """A line says so, and the rest is reported."""
+    cli.run(STACKED, "split", 100)
+    for path in cli.folder.rglob("stacks"):
+        path.write_bytes(b"hpstacks" + b"\xff" * 100)
+    done = cli("report")
+    assert "stacks in" in done.stderr and "another version" in done.stderr and "cpu - " in done.stdout
+
+
+def test_programs_with_measured_functions(cli):
+    """They are sampled from inside. Who wants both gets both."""
+    assert "functions" not in cli.run(PROGRAMS / "cpu", "split", 100).report.values["sections"]
+    report = cli.run("--stacks", PROGRAMS / "cpu", "split", 200).report
+    assert {"heavy", "light", "split"} <= {row.name for row in report.rows("functions") if row.library == "cpu"}
+    assert {"heavy", "light"} <= {row.name for row in report.rows("cpu")}

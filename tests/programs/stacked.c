@@ -1,0 +1,134 @@
+/*
+ * A program that knows nothing of hotpath, whose functions use known amounts of processor time, by their thread's own clock; it tells
+ * them at its end, in nanoseconds.
+ *     stacked split MS      outer calls heavy and light, in turns
+ *     stacked threads MS    the same in four threads
+ *     stacked forked MS     the same in a child that becomes this program again
+ *     stacked deep MS       as split, below a recursion of 100 calls
+ *     stacked handler MS    as split, in the handler of a signal, on a stack of its own
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
+static uint64_t used_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline __attribute__((always_inline)) void compute(uint64_t rounds)
+{
+    uint64_t x = 1;
+    for (uint64_t at = 0; at < rounds; at++) {
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x));
+    }
+}
+
+static APART void heavy(uint64_t rounds) { compute(rounds * 7); }
+static APART void light(uint64_t rounds) { compute(rounds * 2); }
+
+static uint64_t heavy_ns, light_ns; /* atomic */
+
+/* Pieces of different lengths, so that they are in step with nothing. */
+static APART void outer(uint64_t ms)
+{
+    uint64_t times[3] = {used_ns()};
+    const uint64_t end = times[0] + ms * 1000000u;
+    for (uint64_t turn = 0; times[0] < end; turn++) {
+        const uint64_t rounds = 20000 + turn * 7919 % 60000;
+        heavy(rounds);
+        times[1] = used_ns();
+        light(rounds);
+        times[2] = used_ns();
+        __atomic_fetch_add(&heavy_ns, times[1] - times[0], __ATOMIC_RELAXED);
+        __atomic_fetch_add(&light_ns, times[2] - times[1], __ATOMIC_RELAXED);
+        times[0] = used_ns();
+    }
+}
+
+static APART void dive(int depth, uint64_t ms)
+{
+    if (depth > 0)
+        dive(depth - 1, ms);
+    else
+        outer(ms);
+    __asm__ volatile(""); /* so that nothing is called last */
+}
+
+static void *in_thread(void *ms)
+{
+    outer(*(const uint64_t *)ms);
+    return NULL;
+}
+
+static void in_threads(uint64_t ms)
+{
+    pthread_t threads[4];
+    for (int at = 0; at < 4; at++)
+        if (pthread_create(&threads[at], NULL, in_thread, &ms) != 0)
+            exit(1);
+    for (int at = 0; at < 4; at++)
+        pthread_join(threads[at], NULL);
+}
+
+static uint64_t handler_ms;
+
+static void on_signal(int number)
+{
+    (void)number;
+    outer(handler_ms);
+    __asm__ volatile("");
+}
+
+static void in_handler(uint64_t ms)
+{
+    static char stack[1 << 16];
+    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;
+    handler_ms = ms;
+    if (sigaltstack(&alternate, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        exit(1);
+    raise(SIGUSR1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[1] : "";
+    const uint64_t ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    if (strcmp(what, "split") == 0)
+        outer(ms);
+    else if (strcmp(what, "threads") == 0)
+        in_threads(ms);
+    else if (strcmp(what, "deep") == 0)
+        dive(100, ms);
+    else if (strcmp(what, "handler") == 0)
+        in_handler(ms);
+    else if (strcmp(what, "forked") == 0) {
+        int status;
+        if (fork() == 0)
+            execl(argv[0], argv[0], "split", argv[2], (char *)NULL);
+        return wait(&status) > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    } else
+        return 2;
+    printf("heavy %" PRIu64 "\nlight %" PRIu64 "\n", heavy_ns, light_ns);
+    return 0;
+}
