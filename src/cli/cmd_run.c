@@ -239,27 +239,32 @@ static void leave_children_out(const struct run *run, struct hp_sessions *sessio
     sessions->count = count;
 }
 
-static void add_from_outside(const struct run *run)
+static void add_from_outside(const struct run *run, bool has_stacks)
 {
-    const struct hp_outside outside = {
-        .folder = run->folder, .census = hp_census_end(), .library = run->alloc_library, .began = run->began};
+    const struct hp_outside outside = {.folder = run->folder,
+                                       .census = hp_census_end(),
+                                       .library = run->alloc_library,
+                                       .began = run->began,
+                                       .has_stacks = has_stacks};
     hp_outside_add(&outside);
 }
 
 /* Stacks are named now, while the programs and libraries are what they were. */
-static void keep_stacks(const struct run *run)
+static bool keep_stacks(const struct run *run)
 {
     struct hp_named_stacks named;
     const struct hp_stacks *stacks = hp_collector_end();
     if (stacks == NULL)
-        return;
+        return false;
     const bool is_named = stacks->samples > 0 && hp_name_stacks(stacks, &named);
     hp_collector_free();
     if (!is_named)
-        return;
-    if (!hp_stack_file_write(run->folder, &named))
+        return false;
+    const bool is_kept = hp_stack_file_write(run->folder, &named);
+    if (!is_kept)
         hp_fail("the stacks of the program cannot be kept in '%s': %s", run->folder, strerror(errno));
     hp_named_stacks_free(&named);
+    return is_kept;
 }
 
 static void report(struct run *run, pid_t program)
@@ -272,8 +277,7 @@ static void report(struct run *run, pid_t program)
                 run->folder);
         return;
     }
-    keep_stacks(run);
-    add_from_outside(run);
+    add_from_outside(run, keep_stacks(run));
     if (!hp_sessions_in(&sessions, run->folder))
         return;
     leave_children_out(run, &sessions, program);

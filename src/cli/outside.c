@@ -277,11 +277,14 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 
 #define UNWRITTEN "it could not write a session file where its parent did (another root or user, or no space)"
 #define UNFORKED "it was begun without fork, or by one that was not followed"
+#define UNLOADED "nothing of hotpath was loaded into it; what is known of it comes from stacks"
 #define UNKNOWN "it got no word of being measured (a cleared environment), or could not leave a session"
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
 {
     const struct hp_executed *image = &citizen->images[at];
+    if (work.given->library[0] == '\0')
+        return UNLOADED;
     if (citizen->is_hidden && at + 1 == citizen->image_count)
         return "it gets rights that you do not have";
     if (image->file == NULL)
@@ -333,8 +336,8 @@ static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at
 /* From fork to exec a process runs nothing of its own; and one that ends at once did not find what it was to run. */
 static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
 {
-    if (work.given->library[0] == '\0')
-        return false; /* nobody wanted it to be followed */
+    if (work.given->library[0] == '\0') /* nobody wanted it to be followed */
+        return work.given->has_stacks && at > 0;
     if (at > 0)
         return true;
     const uint64_t end = end_of(citizen, 0) < work.now.ns ? end_of(citizen, 0) : work.now.ns;

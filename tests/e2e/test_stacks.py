@@ -124,3 +124,11 @@ def test_programs_with_measured_functions(cli):
     report = cli.run("--stacks", PROGRAMS / "cpu", "split", 200).report
     assert {"heavy", "light", "split"} <= {row.name for row in report.rows("functions") if row.library == "cpu"}
     assert {"heavy", "light"} <= {row.name for row in report.rows("cpu")}
+
+
+def test_with_nothing_of_ours_in_the_program(cli):
+    """Stacks need none; that the rest is not known is said."""
+    done = cli.run("--no-preload", STACKED, "split", 200)
+    check_split(done)
+    assert [row.reason for row in done.report.rows("processes")] == [
+        "nothing of hotpath was loaded into it; what is known of it comes from stacks"]
