@@ -3114,9 +3114,6 @@ void hp_arena_release(struct hp_arena *arena)
 
 enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
 
-/* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
-HP_PRIVATE enum hp_counter hp_clock_counter(void);
-
 /* False: the process has forbidden itself to read the time (PR_SET_TSC). Most clocks of the C library are death to it then, too. */
 HP_PRIVATE bool hp_clock_may_be_read(void);
 
@@ -3133,70 +3130,6 @@ HP_PRIVATE uint64_t hp_clock_ticks_raw(enum hp_counter counter);
 
 /* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
 HP_PRIVATE void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);
-
-/* ---- src/os/files.h ------------------------------------------------------------------------------------------ */
-
-/* Files, without descriptors that stay open and without signals the host did not ask for. */
-
-/* Which file something is, so that a reused path or descriptor is noticed. */
-struct hp_file_identity {
-    dev_t device;
-    ino_t inode;
-    bool is_known;
-};
-
-HP_PRIVATE struct hp_file_identity hp_file_identify(int fd);
-HP_PRIVATE bool hp_file_is(int fd, const struct hp_file_identity *identity);
-
-/* Reads a small file whole and ends it with a zero; a longer one is cut. False: cannot be read. */
-HP_PRIVATE bool hp_file_read_text(const char *path, char *text, size_t size);
-/* The same for bytes; returns how many, or 0. */
-HP_PRIVATE size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
-
-/*
- * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
- * -1 with errno; EINVAL: it is something else.
- */
-HP_PRIVATE ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
-
-/*
- * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
- * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
- */
-HP_PRIVATE bool hp_file_reserve(int fd, uint64_t from, uint64_t to);
-
-/* Whether RLIMIT_FSIZE lets a file be that long. */
-HP_PRIVATE bool hp_file_size_is_allowed(uint64_t size);
-
-/*
- * Writes all of it, waiting (bounded) where the descriptor does not block. A reader that went away or a file that may
- * not grow is a false, never a signal.
- */
-HP_PRIVATE bool hp_file_write(int fd, const char *bytes, size_t length);
-
-/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
-HP_PRIVATE bool hp_file_make_private_folder(const char *path);
-
-/* Makes the folders above `path`, as far as they are missing. */
-HP_PRIVATE void hp_file_make_parents(const char *path);
-
-/*
- * Bytes that are free on the file system of `path`, less a twentieth of it all, which is spared for others: a host's
- * many processes must not fill it up. 0 when that cannot be told.
- */
-HP_PRIVATE uint64_t hp_file_free_bytes(const char *path);
-
-/*
- * Whether somebody holds a lock (flock) on a folder. Also true where that cannot be told.
- */
-HP_PRIVATE bool hp_file_is_locked(const char *folder);
-
-/* Calls `visit` with each name in a folder, without allocating. */
-typedef void hp_file_visit(const char *name, void *context);
-HP_PRIVATE void hp_file_each(const char *folder, hp_file_visit *visit, void *context);
-
-/* The words for an errno; strerror is not for signal handlers. */
-HP_PRIVATE const char *hp_file_error(int number);
 
 /* ---- src/os/raw_call.h --------------------------------------------------------------------------------------- */
 
@@ -3301,11 +3234,7 @@ static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
 
 /* ---- src/os/clock.c ------------------------------------------------------------------------------------------ */
 
-/* Which clock can be trusted on this machine. */
-
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
+/* Clocks. */
 
 static uint64_t hp_clock_read_clock(clockid_t id)
 {
@@ -3331,40 +3260,6 @@ bool hp_clock_may_be_read(void)
 #endif
     return true;
 }
-
-#if defined(__x86_64__) || defined(__i386__)
-
-static bool hp_clock_tsc_is_invariant(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)) != 0;
-}
-
-/* The kernel strikes the TSC off this list when it has seen it drift or differ between cores. */
-static bool hp_clock_kernel_trusts_tsc(void)
-{
-    char sources[256];
-    if (!hp_file_read_text("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources,
-                           sizeof sources))
-        return hp_clock_tsc_is_invariant(); /* no sysfs in this container: the CPU's word has to do */
-    for (const char *at = sources; *at; at++)
-        if (at[0] == 't' && at[1] == 's' && at[2] == 'c' && (at == sources || at[-1] == ' '))
-            return true;
-    return false;
-}
-
-enum hp_counter hp_clock_counter(void)
-{
-    return hp_clock_may_be_read() && hp_clock_kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
-}
-
-#elif defined(__aarch64__)
-enum hp_counter hp_clock_counter(void) { return HP_COUNTER_CNTVCT; }
-#elif defined(__riscv) && __riscv_xlen == 64
-enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
-#else
-enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
-#endif
 
 /* False: there is none, and the clock has to be asked. */
 static inline bool hp_clock_read_counter(enum hp_counter counter, uint64_t *ret_ticks)
@@ -3417,6 +3312,119 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
     if (counter == HP_COUNTER_NONE)
         *ret_ticks = *ret_ns;
 }
+
+/* ---- src/os/counter.h ---------------------------------------------------------------------------------------- */
+
+/* Which counter can be trusted on this machine. */
+
+/* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
+HP_PRIVATE enum hp_counter hp_clock_counter(void);
+
+/* ---- src/os/files.h ------------------------------------------------------------------------------------------ */
+
+/* Files, without descriptors that stay open and without signals the host did not ask for. */
+
+/* Which file something is, so that a reused path or descriptor is noticed. */
+struct hp_file_identity {
+    dev_t device;
+    ino_t inode;
+    bool is_known;
+};
+
+HP_PRIVATE struct hp_file_identity hp_file_identify(int fd);
+HP_PRIVATE bool hp_file_is(int fd, const struct hp_file_identity *identity);
+
+/* Reads a small file whole and ends it with a zero; a longer one is cut. False: cannot be read. */
+HP_PRIVATE bool hp_file_read_text(const char *path, char *text, size_t size);
+/* The same for bytes; returns how many, or 0. */
+HP_PRIVATE size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
+
+/*
+ * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
+ * -1 with errno; EINVAL: it is something else.
+ */
+HP_PRIVATE ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
+
+/*
+ * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
+ * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
+ */
+HP_PRIVATE bool hp_file_reserve(int fd, uint64_t from, uint64_t to);
+
+/* Whether RLIMIT_FSIZE lets a file be that long. */
+HP_PRIVATE bool hp_file_size_is_allowed(uint64_t size);
+
+/*
+ * Writes all of it, waiting (bounded) where the descriptor does not block. A reader that went away or a file that may
+ * not grow is a false, never a signal.
+ */
+HP_PRIVATE bool hp_file_write(int fd, const char *bytes, size_t length);
+
+/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
+HP_PRIVATE bool hp_file_make_private_folder(const char *path);
+
+/* Makes the folders above `path`, as far as they are missing. */
+HP_PRIVATE void hp_file_make_parents(const char *path);
+
+/*
+ * Bytes that are free on the file system of `path`, less a twentieth of it all, which is spared for others: a host's
+ * many processes must not fill it up. 0 when that cannot be told.
+ */
+HP_PRIVATE uint64_t hp_file_free_bytes(const char *path);
+
+/*
+ * Whether somebody holds a lock (flock) on a folder. Also true where that cannot be told.
+ */
+HP_PRIVATE bool hp_file_is_locked(const char *folder);
+
+/* Calls `visit` with each name in a folder, without allocating. */
+typedef void hp_file_visit(const char *name, void *context);
+HP_PRIVATE void hp_file_each(const char *folder, hp_file_visit *visit, void *context);
+
+/* The words for an errno; strerror is not for signal handlers. */
+HP_PRIVATE const char *hp_file_error(int number);
+
+/* ---- src/os/counter.c ---------------------------------------------------------------------------------------- */
+
+/* Which counter can be trusted on this machine. */
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#if defined(__x86_64__) || defined(__i386__)
+
+static bool hp_counter_tsc_is_invariant(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)) != 0;
+}
+
+/* The kernel strikes the TSC off this list when it has seen it drift or differ between cores. */
+static bool hp_counter_kernel_trusts_tsc(void)
+{
+    char sources[256];
+    if (!hp_file_read_text("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources,
+                           sizeof sources))
+        return hp_counter_tsc_is_invariant(); /* no sysfs in this container: the CPU's word has to do */
+    for (const char *at = sources; *at; at++)
+        if (at[0] == 't' && at[1] == 's' && at[2] == 'c' && (at == sources || at[-1] == ' '))
+            return true;
+    return false;
+}
+
+enum hp_counter hp_clock_counter(void)
+{
+    return hp_clock_may_be_read() && hp_counter_kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
+}
+
+#elif defined(__aarch64__)
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_CNTVCT; }
+#elif defined(__riscv) && __riscv_xlen == 64
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
+#else
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
+#endif
 
 /* ---- src/os/stacks.h ----------------------------------------------------------------------------------------- */
 
@@ -14052,7 +14060,7 @@ struct hp_cpu {
 };
 
 /* NULL: no memory. */
-HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+HP_PRIVATE struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
 /* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
@@ -14763,7 +14771,7 @@ static bool hp_cpu_profile_prepare(struct hp_cpu_profile_builder *builder)
     return builder->cpu->sites != NULL && hp_cpu_profile_make_costs(builder);
 }
 
-const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
+struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct hp_cpu_profile_builder builder = {.profile = profile, .arena = arena};
     if (!hp_cpu_profile_prepare(&builder))
@@ -14778,7 +14786,7 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
             return NULL;
     hp_cpu_profile_limit_all(profile, builder.cpu);
     hp_cpu_profile_settle_outside(builder.cpu, profile->site_count);
-    return profile->run->floors == NULL || hp_cpu_keep(builder.cpu, arena, profile) ? builder.cpu : NULL;
+    return builder.cpu;
 }
 
 /* ---- src/model/cpu_shares.c ---------------------------------------------------------------------------------- */
@@ -16340,7 +16348,7 @@ struct hp_model {
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;
-    const struct hp_cpu *cpu;
+    const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
     const struct hp_trust *trust;
@@ -16365,8 +16373,9 @@ HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
 /* What the run allocated. */
 HP_PRIVATE const struct hp_allocs *hp_model_allocs(struct hp_model *model);
 
-/* Whose processor time it used, by the sites of `profile`. */
+/* Whose processor time it used, by the sites of `profile`; or by those of the profile by thread. */
 HP_PRIVATE const struct hp_cpu *hp_model_cpu(struct hp_model *model);
+HP_PRIVATE const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
 
 /* What it waited for, likewise. */
 HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
@@ -16516,11 +16525,24 @@ const struct hp_allocs *hp_model_allocs(struct hp_model *model)
     return model->allocs;
 }
 
+static const struct hp_cpu *hp_model_make_cpu(const struct hp_model *model, const struct hp_profile *profile)
+{
+    struct hp_cpu *cpu = profile != NULL ? hp_cpu_of_profile(model->arena, profile) : NULL;
+    return cpu != NULL && (model->run.floors == NULL || hp_cpu_keep(cpu, model->arena, profile)) ? cpu : NULL;
+}
+
 const struct hp_cpu *hp_model_cpu(struct hp_model *model)
 {
     if (model->cpu == NULL)
-        model->cpu = hp_cpu_of_profile(model->arena, model->profile);
+        model->cpu = hp_model_make_cpu(model, model->profile);
     return model->cpu;
+}
+
+const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model)
+{
+    if (model->cpu_by_thread == NULL)
+        model->cpu_by_thread = hp_model_make_cpu(model, hp_model_by_thread(model));
+    return model->cpu_by_thread;
 }
 
 const struct hp_run_waits *hp_model_waits(struct hp_model *model)
@@ -21685,7 +21707,7 @@ static const char *hp_cpu_table_description_of(const struct hp_settings *setting
 static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
 {
     return profile == results->model->profile ? hp_model_cpu(results->model)
-                                              : hp_cpu_of_profile(results->model->arena, profile);
+                                              : hp_model_cpu_by_thread(results->model);
 }
 
 static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
@@ -24167,13 +24189,13 @@ struct hp_percentile_names {
 HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
                         struct hp_percentile_names *ret_names);
 
-/* ---- src/sections/columns.c ---------------------------------------------------------------------------------- */
+/* ---- src/sections/section_columns.c -------------------------------------------------------------------------- */
 
 /* The columns of a section, from the table of its type. */
 
 /* ------------------------------------------------------------------------------------------ which there are */
 
-static uint32_t hp_columns_facts_of(const struct hotpath_results *results)
+static uint32_t hp_section_columns_facts_of(const struct hotpath_results *results)
 {
     const struct hp_settings *settings = results->settings;
     const struct hp_run *run = &results->model->run;
@@ -24195,7 +24217,7 @@ size_t hp_section_add_column(struct hotpath_section *section, const char *key, c
     return section->column_count++;
 }
 
-static bool hp_columns_add_family(struct hotpath_results *results, struct hotpath_section *section,
+static bool hp_section_columns_add_family(struct hotpath_results *results, struct hotpath_section *section,
                        const struct hp_column_spec *spec, bool is_visible, size_t *indexes)
 {
     const struct hp_show_settings *show = &results->settings->show;
@@ -24211,7 +24233,7 @@ static bool hp_columns_add_family(struct hotpath_results *results, struct hotpat
 bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
                          void *indexes)
 {
-    facts |= hp_columns_facts_of(results);
+    facts |= hp_section_columns_facts_of(results);
     for (size_t at = 0; at < section->type->column_count; at++) {
         const struct hp_column_spec *spec = &section->type->columns[at];
         size_t *index = (size_t *)(void *)((char *)indexes + spec->index);
@@ -24220,7 +24242,7 @@ bool hp_section_describe(struct hotpath_results *results, struct hotpath_section
             continue;
         if (!(spec->traits & HP_COLUMN_FAMILY))
             *index = hp_section_add_column(section, spec->key, spec->title, spec->unit, spec->traits, is_visible);
-        else if (!hp_columns_add_family(results, section, spec, is_visible, index))
+        else if (!hp_section_columns_add_family(results, section, spec, is_visible, index))
             return false;
     }
     hp_section_show_columns(results, section);
@@ -24229,7 +24251,7 @@ bool hp_section_describe(struct hotpath_results *results, struct hotpath_section
 
 /* ------------------------------------------------------------------------------------------ what they are called */
 
-static bool hp_columns_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+static bool hp_section_columns_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
 {
     char bytes[64];
     struct hp_text stem;
@@ -24239,7 +24261,7 @@ static bool hp_columns_equal_stem(const char *name, size_t length, const char *k
 }
 
 /* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
-static bool hp_columns_is_called(const struct hp_column *column, const char *name, size_t length)
+static bool hp_section_columns_is_called(const struct hp_column *column, const char *name, size_t length)
 {
     const char *key = column->shown.key;
     const size_t key_length = strlen(key);
@@ -24247,7 +24269,7 @@ static bool hp_columns_is_called(const struct hp_column *column, const char *nam
         return true;
     static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
     for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
-        if (hp_text_has_suffix(key, units[at]) && hp_columns_equal_stem(name, length, key, key_length - strlen(units[at])))
+        if (hp_text_has_suffix(key, units[at]) && hp_section_columns_equal_stem(name, length, key, key_length - strlen(units[at])))
             return true;
     return false;
 }
@@ -24255,7 +24277,7 @@ static bool hp_columns_is_called(const struct hp_column *column, const char *nam
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
 {
     size_t at = 0;
-    while (at < section->column_count && !hp_columns_is_called(&section->columns[at], name, length))
+    while (at < section->column_count && !hp_section_columns_is_called(&section->columns[at], name, length))
         at++;
     return at;
 }
@@ -24272,7 +24294,7 @@ void hp_section_show_columns(struct hotpath_results *results, struct hotpath_sec
          (item = hp_text_next_item(&rest, &length)) != NULL;) {
         const bool is_all = hp_text_equal_nocase(item, length, "all");
         for (size_t at = 0; at < section->column_count; at++)
-            if (is_all || hp_columns_is_called(&section->columns[at], item, length))
+            if (is_all || hp_section_columns_is_called(&section->columns[at], item, length))
                 section->columns[at].shown.visible = 1;
     }
 }
@@ -26431,38 +26453,9 @@ HP_PRIVATE void hp_sessions_forget(const struct hp_session *own);
 /* Counts what the running session loses. */
 HP_PRIVATE void hp_session_lose(enum hp_loss loss);
 
-/* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
+/* ---- src/record/sampling.h ----------------------------------------------------------------------------------- */
 
-/*
- * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
- * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
- * needed, and inlined or stripped functions are no exception.
- *
- * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
- * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
- *
- * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
- * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, a
- * sample of perf's stands for a period of user time, and timers' signals that find the thread in the kernel say who has what is left. But for the first of a process, a thread begins
- * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
- * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
- *
- * Chance. A program whose work repeats could be in step with samples at equal distances. So each event of perf's has a period of its
- * own, by chance, which is good for some samples, and beside perf each timer's signal is due after a time of its own.
- *
- * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
- * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
- * of whatever size, is left alone. On another one, as of a coroutine, there may be no room for the frame of a signal: from then on they
- * come by HP_SIGNAL_ASIDE, on an alternate stack of ours. Where the host has one of its own there is no place that is known to be
- * large enough, and the thread is sampled no more.
- *
- * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
- * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
- * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
- * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
- */
-
-struct hp_head;
+/* What is kept of samples, by thread and by process: see sampler.h. */
 
 #define HP_SAMPLER_SEEN 16u
 #define HP_SAMPLER_FOLDED 16u
@@ -26514,29 +26507,6 @@ struct hp_sampling {
     uint32_t is_weighed;  /* atomic: somebody has found out, or does, what an interrupt of perf's costs */
 };
 
-/* A session begins. Under the lock. */
-HP_PRIVATE void hp_sampler_begin(void);
-/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
-HP_PRIVATE void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come with its first zone. What it has used was read just now. Under the lock. */
-HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
-/* The calling thread ends: all that takes system calls, before the lock is taken. */
-HP_PRIVATE void hp_sampler_part(struct hp_head *head);
-/* The calling thread is about to enter a zone, out of line. */
-HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
-/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
-HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
-/*
- * The process is known to be shut in from now on, but is not yet: no sample comes to any other thread, and none is on its way to make a
- * system call. And that it was refused. Under the lock; `own` is the head of the calling thread, or NULL.
- */
-HP_PRIVATE void hp_sampler_stop_others(const struct hp_head *own);
-HP_PRIVATE void hp_sampler_go_on_with_others(const struct hp_head *own);
-/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
-HP_PRIVATE void hp_sampler_end(void);
-/* Stores what the process has used up to now. The session is held. */
-HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
-
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -26557,6 +26527,8 @@ HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
  *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
  *   emptied head  all zero, after fork: the thread registers, which begins the child's session
  */
+
+struct hp_session;
 
 #define HP_MAX_NODES 65536u /* per thread; further paths fall under <other> */
 #define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
@@ -27950,6 +27922,62 @@ struct hp_zone_cost hp_zones_calibrate(bool is_quick)
     return cost;
 }
 
+/* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
+ * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
+ * needed, and inlined or stripped functions are no exception.
+ *
+ * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
+ * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ *
+ * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, a
+ * sample of perf's stands for a period of user time, and timers' signals that find the thread in the kernel say who has what is left. But for the first of a process, a thread begins
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
+ * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ *
+ * Chance. A program whose work repeats could be in step with samples at equal distances. So each event of perf's has a period of its
+ * own, by chance, which is good for some samples, and beside perf each timer's signal is due after a time of its own.
+ *
+ * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
+ * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
+ * of whatever size, is left alone. On another one, as of a coroutine, there may be no room for the frame of a signal: from then on they
+ * come by HP_SIGNAL_ASIDE, on an alternate stack of ours. Where the host has one of its own there is no place that is known to be
+ * large enough, and the thread is sampled no more.
+ *
+ * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
+ * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
+ * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
+ */
+
+struct hp_head;
+
+/* A session begins. Under the lock. */
+HP_PRIVATE void hp_sampler_begin(void);
+/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_late(void);
+/* The calling thread has a record now; samples come with its first zone. What it has used was read just now. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
+/* The calling thread ends: all that takes system calls, before the lock is taken. */
+HP_PRIVATE void hp_sampler_part(struct hp_head *head);
+/* The calling thread is about to enter a zone, out of line. */
+HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
+/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
+/*
+ * The process is known to be shut in from now on, but is not yet: no sample comes to any other thread, and none is on its way to make a
+ * system call. And that it was refused. Under the lock; `own` is the head of the calling thread, or NULL.
+ */
+HP_PRIVATE void hp_sampler_stop_others(const struct hp_head *own);
+HP_PRIVATE void hp_sampler_go_on_with_others(const struct hp_head *own);
+/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+HP_PRIVATE void hp_sampler_end(void);
+/* Stores what the process has used up to now. The session is held. */
+HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
+
 /* ---- src/record/confined.c ----------------------------------------------------------------------------------- */
 
 /*
@@ -28080,7 +28108,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x1a3fae2bcfc692ab)
+#define HP_SHARED_LAYOUT UINT64_C(0x2bc6f6645bd3f58d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

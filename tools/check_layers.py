@@ -4,7 +4,8 @@
 usage: check_layers.py [ROOT]
 
 Prints one line for each include that the table does not allow, each folder it does not name, each header that does not
-exist, and each name that two headers share (headers are included by name alone, so names must be unique).
+exist, and each name that two headers share (headers are included by name alone, so names must be unique). Inside a folder, no
+files may need one another in a circle; a source and the header of its name are one.
 """
 
 import re
@@ -23,6 +24,33 @@ def read_table(document):
     return layers
 
 
+def uses_in(folder):
+    """{unit: set of units of the folder that it includes}. A unit is a header, a source, or both of one name."""
+    files = [file for file in folder.iterdir() if file.suffix in (".c", ".h", ".def")]
+    headers = {file.name for file in files if file.suffix != ".c"}
+    uses = {}
+    for file in files:
+        included = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.M)
+        uses.setdefault(file.stem, set()).update(Path(name).stem for name in included if name in headers)
+    return uses
+
+
+def circles(uses):
+    """Units that reach one another, each group once."""
+
+    def reached_from(unit):
+        found, left = set(), [unit]
+        while left:
+            for used in uses.get(left.pop(), set()) - found:
+                found.add(used)
+                left.append(used)
+        return found
+
+    reached = {unit: reached_from(unit) - {unit} for unit in uses}
+    groups = {frozenset({unit} | {other for other in reached[unit] if unit in reached[other]}) for unit in uses}
+    return sorted(sorted(group) for group in groups if len(group) > 1)
+
+
 def check(root):
     layers = read_table((root / "docs/architecture.md").read_text())
     if not layers:
@@ -39,6 +67,10 @@ def check(root):
             yield f"{file.relative_to(root)}: {folder} is not in the table of layers"
         if file.suffix != ".c" and home.setdefault(file.name, folder) != folder:
             yield f"{file.relative_to(root)}: {home[file.name]} has a header of this name too"
+
+    for folder in sorted({file.parent for file in files}):
+        for circle in circles(uses_in(folder)):
+            yield f"{folder.relative_to(root)}: {', '.join(circle)} include one another in a circle"
 
     for file in files:
         folder = str(file.parent.relative_to(root))

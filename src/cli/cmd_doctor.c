@@ -18,6 +18,7 @@
 #include "arguments.h"
 #include "clock.h"
 #include "command.h"
+#include "counter.h"
 #include "cpu.h"
 #include "cpu_profile.h"
 #include "demangle.h"

@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "collector.h"
 #include "command.h"
+#include "counter.h"
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"

@@ -15,6 +15,7 @@
 
 #include "alloc_library.h"
 #include "clock.h"
+#include "counter.h"
 #include "files.h"
 #include "places.h"
 #include "process.h"

@@ -15,7 +15,6 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "cpu_floors.h"
 #include "cpu_shares.h"
 #include "cpu_walls.h"
 #include "sort.h"
@@ -516,7 +515,7 @@ static bool prepare(struct builder *builder)
     return builder->cpu->sites != NULL && make_costs(builder);
 }
 
-const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
+struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct builder builder = {.profile = profile, .arena = arena};
     if (!prepare(&builder))
@@ -531,5 +530,5 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
             return NULL;
     limit_all(profile, builder.cpu);
     settle_outside(builder.cpu, profile->site_count);
-    return profile->run->floors == NULL || hp_cpu_keep(builder.cpu, arena, profile) ? builder.cpu : NULL;
+    return builder.cpu;
 }

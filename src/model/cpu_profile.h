@@ -39,7 +39,7 @@ struct hp_cpu {
 };
 
 /* NULL: no memory. */
-const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
 /* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu);

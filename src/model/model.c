@@ -5,6 +5,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "cpu_floors.h"
 #include "cpu_profile.h"
 #include "crew_profile.h"
 #include "profile.h"
@@ -59,11 +60,24 @@ const struct hp_allocs *hp_model_allocs(struct hp_model *model)
     return model->allocs;
 }
 
+static const struct hp_cpu *make_cpu(const struct hp_model *model, const struct hp_profile *profile)
+{
+    struct hp_cpu *cpu = profile != NULL ? hp_cpu_of_profile(model->arena, profile) : NULL;
+    return cpu != NULL && (model->run.floors == NULL || hp_cpu_keep(cpu, model->arena, profile)) ? cpu : NULL;
+}
+
 const struct hp_cpu *hp_model_cpu(struct hp_model *model)
 {
     if (model->cpu == NULL)
-        model->cpu = hp_cpu_of_profile(model->arena, model->profile);
+        model->cpu = make_cpu(model, model->profile);
     return model->cpu;
+}
+
+const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model)
+{
+    if (model->cpu_by_thread == NULL)
+        model->cpu_by_thread = make_cpu(model, hp_model_by_thread(model));
+    return model->cpu_by_thread;
 }
 
 const struct hp_run_waits *hp_model_waits(struct hp_model *model)

@@ -30,7 +30,7 @@ struct hp_model {
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;
-    const struct hp_cpu *cpu;
+    const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
     const struct hp_trust *trust;
@@ -55,8 +55,9 @@ const struct hp_profile *hp_model_by_thread(struct hp_model *model);
 /* What the run allocated. */
 const struct hp_allocs *hp_model_allocs(struct hp_model *model);
 
-/* Whose processor time it used, by the sites of `profile`. */
+/* Whose processor time it used, by the sites of `profile`; or by those of the profile by thread. */
 const struct hp_cpu *hp_model_cpu(struct hp_model *model);
+const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
 
 /* What it waited for, likewise. */
 const struct hp_run_waits *hp_model_waits(struct hp_model *model);

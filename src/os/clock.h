@@ -13,9 +13,6 @@
 
 enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
 
-/* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
-enum hp_counter hp_clock_counter(void);
-
 /* False: the process has forbidden itself to read the time (PR_SET_TSC). Most clocks of the C library are death to it then, too. */
 bool hp_clock_may_be_read(void);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "counter.h"
 #include "mapped_file.h"
 #include "process.h"
 #include "regular_file.h"

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holders.h"
 #include "images.h"
 #include "marks.h"
 #include "owners.h"

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "runtime.h"
+#include "sampler.h"
 
 /* Under the lock. */
 static void note_in_session(bool is_confined)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "holders.h"
 #include "memory.h"
 #include "mutex.h"
 #include "places.h"

@@ -14,11 +14,13 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "holders.h"
 #include "lives.h"
 #include "memory.h"
 #include "places.h"
 #include "process.h"
 #include "runtime.h"
+#include "sampler.h"
 #include "sys.h"
 #include "task_files.h"
 #include "waits.h"

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holders.h"
 #include "memory.h"
 #include "runtime.h"
 

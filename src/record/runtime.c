@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "counter.h"
 #include "memory.h"
 #include "process.h"
 #include "sys.h"

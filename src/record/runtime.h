@@ -26,13 +26,15 @@
 #include <stdint.h>
 
 #include "clock.h"
-#include "holders.h"
 #include "layout.h"
 #include "mutex.h"
 #include "options.h"
-#include "sampler.h"
+#include "pattern_list.h"
+#include "sampling.h"
 #include "signals.h"
 #include "store.h"
+
+struct hp_session;
 
 #define HP_MAX_NODES 65536u /* per thread; further paths fall under <other> */
 #define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */

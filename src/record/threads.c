@@ -14,6 +14,7 @@
 #include "owners.h"
 #include "process.h"
 #include "runtime.h"
+#include "sampler.h"
 #include "stacks.h"
 #include "sys.h"
 

@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holders.h"
 #include "runtime.h"
+#include "sampler.h"
 #include "stacks.h"
 #include "sys.h"
 

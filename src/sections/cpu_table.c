@@ -338,7 +338,7 @@ static const char *description_of(const struct hp_settings *settings)
 static const struct hp_cpu *cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
 {
     return profile == results->model->profile ? hp_model_cpu(results->model)
-                                              : hp_cpu_of_profile(results->model->arena, profile);
+                                              : hp_model_cpu_by_thread(results->model);
 }
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "counter.h"
 #include "hotpath.h"
 #include "report.h"
 #include "snapshot.h"

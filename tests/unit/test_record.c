@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "counter.h"
 #include "hotpath.h"
 #include "runtime.h"
 #include "scratch_folder.h"
