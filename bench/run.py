@@ -23,6 +23,7 @@ sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
 import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
 import peers  # noqa: E402
+import stacks  # noqa: E402
 import trust  # noqa: E402
 
 TOLERANCE = 1.10
@@ -586,7 +587,8 @@ def main():
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
     parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
-             scale(build, bench, gate), reading(build, gate)]
+             scale(build, bench, gate), reading(build, gate),
+             table("Stacks and names", stacks.rows(build, gate, has_peers))]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))
