@@ -53,6 +53,15 @@ function(hotpath_harden_linked target)
   target_link_options(${target} PRIVATE ${hotpath_hardening_linked} ${ARGN})
 endfunction()
 
+# For programs that open libdw. gcc's search for leaks misreads the thread-local storage of libraries that are opened later, and
+# may die of it; of those that are there from the start it does not.
+function(hotpath_opens_libdw target)
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+  if(HOTPATH_SANITIZE AND HOTPATH_HAS_LIBDW)
+    target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed dw -Wl,--pop-state)
+  endif()
+endfunction()
+
 # Our folders are searched for "name.h" only: <memory.h> and its like stay the system's.
 function(hotpath_internal_headers target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
