@@ -6575,6 +6575,99 @@ struct hp_terminal hp_terminal_of(int fd)
                                 .has_color = is_terminal && (kind == NULL || strcmp(kind, "dumb") != 0)};
 }
 
+/* ---- src/session/axis.h -------------------------------------------------------------------------------------- */
+
+/*
+ * The time axis of a session: how its numbers went, in a file of fixed size beside it, "NAME.axis".
+ *
+ *   header (128 bytes) | series (32 bytes each) | values: for each series one for each slot
+ *
+ * A slot stands for `slot_ns` of time. When all are used, pairs of them become one, and slots are twice as long from then on; meanwhile
+ * `generation` is odd. A value of a counter is how far it had come by the end of the slot, so a stretch is a difference of two; that of a level is the highest
+ * that was seen in the slot.
+ *
+ * Written from outside by one watcher, who holds a lock on the file; whoever reads trusts nothing.
+ */
+
+#define HP_AXIS_SUFFIX ".axis" /* in the place of that of the session */
+#define HP_AXIS_MAGIC "hotaxis"
+#define HP_AXIS_VERSION 1u
+#define HP_AXIS_SLOTS 512u
+#define HP_AXIS_SERIES 256u
+#define HP_AXIS_SITES 96u
+#define HP_AXIS_THREADS 24u
+#define HP_AXIS_FIRST_SLOT_NS UINT64_C(250000000)
+
+enum hp_axis_kind {
+    HP_AXIS_NONE,
+    HP_AXIS_CPU,        /* nanoseconds on a processor, of the process */
+    HP_AXIS_KERNEL,     /* of that, in the kernel */
+    HP_AXIS_RESIDENT,   /* bytes in memory: a level */
+    HP_AXIS_LIVE,       /* threads: a level */
+    HP_AXIS_ALLOCATED,  /* usable bytes that live: a level */
+    HP_AXIS_THREAD,     /* nanoseconds on a processor of a thread; `id` is its number */
+    HP_AXIS_WAIT,       /* nanoseconds that threads waited; `id` is enum hp_wait_cause */
+    HP_AXIS_SITE_CALLS, /* calls of a site that have ended; `id` is that of the site */
+    HP_AXIS_SITE_TICKS, /* their time, recursive ones counted once */
+    HP_AXIS_KINDS
+};
+
+static inline bool hp_axis_is_level(uint32_t kind)
+{
+    return kind == HP_AXIS_RESIDENT || kind == HP_AXIS_LIVE || kind == HP_AXIS_ALLOCATED;
+}
+
+struct hp_axis_series {
+    uint32_t kind; /* enum hp_axis_kind; HP_AXIS_NONE: the place is free */
+    uint32_t id;
+    uint32_t first; /* slot before which nothing is known of it */
+    uint32_t reserved;
+    char name[16]; /* of a thread */
+};
+
+struct hp_axis_header {
+    char magic[8];
+    uint32_t byte_order; /* that of sessions */
+    uint32_t version;
+    uint32_t pid;
+    uint32_t slots;
+    uint32_t series;
+    uint32_t used;       /* slots that have values */
+    uint32_t generation; /* odd while slots are put together */
+    uint32_t reserved;
+    uint64_t process_start;
+    uint64_t start_ns; /* when the first slot begins, by CLOCK_MONOTONIC */
+    uint64_t slot_ns;
+    uint64_t latest_ns; /* when the latest value was written */
+    uint64_t unused[7];
+};
+
+#define HP_AXIS_VALUES_AT (sizeof(struct hp_axis_header) + HP_AXIS_SERIES * sizeof(struct hp_axis_series))
+#define HP_AXIS_BYTES (HP_AXIS_VALUES_AT + (size_t)HP_AXIS_SERIES * HP_AXIS_SLOTS * sizeof(uint64_t))
+
+_Static_assert(sizeof(struct hp_axis_header) == 128 && sizeof(struct hp_axis_series) == 32, "part of the file");
+
+/* The path of it, from that of the session. False: it is too long, or no session's. */
+HP_PRIVATE bool hp_axis_path(const char *session, char *path, size_t size);
+
+/* A copy of the file, in memory of the caller. */
+struct hp_axis {
+    struct hp_axis_header header;
+    const unsigned char *bytes;
+};
+
+/* Whether HP_AXIS_BYTES bytes, which begin at a multiple of 8, are a time axis that can be read. */
+HP_PRIVATE bool hp_axis_open(struct hp_axis *axis, const void *bytes);
+
+/* Copies the series at a place below HP_AXIS_SERIES. False: there is none. */
+HP_PRIVATE bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series);
+
+/* The value of a series in a slot below `used`. */
+HP_PRIVATE uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
+
+/* Reads all of a file that is being written. False: there is none, or it is broken. */
+HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
+
 /* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -7204,6 +7297,632 @@ _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) ==
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
+
+/* ---- src/session/options.h ----------------------------------------------------------------------------------- */
+
+/*
+ * Options: one table says everything about each of them, and help, docs and the environment come from it.
+ *
+ * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
+ * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
+ * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
+ * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
+ * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
+ * the default instead of the program's.
+ *
+ * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
+ *
+ * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
+ */
+
+#define HP_MAX_PERCENTILES 10
+
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
+/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
+enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
+
+/* As users write it: "bytes-total". */
+HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
+
+/* What samples processor time: the best there is, or timers alone. */
+enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
+
+/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
+#define HP_RECORD_TIMING 1u
+#define HP_RECORD_ALLOC 2u
+#define HP_RECORD_CPU 4u
+#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
+
+#define HP_MAX_CPU_RATE 10000u
+
+/* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
+#define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
+
+/* What is recorded, and where. */
+struct hp_record_settings {
+    uint32_t kinds;           /* HP_RECORD_... bits; 0: record nothing */
+    uint32_t cpu_engine;      /* enum hp_cpu_engine_choice */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
+    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
+    uint32_t shutdown_ms; /* 0: never */
+    uint32_t keep;
+    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool is_list;        /* the value that holds is a list of names */
+    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
+    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
+    bool cpu;            /* as it was given; what holds is in `kinds` */
+    bool leave_signals;
+    bool reserve;
+    bool waits;
+    uint64_t max_bytes; /* 0: choose from what is free */
+    char dir[1024];
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+    /* Lists are last here and first in what follows: hp_settings_copy. */
+    char filter[HP_PATTERN_LIST_BYTES]; /* hp_pattern_list_compile accepts it; what files held is in it */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
+};
+
+/* What of it is shown. */
+struct hp_show_settings {
+    char focus[HP_PATTERN_LIST_BYTES];      /* as the lists above */
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
+    uint32_t percentile_count;
+    uint32_t by;              /* enum hp_by: what a row of the sections about functions is about */
+    uint32_t alloc_metric;    /* enum hp_alloc_metric */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    bool functions_limit_is_given; /* and not the default */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool alloc_cumulative;
+    bool cpu_inclusive;
+    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
+    char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
+    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
+};
+
+/* How, and where to. */
+struct hp_output_settings {
+    uint32_t format; /* enum hp_format */
+    bool no_color;   /* NO_COLOR is set and not empty */
+    char output_path[1024];
+};
+
+struct hp_settings {
+    struct hp_record_settings record;
+    struct hp_show_settings show;
+    struct hp_output_settings output;
+};
+
+/* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */
+HP_PRIVATE void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from);
+
+/* Looks a variable up: getenv, or a stand-in for tests. */
+typedef const char *hp_lookup(const char *name, void *context);
+/* Receives one warning: a whole line without its end. */
+typedef void hp_warn(const char *line, void *context);
+
+/*
+ * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
+ * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
+ */
+HP_PRIVATE void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context);
+
+/*
+ * True when every byte of `options` means something to this library: its size is at least that of the first
+ * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
+ */
+HP_PRIVATE bool hp_options_are_known(const struct hotpath_options *options);
+
+/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
+enum hp_option_type {
+    HP_OPTION_TEXT,   /* const char * */
+    HP_OPTION_CHOICE, /* const char *, one of a few words */
+    HP_OPTION_COUNT,  /* uint32_t */
+    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
+    HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
+    HP_OPTION_FLAG    /* uint8_t */
+};
+
+/* What an option is about: which commands of the program take it as a flag. */
+enum hp_option_scope {
+    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
+    HP_SCOPE_SHOW = 2,   /* what of it is shown */
+    HP_SCOPE_OUTPUT = 4, /* how and where */
+    HP_SCOPE_FOLDER = 8  /* where sessions are */
+};
+
+/*
+ * Warns of variables in `environment` that begin like ours and are none: they have no effect, and nobody would know. Others
+ * than the library read some, which are ours, too.
+ */
+HP_PRIVATE void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context);
+
+struct hp_text;
+
+struct hp_option {
+    const char *variable; /* HOTPATH_LIMIT */
+    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
+    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
+    char letter;          /* n: -n; 0 when there is none */
+    uint32_t scope;       /* enum hp_option_scope; one or several */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *initial;  /* the default, as a user would write it; "" for none */
+    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
+    const char *help;     /* one sentence */
+    enum hp_option_type type;
+    /* private to options.c from here on */
+    size_t options_offset;
+    size_t settings_offset;
+    size_t settings_size;
+    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                  struct hp_text *ret_problem);
+};
+
+HP_SHARED const struct hp_option hotpath_options_[];
+HP_SHARED const size_t hotpath_option_count_;
+
+/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
+HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
+
+/* ---- src/session/places.h ------------------------------------------------------------------------------------ */
+
+/* Where sessions are. */
+
+#define HP_SESSION_SUFFIX ".hotpath"
+#define HP_RUN_SUFFIX ".run" /* of a folder with the sessions of one `hotpath run` */
+
+/*
+ * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
+ * False: there are no more. Empty: this one does not exist here.
+ */
+HP_PRIVATE bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size);
+
+/* Makes the folder if need be and says whether a session can live there. False: errno says why. */
+HP_PRIVATE bool hp_place_is_usable(const char *place);
+
+/* Whether it is the folder of a `hotpath run`, and not one that somebody has named for a process within it. */
+HP_PRIVATE bool hp_place_is_of_run(const char *folder);
+
+/* The same, and that run has ended: nobody holds the folder any more, or it was removed. Who cannot see it does not know. */
+HP_PRIVATE bool hp_place_is_of_past_run(const char *folder);
+
+/* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
+HP_PRIVATE bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
+
+/* ---- src/os/regular_file.h ----------------------------------------------------------------------------------- */
+
+/*
+ * Opening a file only if it is a regular one. To open anything else can wait for ever (a FIFO) or do something (a device), so it
+ * is looked at first, by a descriptor that does neither.
+ */
+
+#ifndef O_PATH /* where a source has not asked for it */
+#define O_PATH 010000000
+#endif
+
+static inline int hp_regular_problem(mode_t mode)
+{
+    return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : EINVAL;
+}
+
+/* The same file, and not what has taken its place; without /proc by its name, once more with a look. */
+static inline int hp_regular_reopen(int seen, int folder, const char *path, int flags)
+{
+    char same[64];
+    struct stat first, now;
+    snprintf(same, sizeof same, "/proc/self/fd/%d", seen);
+    int fd = open(same, flags & ~O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        fd = openat(folder, path, flags);
+    if (fd >= 0 && (fstat(seen, &first) != 0 || fstat(fd, &now) != 0 || first.st_ino != now.st_ino ||
+                    first.st_dev != now.st_dev)) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
+/*
+ * As openat, without a terminal, a wait or a descriptor for others. -1: see errno; EINVAL: it is something else than a file, a
+ * folder (EISDIR) or a link that is not to be followed (ELOOP).
+ */
+static inline int hp_regular_open(int folder, const char *path, int flags)
+{
+    struct stat status;
+    const int seen = openat(folder, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+    if (seen < 0)
+        return -1;
+    int fd = -1, problem = fstat(seen, &status) != 0 ? errno : hp_regular_problem(status.st_mode);
+    if (problem == 0) {
+        fd = hp_regular_reopen(seen, folder, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        problem = errno;
+    }
+    close(seen);
+    errno = problem;
+    return fd;
+}
+
+/* ---- src/session/axis.c -------------------------------------------------------------------------------------- */
+
+/* The time axis of a session: reading it. */
+
+#define HP_AXIS_TRIES 20u
+#define HP_AXIS_PAUSE_US 2000u
+
+bool hp_axis_path(const char *session, char *path, size_t size)
+{
+    struct hp_text text;
+    const size_t ending = strlen(HP_SESSION_SUFFIX), length = strlen(session);
+    hp_text_init(&text, path, size);
+    if (!hp_text_has_suffix(session, HP_SESSION_SUFFIX))
+        return false;
+    hp_text_bytes(&text, session, length - ending);
+    hp_text_string(&text, HP_AXIS_SUFFIX);
+    hp_text_end(&text);
+    return !text.is_cut;
+}
+
+bool hp_axis_open(struct hp_axis *axis, const void *bytes)
+{
+    struct hp_axis_header *header = &axis->header;
+    memcpy(header, bytes, sizeof *header);
+    axis->bytes = bytes;
+    return memcmp(header->magic, HP_AXIS_MAGIC, sizeof header->magic) == 0 && header->byte_order == HP_BYTE_ORDER &&
+           header->version == HP_AXIS_VERSION && header->slots == HP_AXIS_SLOTS &&
+           header->series == HP_AXIS_SERIES && header->used > 0 && header->used <= HP_AXIS_SLOTS &&
+           header->generation % 2 == 0 && header->slot_ns >= HP_AXIS_FIRST_SLOT_NS &&
+           header->slot_ns <= HP_AXIS_FIRST_SLOT_NS << 30;
+}
+
+bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series)
+{
+    if (place >= HP_AXIS_SERIES)
+        return false;
+    memcpy(ret_series, axis->bytes + sizeof axis->header + place * sizeof *ret_series, sizeof *ret_series);
+    ret_series->name[sizeof ret_series->name - 1] = '\0';
+    return ret_series->kind > HP_AXIS_NONE && ret_series->kind < HP_AXIS_KINDS &&
+           ret_series->first < axis->header.used;
+}
+
+uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot)
+{
+    uint64_t value;
+    const size_t at = HP_AXIS_VALUES_AT + ((size_t)place * HP_AXIS_SLOTS + slot) * sizeof value;
+    if (place >= HP_AXIS_SERIES || slot >= axis->header.used)
+        return 0;
+    memcpy(&value, axis->bytes + at, sizeof value);
+    return value;
+}
+
+/* Who puts slots together meanwhile leaves another generation, or an odd one. */
+static bool hp_axis_read_once(int fd, void *bytes)
+{
+    struct hp_axis_header after;
+    const struct hp_axis_header *before = bytes;
+    return pread(fd, bytes, HP_AXIS_BYTES, 0) == (ssize_t)HP_AXIS_BYTES &&
+           pread(fd, &after, sizeof after, 0) == (ssize_t)sizeof after && before->generation == after.generation &&
+           after.generation % 2 == 0;
+}
+
+bool hp_axis_read(const char *path, void *bytes)
+{
+    bool is_read = false;
+    const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
+    for (unsigned at = 0; fd >= 0 && !is_read && at < HP_AXIS_TRIES; at++) {
+        if (at > 0)
+            usleep(HP_AXIS_PAUSE_US);
+        is_read = hp_axis_read_once(fd, bytes);
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    return is_read;
+}
+
+/* ---- src/session/axis_writer.h ------------------------------------------------------------------------------- */
+
+/*
+ * Writing the time axis of a session (axis.h), a sample at a time.
+ *
+ *     hp_axis_begin(&writer, fd, &about);      the file is empty, and locked
+ *     hp_axis_put(&writer, HP_AXIS_CPU, 0, "", ns); ...
+ *     hp_axis_write(&writer, now);
+ *
+ * No heap.
+ */
+
+/* Private. */
+struct hp_axis_writer {
+    int fd; /* -1: none */
+    struct hp_axis_header header;
+    uint32_t count[HP_AXIS_KINDS];
+    struct hp_axis_series series[HP_AXIS_SERIES];
+    bool is_from_zero[HP_AXIS_SERIES]; /* it was 0 before it came */
+    bool is_put[HP_AXIS_SERIES];       /* it has a value of this sample */
+    uint64_t latest[HP_AXIS_SERIES];   /* of counters how far they are, of levels the highest of the slot */
+};
+
+/* Makes the file; the descriptor stays the caller's. False: no space. */
+HP_PRIVATE bool hp_axis_begin(struct hp_axis_writer *writer, int fd, uint32_t pid, uint64_t process_start, uint64_t now);
+
+/* The value of a series at this moment. One that is not known yet begins here, if there is a place for its kind. */
+HP_PRIVATE void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value);
+
+/* The same of a counter that was 0 up to now, if it is not known yet: then all of it came since the last sample. */
+HP_PRIVATE void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, uint64_t value);
+
+/* Whether there is such a series, and whether there would be a place for it. */
+HP_PRIVATE bool hp_axis_has(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id);
+HP_PRIVATE bool hp_axis_has_place(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id);
+
+/* The series of a kind that has the lowest value, by its id; UINT32_MAX: there is none. */
+HP_PRIVATE uint32_t hp_axis_least(const struct hp_axis_writer *writer, uint32_t kind);
+
+/* Makes its place free. */
+HP_PRIVATE void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id);
+
+/* The present value of a series, 0 if there is none. */
+HP_PRIVATE uint64_t hp_axis_latest(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id);
+
+/* What was put becomes the value of the slot of `now`, and of those that nobody has written since the last one. False: no space. */
+HP_PRIVATE bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now);
+
+/* ---- src/session/axis_writer.c ------------------------------------------------------------------------------- */
+
+/*
+ * Writing the time axis of a session. Values are written where they belong, eight bytes each; only to put slots together they are read
+ * again, a series at a time. So the memory that it takes does not depend on how long it goes.
+ */
+
+static uint32_t hp_axis_writer_most_of(uint32_t kind)
+{
+    switch (kind) {
+    case HP_AXIS_THREAD:
+        return HP_AXIS_THREADS;
+    case HP_AXIS_WAIT:
+        return HP_WAIT_CAUSES;
+    case HP_AXIS_SITE_CALLS:
+    case HP_AXIS_SITE_TICKS:
+        return HP_AXIS_SITES;
+    default:
+        return 1;
+    }
+}
+
+_Static_assert(HP_AXIS_LIVE + 1 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 2 * HP_AXIS_SITES <= HP_AXIS_SERIES,
+               "all kinds have their places");
+
+static bool hp_axis_writer_write_at(const struct hp_axis_writer *writer, size_t offset, const void *from, size_t bytes)
+{
+    return pwrite(writer->fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+static bool hp_axis_writer_write_header(const struct hp_axis_writer *writer)
+{
+    return hp_axis_writer_write_at(writer, 0, &writer->header, sizeof writer->header);
+}
+
+static size_t hp_axis_writer_offset_of(uint32_t place, uint32_t slot)
+{
+    return HP_AXIS_VALUES_AT + ((size_t)place * HP_AXIS_SLOTS + slot) * sizeof(uint64_t);
+}
+
+bool hp_axis_begin(struct hp_axis_writer *writer, int fd, uint32_t pid, uint64_t process_start, uint64_t now)
+{
+    memset(writer, 0, sizeof *writer);
+    writer->fd = fd;
+    writer->header = (struct hp_axis_header){.magic = HP_AXIS_MAGIC,
+                                             .byte_order = HP_BYTE_ORDER,
+                                             .version = HP_AXIS_VERSION,
+                                             .pid = pid,
+                                             .slots = HP_AXIS_SLOTS,
+                                             .series = HP_AXIS_SERIES,
+                                             .process_start = process_start,
+                                             .start_ns = now,
+                                             .slot_ns = HP_AXIS_FIRST_SLOT_NS};
+    return ftruncate(fd, (off_t)HP_AXIS_BYTES) == 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- series */
+
+/* HP_AXIS_SERIES: there is none. */
+static uint32_t hp_axis_writer_find(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    uint32_t place = 0;
+    while (place < HP_AXIS_SERIES && (writer->series[place].kind != kind || writer->series[place].id != id))
+        place++;
+    return place;
+}
+
+bool hp_axis_has(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    return hp_axis_writer_find(writer, kind, id) < HP_AXIS_SERIES;
+}
+
+bool hp_axis_has_place(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    return writer->count[kind] < hp_axis_writer_most_of(kind) || hp_axis_has(writer, kind, id);
+}
+
+uint32_t hp_axis_least(const struct hp_axis_writer *writer, uint32_t kind)
+{
+    uint32_t least = HP_AXIS_SERIES;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (writer->series[place].kind == kind &&
+            (least == HP_AXIS_SERIES || writer->latest[place] < writer->latest[least]))
+            least = place;
+    return least < HP_AXIS_SERIES ? writer->series[least].id : UINT32_MAX;
+}
+
+/* The table without it comes before its values are another's. */
+void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    const uint32_t place = hp_axis_writer_find(writer, kind, id);
+    if (place == HP_AXIS_SERIES)
+        return;
+    writer->series[place] = (struct hp_axis_series){0};
+    writer->latest[place] = 0;
+    writer->is_put[place] = writer->is_from_zero[place] = false;
+    writer->count[kind]--;
+}
+
+uint64_t hp_axis_latest(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    const uint32_t place = hp_axis_writer_find(writer, kind, id);
+    return place < HP_AXIS_SERIES ? writer->latest[place] : 0;
+}
+
+/* What came before the slot that is next is not known. */
+static uint32_t hp_axis_writer_add(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name)
+{
+    const uint32_t place = hp_axis_writer_find(writer, HP_AXIS_NONE, 0);
+    if (writer->count[kind] >= hp_axis_writer_most_of(kind) || place == HP_AXIS_SERIES)
+        return HP_AXIS_SERIES;
+    struct hp_axis_series *series = &writer->series[place];
+    *series = (struct hp_axis_series){.kind = kind, .id = id, .first = UINT32_MAX};
+    memcpy(series->name, name, strnlen(name, sizeof series->name - 1));
+    writer->count[kind]++;
+    return place;
+}
+
+void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value)
+{
+    uint32_t place = hp_axis_writer_find(writer, kind, id);
+    if (place == HP_AXIS_SERIES)
+        place = hp_axis_writer_add(writer, kind, id, name);
+    if (place == HP_AXIS_SERIES)
+        return;
+    /* A counter never falls; a level has the highest of its slot, as hp_axis_write begins a new one with nothing. */
+    if (value > writer->latest[place] || (hp_axis_is_level(kind) && !writer->is_put[place]))
+        writer->latest[place] = value;
+    writer->is_put[place] = true;
+}
+
+void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, uint64_t value)
+{
+    const bool is_new = !hp_axis_has(writer, kind, id);
+    hp_axis_put(writer, kind, id, "", value);
+    const uint32_t place = hp_axis_writer_find(writer, kind, id);
+    if (is_new && place < HP_AXIS_SERIES)
+        writer->is_from_zero[place] = true;
+}
+
+/* ----------------------------------------------------------------------------------------------- slots */
+
+static void hp_axis_writer_merge_values(uint32_t kind, uint64_t values[HP_AXIS_SLOTS])
+{
+    for (uint32_t at = 0; at < HP_AXIS_SLOTS / 2; at++) {
+        const uint64_t first = values[2 * at], second = values[2 * at + 1];
+        values[at] = hp_axis_is_level(kind) && first > second ? first : second;
+    }
+    memset(values + HP_AXIS_SLOTS / 2, 0, HP_AXIS_SLOTS / 2 * sizeof values[0]);
+}
+
+static bool hp_axis_writer_merge_series(struct hp_axis_writer *writer, uint32_t place)
+{
+    uint64_t values[HP_AXIS_SLOTS];
+    struct hp_axis_series *series = &writer->series[place];
+    if (pread(writer->fd, values, sizeof values, (off_t)hp_axis_writer_offset_of(place, 0)) != (ssize_t)sizeof values)
+        return false;
+    hp_axis_writer_merge_values(series->kind, values);
+    series->first /= series->first != UINT32_MAX ? 2 : 1; /* which has no history yet */
+    return hp_axis_writer_write_at(writer, hp_axis_writer_offset_of(place, 0), values, sizeof values);
+}
+
+static bool hp_axis_writer_write_table(const struct hp_axis_writer *writer)
+{
+    return hp_axis_writer_write_at(writer, sizeof writer->header, writer->series, sizeof writer->series);
+}
+
+/*
+ * Where the history of a series begins that comes now: with the first sample at the start, when all counters were 0; later in this slot, or with
+ * the 0 that it was in the one before.
+ */
+static uint32_t hp_axis_writer_first_of(const struct hp_axis_writer *writer, uint32_t place, uint32_t slot)
+{
+    const uint32_t used = writer->header.used;
+    return used == 0 ? 0 : writer->is_from_zero[place] && used <= slot ? used - 1 : slot;
+}
+
+/* From the slot that is written for the first time, so that none is without a value. */
+static bool hp_axis_writer_write_series(struct hp_axis_writer *writer, uint32_t place, uint32_t from, uint32_t slot)
+{
+    const uint64_t nothing = 0;
+    struct hp_axis_series *series = &writer->series[place];
+    if (series->first == UINT32_MAX) {
+        series->first = hp_axis_writer_first_of(writer, place, slot);
+        if (series->first < from && !hp_axis_writer_write_at(writer, hp_axis_writer_offset_of(place, series->first), &nothing, sizeof nothing))
+            return false;
+    }
+    for (uint32_t at = from > series->first ? from : series->first; at <= slot; at++)
+        if (!hp_axis_writer_write_at(writer, hp_axis_writer_offset_of(place, at), &writer->latest[place], sizeof writer->latest[place]))
+            return false;
+    return true;
+}
+
+static bool hp_axis_writer_write_slots(struct hp_axis_writer *writer, uint32_t from, uint32_t to)
+{
+    for (uint32_t place = 0; from <= to && place < HP_AXIS_SERIES; place++)
+        if (writer->series[place].kind != HP_AXIS_NONE && !hp_axis_writer_write_series(writer, place, from, to))
+            return false;
+    return true;
+}
+
+/* Half as many slots, of twice the time. Readers see an odd generation meanwhile, and another one after it. */
+static bool hp_axis_writer_merge(struct hp_axis_writer *writer)
+{
+    struct hp_axis_header *header = &writer->header;
+    header->generation++;
+    if (!hp_axis_writer_write_header(writer) || !hp_axis_writer_write_slots(writer, header->used, HP_AXIS_SLOTS - 1))
+        return false;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (writer->series[place].kind != HP_AXIS_NONE && !hp_axis_writer_merge_series(writer, place))
+            return false;
+    header->slot_ns *= 2;
+    header->used = HP_AXIS_SLOTS / 2;
+    header->generation++;
+    return hp_axis_writer_write_table(writer) && hp_axis_writer_write_header(writer);
+}
+
+/* Levels of a slot that goes on stay; those of the next begin anew. */
+static void hp_axis_writer_forget_levels(struct hp_axis_writer *writer)
+{
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (hp_axis_is_level(writer->series[place].kind))
+            writer->is_put[place] = false;
+}
+
+bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
+{
+    struct hp_axis_header *header = &writer->header;
+    const uint64_t elapsed = now > header->start_ns ? now - header->start_ns : 0;
+    while (elapsed / header->slot_ns >= HP_AXIS_SLOTS)
+        if (!hp_axis_writer_merge(writer))
+            return false;
+    const uint32_t slot = (uint32_t)(elapsed / header->slot_ns);
+    if (!hp_axis_writer_write_slots(writer, header->used < slot ? header->used : slot, slot))
+        return false;
+    header->used = slot + 1 > header->used ? slot + 1 : header->used;
+    header->latest_ns = now;
+    /* The slot is over by the next sample, if that is not in it. */
+    if ((elapsed + HP_AXIS_FIRST_SLOT_NS) / header->slot_ns != elapsed / header->slot_ns)
+        hp_axis_writer_forget_levels(writer);
+    return hp_axis_writer_write_table(writer) && hp_axis_writer_write_header(writer);
+}
 
 /* ---- src/session/crew.h -------------------------------------------------------------------------------------- */
 
@@ -7970,186 +8689,6 @@ uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid)
         return hp_futex_cause_of_marked(futex, is_plain, ret_tid);
     return is_plain ? hp_futex_cause_of_plain(futex, ret_tid) : hp_futex_cause_of_bitset(futex, ret_tid);
 }
-
-/* ---- src/session/options.h ----------------------------------------------------------------------------------- */
-
-/*
- * Options: one table says everything about each of them, and help, docs and the environment come from it.
- *
- * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
- * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
- * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
- * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
- * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
- * the default instead of the program's.
- *
- * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
- *
- * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
- */
-
-#define HP_MAX_PERCENTILES 10
-
-enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
-
-enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
-
-/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
-enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
-
-/* As users write it: "bytes-total". */
-HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
-
-/* What samples processor time: the best there is, or timers alone. */
-enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
-
-/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
-#define HP_RECORD_TIMING 1u
-#define HP_RECORD_ALLOC 2u
-#define HP_RECORD_CPU 4u
-#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
-
-#define HP_MAX_CPU_RATE 10000u
-
-/* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
-#define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
-
-/* What is recorded, and where. */
-struct hp_record_settings {
-    uint32_t kinds;           /* HP_RECORD_... bits; 0: record nothing */
-    uint32_t cpu_engine;      /* enum hp_cpu_engine_choice */
-    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
-    uint32_t time_period;     /* one call in so many is timed; 1: all */
-    uint32_t measuring_bound; /* percent; 0: none */
-    uint32_t keys_limit;
-    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
-    uint32_t shutdown_ms; /* 0: never */
-    uint32_t keep;
-    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool is_list;        /* the value that holds is a list of names */
-    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
-    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
-    bool cpu;            /* as it was given; what holds is in `kinds` */
-    bool leave_signals;
-    bool reserve;
-    bool waits;
-    uint64_t max_bytes; /* 0: choose from what is free */
-    char dir[1024];
-    char label[256];
-    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
-    /* Lists are last here and first in what follows: hp_settings_copy. */
-    char filter[HP_PATTERN_LIST_BYTES]; /* hp_pattern_list_compile accepts it; what files held is in it */
-    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
-    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
-};
-
-/* What of it is shown. */
-struct hp_show_settings {
-    char focus[HP_PATTERN_LIST_BYTES];      /* as the lists above */
-    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
-    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
-    uint32_t percentile_count;
-    uint32_t by;              /* enum hp_by: what a row of the sections about functions is about */
-    uint32_t alloc_metric;    /* enum hp_alloc_metric */
-    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
-    uint32_t calltree_limit;
-    bool functions_limit_is_given; /* and not the default */
-    bool exclude_wrapper;
-    bool time_exclusive;
-    bool alloc_cumulative;
-    bool cpu_inclusive;
-    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
-    char columns[256]; /* likewise; empty: the usual ones */
-    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
-    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
-};
-
-/* How, and where to. */
-struct hp_output_settings {
-    uint32_t format; /* enum hp_format */
-    bool no_color;   /* NO_COLOR is set and not empty */
-    char output_path[1024];
-};
-
-struct hp_settings {
-    struct hp_record_settings record;
-    struct hp_show_settings show;
-    struct hp_output_settings output;
-};
-
-/* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */
-HP_PRIVATE void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from);
-
-/* Looks a variable up: getenv, or a stand-in for tests. */
-typedef const char *hp_lookup(const char *name, void *context);
-/* Receives one warning: a whole line without its end. */
-typedef void hp_warn(const char *line, void *context);
-
-/*
- * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
- * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
- */
-HP_PRIVATE void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
-                         void *lookup_context, hp_warn *warn, void *warn_context);
-
-/*
- * True when every byte of `options` means something to this library: its size is at least that of the first
- * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
- */
-HP_PRIVATE bool hp_options_are_known(const struct hotpath_options *options);
-
-/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
-enum hp_option_type {
-    HP_OPTION_TEXT,   /* const char * */
-    HP_OPTION_CHOICE, /* const char *, one of a few words */
-    HP_OPTION_COUNT,  /* uint32_t */
-    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
-    HP_OPTION_BYTES,  /* uint64_t */
-    HP_OPTION_NUMBER, /* double */
-    HP_OPTION_FLAG    /* uint8_t */
-};
-
-/* What an option is about: which commands of the program take it as a flag. */
-enum hp_option_scope {
-    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
-    HP_SCOPE_SHOW = 2,   /* what of it is shown */
-    HP_SCOPE_OUTPUT = 4, /* how and where */
-    HP_SCOPE_FOLDER = 8  /* where sessions are */
-};
-
-/*
- * Warns of variables in `environment` that begin like ours and are none: they have no effect, and nobody would know. Others
- * than the library read some, which are ours, too.
- */
-HP_PRIVATE void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context);
-
-struct hp_text;
-
-struct hp_option {
-    const char *variable; /* HOTPATH_LIMIT */
-    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
-    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
-    char letter;          /* n: -n; 0 when there is none */
-    uint32_t scope;       /* enum hp_option_scope; one or several */
-    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
-    const char *initial;  /* the default, as a user would write it; "" for none */
-    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
-    const char *help;     /* one sentence */
-    enum hp_option_type type;
-    /* private to options.c from here on */
-    size_t options_offset;
-    size_t settings_offset;
-    size_t settings_size;
-    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
-                  struct hp_text *ret_problem);
-};
-
-HP_SHARED const struct hp_option hotpath_options_[];
-HP_SHARED const size_t hotpath_option_count_;
-
-/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
-HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
 
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
 
@@ -9290,31 +9829,6 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     hp_options_finish_record(&resolution);
 }
 
-/* ---- src/session/places.h ------------------------------------------------------------------------------------ */
-
-/* Where sessions are. */
-
-#define HP_SESSION_SUFFIX ".hotpath"
-#define HP_RUN_SUFFIX ".run" /* of a folder with the sessions of one `hotpath run` */
-
-/*
- * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
- * False: there are no more. Empty: this one does not exist here.
- */
-HP_PRIVATE bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size);
-
-/* Makes the folder if need be and says whether a session can live there. False: errno says why. */
-HP_PRIVATE bool hp_place_is_usable(const char *place);
-
-/* Whether it is the folder of a `hotpath run`, and not one that somebody has named for a process within it. */
-HP_PRIVATE bool hp_place_is_of_run(const char *folder);
-
-/* The same, and that run has ended: nobody holds the folder any more, or it was removed. Who cannot see it does not know. */
-HP_PRIVATE bool hp_place_is_of_past_run(const char *folder);
-
-/* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
-HP_PRIVATE bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
-
 /* ---- src/session/places.c ------------------------------------------------------------------------------------ */
 
 /* Where sessions are. */
@@ -9442,6 +9956,7 @@ struct hp_snapshot {
      */
     hp_snapshot_read *read_anew;
     void *read_context;
+    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
     struct hp_header header; /* a copy, taken when opened */
     uint64_t now_ticks;      /* open zones are counted to here */
     double ns_per_tick;
@@ -11041,6 +11556,7 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     if (prune == NULL)
         return;
     const char *folder = prune->folder;
+    char axis[sizeof prune->found[0].name + 8];
     hp_store_put_text(prune->folder, sizeof prune->folder, 0, store->path);
     *strrchr(prune->folder, '/') = '\0';
     hp_file_each(folder, hp_store_remember, prune);
@@ -11053,6 +11569,8 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     while (fd >= 0 && prune->count > keep) {
         const size_t victim = hp_store_oldest(prune);
         unlinkat(fd, prune->found[victim].name, 0);
+        if (hp_axis_path(prune->found[victim].name, axis, sizeof axis))
+            unlinkat(fd, axis, 0);
         prune->found[victim] = prune->found[--prune->count];
     }
     if (fd >= 0)
@@ -16337,6 +16855,7 @@ struct hp_function_profile;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
+struct hp_timeline;
 struct hp_trust;
 
 struct hp_model {
@@ -16351,6 +16870,7 @@ struct hp_model {
     const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
+    const struct hp_timeline *timeline;
     const struct hp_trust *trust;
 };
 
@@ -16383,8 +16903,44 @@ HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
 /* What its threads used. */
 HP_PRIVATE const struct hp_run_crew *hp_model_crew(struct hp_model *model);
 
+/* How it went over time. */
+HP_PRIVATE const struct hp_timeline *hp_model_timeline(struct hp_model *model);
+
 /* How far all that can be trusted. */
 HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
+
+/* ---- src/model/timeline.h ------------------------------------------------------------------------------------ */
+
+/*
+ * How the numbers of a run went over its time, from the time axis beside its principal session (axis.h).
+ */
+
+/* A series, as what it is in each slot: of a counter how fast it went, of a level how high it was. */
+struct hp_line {
+    uint32_t kind; /* enum hp_axis_kind */
+    uint32_t id;
+    const char *name;                /* of the thread; "": none */
+    const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
+    uint32_t first;                  /* slot with the first value */
+    double
+        *values; /* for each slot from there on: percent of one processor or thread, or per second, or the level */
+    size_t count;
+    double last, highest, average;
+};
+
+struct hp_timeline {
+    const struct hp_snapshot *session; /* whose it is; NULL: there is none */
+    uint64_t slot_ns;
+    uint32_t slots;
+    struct hp_line *lines;
+    size_t count;
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether a line is in percent, of a processor or of a thread's time. */
+HP_PRIVATE bool hp_line_is_share(const struct hp_line *line);
 
 /* ---- src/model/trust.h --------------------------------------------------------------------------------------- */
 
@@ -16557,6 +17113,13 @@ const struct hp_run_crew *hp_model_crew(struct hp_model *model)
     if (model->crew == NULL)
         model->crew = hp_crew_of_run(model->arena, model->profile);
     return model->crew;
+}
+
+const struct hp_timeline *hp_model_timeline(struct hp_model *model)
+{
+    if (model->timeline == NULL)
+        model->timeline = hp_timeline_of_run(model->arena, model->profile);
+    return model->timeline;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)
@@ -17947,6 +18510,118 @@ const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *
     return label;
 }
 
+/* ---- src/model/timeline.c ------------------------------------------------------------------------------------ */
+
+/* How the numbers of a run went over its time. */
+
+#define HP_TIMELINE_SECOND 1e9
+
+struct hp_timeline_reading {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    const struct hp_axis *axis;
+    struct hp_timeline *timeline;
+    uint32_t session;
+};
+
+bool hp_line_is_share(const struct hp_line *line)
+{
+    return line->kind == HP_AXIS_CPU || line->kind == HP_AXIS_KERNEL || line->kind == HP_AXIS_THREAD ||
+           line->kind == HP_AXIS_WAIT || line->kind == HP_AXIS_SITE_TICKS;
+}
+
+static bool hp_timeline_is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }
+
+/* What a counter went up by in a slot, for the time that is in it: the latest may have begun with its only sample. */
+static double hp_timeline_speed(const struct hp_timeline_reading *reading, const struct hp_line *line, uint64_t gained, uint32_t slot)
+{
+    const struct hp_axis_header *header = &reading->axis->header;
+    const uint64_t begin = header->start_ns + slot * header->slot_ns;
+    const uint64_t in_it = slot + 1 == header->used ? hp_less(header->latest_ns, begin) : header->slot_ns;
+    const uint64_t at_least = in_it > HP_AXIS_FIRST_SLOT_NS ? in_it : HP_AXIS_FIRST_SLOT_NS;
+    const double ns = (double)(at_least < header->slot_ns ? at_least : header->slot_ns);
+    if (!hp_line_is_share(line))
+        return (double)gained * HP_TIMELINE_SECOND / ns;
+    const double part =
+        line->kind == HP_AXIS_SITE_TICKS ? hp_run_ns(reading->profile->run, gained) : (double)gained;
+    return 100 * part / ns;
+}
+
+/* The first value of a counter says how far it had come, not how fast, unless that is since the start. */
+static void hp_timeline_fill_values(const struct hp_timeline_reading *reading, struct hp_line *line, uint32_t place)
+{
+    const uint32_t used = reading->axis->header.used;
+    const bool is_level = hp_axis_is_level(line->kind);
+    double sum = 0;
+    for (uint32_t slot = line->first; slot < used; slot++) {
+        const uint64_t value = hp_axis_value(reading->axis, place, slot);
+        const uint64_t before = slot > 0 ? hp_axis_value(reading->axis, place, slot - 1) : 0;
+        const double shown = is_level ? (double)value : hp_timeline_speed(reading, line, hp_less(value, before), slot);
+        line->values[line->count++] = shown;
+        line->highest = shown > line->highest ? shown : line->highest;
+        line->last = shown;
+        sum += shown;
+    }
+    line->average = line->count > 0 ? sum / (double)line->count : 0;
+}
+
+static bool hp_timeline_add_line(struct hp_timeline_reading *reading, uint32_t place, const struct hp_axis_series *series)
+{
+    struct hp_line *line = &reading->timeline->lines[reading->timeline->count];
+    const uint32_t first = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
+    const struct hp_site_sums *site =
+        hp_timeline_is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
+    if (first >= reading->axis->header.used || (hp_timeline_is_of_site(series->kind) && site == NULL))
+        return true;
+    *line = (struct hp_line){.kind = series->kind, .id = series->id, .site = site, .first = first};
+    line->name = hp_arena_copy(reading->arena, series->name, strlen(series->name));
+    line->values = hp_arena_take_array(reading->arena, reading->axis->header.used - first, sizeof line->values[0]);
+    if (line->name == NULL || line->values == NULL)
+        return false;
+    hp_timeline_fill_values(reading, line, place);
+    reading->timeline->count++;
+    return true;
+}
+
+static bool hp_timeline_read_lines(struct hp_timeline_reading *reading)
+{
+    struct hp_axis_series series;
+    struct hp_timeline *timeline = reading->timeline;
+    timeline->session = reading->profile->run->sessions[reading->session];
+    timeline->slot_ns = reading->axis->header.slot_ns;
+    timeline->slots = reading->axis->header.used;
+    timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
+    for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
+        for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind &&
+                !hp_timeline_add_line(reading, place, &series))
+                return false;
+    return timeline->lines != NULL;
+}
+
+/* Whether the file is about the same process. */
+static bool hp_timeline_is_of(const struct hp_axis *axis, const struct hp_snapshot *session)
+{
+    return axis->header.pid == session->header.pid && axis->header.process_start == session->header.process_start;
+}
+
+const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    char path[1200];
+    struct hp_axis axis;
+    const struct hp_snapshot *session = profile->run->sessions[0];
+    struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
+    struct hp_timeline_reading reading = {.arena = arena, .profile = profile, .axis = &axis, .timeline = timeline};
+    if (timeline == NULL || session->path == NULL || !hp_axis_path(session->path, path, sizeof path))
+        return timeline;
+    void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
+    if (bytes == NULL)
+        return NULL;
+    if (!hp_axis_read(path, bytes) || !hp_axis_open(&axis, bytes) || !hp_timeline_is_of(&axis, session))
+        return timeline;
+    return hp_timeline_read_lines(&reading) ? timeline : NULL;
+}
+
 /* ---- src/model/trust.c --------------------------------------------------------------------------------------- */
 
 /* How far a report can be trusted. */
@@ -18642,6 +19317,7 @@ HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
 HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 HP_SHARED const struct hp_section_type hotpath_section_waits_;
 HP_SHARED const struct hp_section_type hotpath_section_threads_;
+HP_SHARED const struct hp_section_type hotpath_section_timeline_;
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 HP_SHARED const struct hp_section_type hotpath_section_calls_;
 HP_SHARED const struct hp_section_type hotpath_section_slowest_;
@@ -22235,6 +22911,196 @@ const struct hp_section_type hotpath_section_threads_ = {.name = "threads",
                                                    HP_COLUMNS(hp_thread_table_column_table),
                                                    HP_TOTALS(hp_thread_table_total_table)};
 
+/* ---- src/sections/timeline_table.c --------------------------------------------------------------------------- */
+
+/*
+ * The section `timeline`: how the numbers of a run went, a row for each, with a line of small columns.
+ */
+
+#define HP_TIMELINE_TABLE_LINE_COLUMNS 40u
+
+struct hp_timeline_table_columns {
+    size_t name, what, unit, line, last, highest, average, from, tid;
+};
+
+#define HP_TIMELINE_TABLE_AT(column) .index = offsetof(struct hp_timeline_table_columns, column)
+
+static const struct hp_column_spec hp_timeline_table_column_table[] = {
+    {"name", "Name", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(name),
+     "The process, a thread, a cause of waiting, or a function."},
+    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(what),
+     .words = "cpu|kernel|memory|threads|allocated|waiting|calls|time"},
+    {"line", "Over Time", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(line),
+     "A picture of the whole run, from its beginning to its end or now."},
+    {"last", "Last", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(last)},
+    {"max", "Max", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(highest)},
+    {"average", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(average)},
+    {"unit", "Unit", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, HP_TIMELINE_TABLE_AT(unit),
+     "What the numbers of the row are: percent of one processor, or of the time of one thread.",
+     .words = "%|bytes|threads|per second"},
+    {"from_ns", "From", HOTPATH_UNIT_NS, 0, HP_TIMELINE_TABLE_AT(from), "From when on there is history of it, since the start."},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_TIMELINE_TABLE_AT(tid)},
+};
+
+static const struct hp_column_spec hp_timeline_table_total_table[] = {
+    {.key = "slots", .unit = HOTPATH_UNIT_COUNT, .about = "Moments in time that there are values of."},
+    {.key = "slot_ns", .unit = HOTPATH_UNIT_COUNT, .about = "How long each of them is."},
+};
+
+struct hp_timeline_table_view {
+    struct hotpath_results *results;
+    const struct hp_timeline *timeline;
+    struct hp_timeline_table_columns columns;
+    const struct hp_line **shown;
+    size_t count;
+};
+
+/* ------------------------------------------------------------------------------------------------ cells */
+
+static const char *hp_timeline_table_what_of(uint32_t kind)
+{
+    static const char *const words[HP_AXIS_KINDS] = {
+        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
+        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
+        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
+    };
+    return words[kind];
+}
+
+static const char *hp_timeline_table_unit_of(const struct hp_line *line)
+{
+    if (hp_line_is_share(line))
+        return "%";
+    if (line->kind == HP_AXIS_LIVE)
+        return "threads";
+    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
+}
+
+static const char *hp_timeline_table_name_of(const struct hp_line *line)
+{
+    if (line->site != NULL)
+        return line->site->name;
+    if (line->kind == HP_AXIS_WAIT)
+        return hp_wait_cause_name(line->id);
+    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
+}
+
+/* The highest value of the slots that column `at` of the picture stands for; below zero: none. */
+static double hp_timeline_table_value_at(const struct hp_timeline_table_view *view, const struct hp_line *line, uint32_t at, uint32_t columns)
+{
+    const uint32_t from = at * view->timeline->slots / columns, to = (at + 1) * view->timeline->slots / columns;
+    double highest = -1;
+    for (uint32_t slot = from; slot < to; slot++)
+        if (slot >= line->first && line->values[slot - line->first] > highest)
+            highest = line->values[slot - line->first];
+    return highest;
+}
+
+/* "▁▁▃█▂": of the highest value, eighths; what is nothing at all is a point, what is not known a blank. */
+static const char *hp_timeline_table_picture(const struct hp_timeline_table_view *view, const struct hp_line *line)
+{
+    static const char *const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    char bytes[HP_TIMELINE_TABLE_LINE_COLUMNS * 3 + 1];
+    struct hp_text text;
+    const uint32_t slots = view->timeline->slots, columns = slots < HP_TIMELINE_TABLE_LINE_COLUMNS ? slots : HP_TIMELINE_TABLE_LINE_COLUMNS;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < columns; at++) {
+        const double value = hp_timeline_table_value_at(view, line, at, columns);
+        const double share = line->highest > 0 ? value / line->highest : 0;
+        const size_t step = share >= 1 ? 7 : (size_t)(share * 8 > 0 ? share * 8 : 0);
+        hp_text_string(&text, value < 0 ? " " : value > 0 ? eighths[step] : "·");
+    }
+    return hp_arena_copy(view->results->model->arena, text.bytes, text.length);
+}
+
+static bool hp_timeline_table_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct hp_timeline_table_view *view = context;
+    const struct hp_line *line = about;
+    const struct hp_timeline_table_columns *columns = &view->columns;
+    const char *drawn = hp_timeline_table_picture(view, line);
+    if (drawn == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, hp_timeline_table_name_of(line));
+    hp_section_set_text(row, columns->what, hp_timeline_table_what_of(line->kind));
+    hp_section_set_text(row, columns->line, drawn);
+    hp_section_set_number(row, columns->last, line->last);
+    hp_section_set_number(row, columns->highest, line->highest);
+    hp_section_set_number(row, columns->average, line->average);
+    hp_section_set_text(row, columns->unit, hp_timeline_table_unit_of(line));
+    hp_section_set_number(row, columns->from, (double)line->first * (double)view->timeline->slot_ns);
+    if (line->kind == HP_AXIS_THREAD)
+        hp_section_set_count(row, columns->tid, line->id);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- rows */
+
+static bool hp_timeline_table_is_shown(const struct hp_timeline_table_view *view, const struct hp_line *line)
+{
+    return line->site != NULL ? hp_results_show(view->results, line->site) : view->results->focus == NULL;
+}
+
+static bool hp_timeline_table_choose(struct hp_timeline_table_view *view)
+{
+    view->shown = hp_arena_take_array(view->results->model->arena, view->timeline->count + 1, sizeof(void *));
+    for (size_t at = 0; view->shown != NULL && at < view->timeline->count; at++)
+        if (hp_timeline_table_is_shown(view, &view->timeline->lines[at]))
+            view->shown[view->count++] = &view->timeline->lines[at];
+    return view->shown != NULL;
+}
+
+static bool hp_timeline_table_set_summary(const struct hp_timeline_table_view *view, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->timeline->session == NULL)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, view->timeline->slots);
+    hp_text_string(&line, view->timeline->slots == 1 ? " moment of " : " moments of ");
+    hp_units_ns(&line, (double)view->timeline->slot_ns);
+    hp_text_string(&line, view->results->model->run.count > 1 ? ", of the first process" : "");
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static bool hp_timeline_table_has_data(const struct hotpath_results *results)
+{
+    const struct hp_timeline *timeline = hp_model_timeline(results->model);
+    return timeline != NULL && timeline->session != NULL;
+}
+
+static bool hp_timeline_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_timeline_table_view view = {.results = results, .timeline = hp_model_timeline(results->model)};
+    section->description = "How it went over time.";
+    if (view.timeline == NULL || !hp_section_describe(results, section, 0, &view.columns) || !hp_timeline_table_choose(&view))
+        return false;
+    section->if_empty =
+        view.timeline->session == NULL
+            ? "there is no history: nobody watched for long enough. 'hotpath run' keeps one, beside the "
+              "session"
+            : "there is no history of that";
+    section->total_rows = view.count;
+    hp_section_add_total(section, "slots", view.timeline->slots);
+    hp_section_add_total(section, "slot_ns", view.timeline->slot_ns);
+    if (!hp_order_choose(results, section, view.columns.highest, HP_MAX_COLUMNS))
+        return false;
+    section->order.is_set = !section->order.is_usual; /* what is alike is together, in the order of its coming */
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
+                         view.count, hp_timeline_table_fill_row, &view) &&
+           hp_timeline_table_set_summary(&view, section);
+}
+
+const struct hp_section_type hotpath_section_timeline_ = {.name = "timeline",
+                                                    .is_on_request = true,
+                                                    .is_left_out_empty = true,
+                                                    .has_data = hp_timeline_table_has_data,
+                                                    .fill = hp_timeline_table_fill,
+                                                    HP_COLUMNS(hp_timeline_table_column_table),
+                                                    HP_TOTALS(hp_timeline_table_total_table)};
+
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
@@ -24494,6 +25360,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_cpu_,
 &hotpath_section_waits_,
 &hotpath_section_threads_,
+&hotpath_section_timeline_,
 &hotpath_section_calltree_,
 &hotpath_section_calls_,
 &hotpath_section_slowest_,

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "axis.h"
 #include "clock.h"
 #include "command.h"
 #include "number.h"
@@ -346,7 +347,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
 {
     (void)unused;
     (void)path;
-    const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
+    const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
+                         strcmp(name, HP_STACK_FILE_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
@@ -358,7 +360,10 @@ bool hp_run_remove(const char *folder)
 
 bool hp_session_remove(const struct hp_session *session)
 {
+    char axis[sizeof session->path + 8];
     const bool is_removed = session->is_run ? hp_run_remove(session->path) : unlink(session->path) == 0;
+    if (!session->is_run && hp_axis_path(session->path, axis, sizeof axis))
+        unlink(axis);
     if (!is_removed && errno != ENOENT)
         hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
     return is_removed;

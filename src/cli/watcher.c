@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "axis_feed.h"
 #include "census.h"
 #include "clock.h"
 #include "files.h"
@@ -41,6 +42,7 @@ struct process {
     int fd; /* of its session */
     bool is_sandboxed;
     struct hp_watch watch;
+    struct hp_axis_feed axis;
 };
 
 /* Sessions that were looked at once, by the hash of their names; open addressing, 0 is free. */
@@ -150,6 +152,7 @@ static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
     hp_watch_end(&process->watch);
+    hp_axis_feed_end(&process->axis);
     give_space_back(process->fd);
     close(process->fd);
     free(process);
@@ -193,7 +196,10 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                            .context = process,
                                            .files = &watcher.files,
                                            .at_work = &watcher.at_work};
-    process->fd = fd;
+    process->fd = process->axis.session = fd;
+    if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=
+        (int)sizeof process->axis.path)
+        process->axis.path[0] = '\0';
     /* In this order: a program that comes in between is noticed later as another one. */
     if (hp_watch_begin(&process->watch, &target) && hp_session_is_in_memory(header->pid, name)) {
         watcher.processes[watcher.count++] = process;
@@ -308,6 +314,7 @@ static void look_at_all(void)
             end_process(at);
             continue;
         }
+        hp_axis_feed_look(&watcher.processes[at]->axis, watch);
         const uint64_t now = hp_clock_thread_ns();
         hp_watch_note(watch, now - before);
         before = now;

@@ -9,6 +9,7 @@
 #include "cpu_profile.h"
 #include "crew_profile.h"
 #include "profile.h"
+#include "timeline.h"
 #include "trust.h"
 #include "wait_profile.h"
 
@@ -92,6 +93,13 @@ const struct hp_run_crew *hp_model_crew(struct hp_model *model)
     if (model->crew == NULL)
         model->crew = hp_crew_of_run(model->arena, model->profile);
     return model->crew;
+}
+
+const struct hp_timeline *hp_model_timeline(struct hp_model *model)
+{
+    if (model->timeline == NULL)
+        model->timeline = hp_timeline_of_run(model->arena, model->profile);
+    return model->timeline;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)

@@ -19,6 +19,7 @@ struct hp_function_profile;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
+struct hp_timeline;
 struct hp_trust;
 
 struct hp_model {
@@ -33,6 +34,7 @@ struct hp_model {
     const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
+    const struct hp_timeline *timeline;
     const struct hp_trust *trust;
 };
 
@@ -64,6 +66,9 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model);
 
 /* What its threads used. */
 const struct hp_run_crew *hp_model_crew(struct hp_model *model);
+
+/* How it went over time. */
+const struct hp_timeline *hp_model_timeline(struct hp_model *model);
 
 /* How far all that can be trusted. */
 const struct hp_trust *hp_model_trust(struct hp_model *model);

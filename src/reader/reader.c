@@ -109,6 +109,8 @@ static bool is_plausible(const struct hp_reader *reader, struct hp_reading *read
 static bool read_once(struct hp_reader *reader)
 {
     const bool has_moved = reader->model.profile != NULL && read_anew(reader);
+    for (size_t at = 0; at < reader->count; at++)
+        reader->sessions[at]->file.snapshot.path = reader->sessions[at]->path;
     const struct hp_snapshots snapshots = {.all = reader->snapshots,
                                            .count = reader->count,
                                            .read_name = reader->read_name,

@@ -47,6 +47,7 @@ struct hp_snapshot {
      */
     hp_snapshot_read *read_anew;
     void *read_context;
+    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
     struct hp_header header; /* a copy, taken when opened */
     uint64_t now_ticks;      /* open zones are counted to here */
     double ns_per_tick;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "axis.h"
 #include "memory.h"
 #include "places.h"
 #include "process.h"
@@ -294,6 +295,7 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     if (prune == NULL)
         return;
     const char *folder = prune->folder;
+    char axis[sizeof prune->found[0].name + 8];
     put_text(prune->folder, sizeof prune->folder, 0, store->path);
     *strrchr(prune->folder, '/') = '\0';
     hp_file_each(folder, remember, prune);
@@ -306,6 +308,8 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     while (fd >= 0 && prune->count > keep) {
         const size_t victim = oldest(prune);
         unlinkat(fd, prune->found[victim].name, 0);
+        if (hp_axis_path(prune->found[victim].name, axis, sizeof axis))
+            unlinkat(fd, axis, 0);
         prune->found[victim] = prune->found[--prune->count];
     }
     if (fd >= 0)

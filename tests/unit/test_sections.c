@@ -486,10 +486,11 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
-    assert_string_equal(results->warnings[0],
-                        "unknown section 'sql': known are auto, all, bottlenecks, functions, timing, alloc-bytes, "
-                        "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, calltree, calls, slowest, "
-                        "processes, cold");
+    assert_string_equal(
+        results->warnings[0],
+        "unknown section 'sql': known are auto, all, bottlenecks, functions, timing, alloc-bytes, "
+        "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, timeline, calltree, calls, slowest, "
+        "processes, cold");
 }
 
 static void columns_are_shown_on_request(void **state)

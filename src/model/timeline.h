@@ -1,0 +1,37 @@
+/*
+ * How the numbers of a run went over its time, from the time axis beside its principal session (axis.h). SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_TIMELINE_H
+#define HP_MODEL_TIMELINE_H
+
+#include "axis.h"
+#include "profile.h"
+
+/* A series, as what it is in each slot: of a counter how fast it went, of a level how high it was. */
+struct hp_line {
+    uint32_t kind; /* enum hp_axis_kind */
+    uint32_t id;
+    const char *name;                /* of the thread; "": none */
+    const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
+    uint32_t first;                  /* slot with the first value */
+    double
+        *values; /* for each slot from there on: percent of one processor or thread, or per second, or the level */
+    size_t count;
+    double last, highest, average;
+};
+
+struct hp_timeline {
+    const struct hp_snapshot *session; /* whose it is; NULL: there is none */
+    uint64_t slot_ns;
+    uint32_t slots;
+    struct hp_line *lines;
+    size_t count;
+};
+
+/* NULL: no memory. */
+const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether a line is in percent, of a processor or of a thread's time. */
+bool hp_line_is_share(const struct hp_line *line);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * The section `timeline`: how the numbers of a run went, a row for each, with a line of small columns. SPDX-License-Identifier: MIT
+ */
+#include "section.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "order.h"
+#include "text.h"
+#include "timeline.h"
+#include "units.h"
+#include "wait_profile.h"
+
+#define LINE_COLUMNS 40u
+
+struct columns {
+    size_t name, what, unit, line, last, highest, average, from, tid;
+};
+
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Name", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "The process, a thread, a cause of waiting, or a function."},
+    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(what),
+     .words = "cpu|kernel|memory|threads|allocated|waiting|calls|time"},
+    {"line", "Over Time", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(line),
+     "A picture of the whole run, from its beginning to its end or now."},
+    {"last", "Last", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(last)},
+    {"max", "Max", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(highest)},
+    {"average", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(average)},
+    {"unit", "Unit", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(unit),
+     "What the numbers of the row are: percent of one processor, or of the time of one thread.",
+     .words = "%|bytes|threads|per second"},
+    {"from_ns", "From", HOTPATH_UNIT_NS, 0, AT(from), "From when on there is history of it, since the start."},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
+};
+
+static const struct hp_column_spec total_table[] = {
+    {.key = "slots", .unit = HOTPATH_UNIT_COUNT, .about = "Moments in time that there are values of."},
+    {.key = "slot_ns", .unit = HOTPATH_UNIT_COUNT, .about = "How long each of them is."},
+};
+
+struct view {
+    struct hotpath_results *results;
+    const struct hp_timeline *timeline;
+    struct columns columns;
+    const struct hp_line **shown;
+    size_t count;
+};
+
+/* ------------------------------------------------------------------------------------------------ cells */
+
+static const char *what_of(uint32_t kind)
+{
+    static const char *const words[HP_AXIS_KINDS] = {
+        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
+        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
+        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
+    };
+    return words[kind];
+}
+
+static const char *unit_of(const struct hp_line *line)
+{
+    if (hp_line_is_share(line))
+        return "%";
+    if (line->kind == HP_AXIS_LIVE)
+        return "threads";
+    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
+}
+
+static const char *name_of(const struct hp_line *line)
+{
+    if (line->site != NULL)
+        return line->site->name;
+    if (line->kind == HP_AXIS_WAIT)
+        return hp_wait_cause_name(line->id);
+    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
+}
+
+/* The highest value of the slots that column `at` of the picture stands for; below zero: none. */
+static double value_at(const struct view *view, const struct hp_line *line, uint32_t at, uint32_t columns)
+{
+    const uint32_t from = at * view->timeline->slots / columns, to = (at + 1) * view->timeline->slots / columns;
+    double highest = -1;
+    for (uint32_t slot = from; slot < to; slot++)
+        if (slot >= line->first && line->values[slot - line->first] > highest)
+            highest = line->values[slot - line->first];
+    return highest;
+}
+
+/* "▁▁▃█▂": of the highest value, eighths; what is nothing at all is a point, what is not known a blank. */
+static const char *picture(const struct view *view, const struct hp_line *line)
+{
+    static const char *const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    char bytes[LINE_COLUMNS * 3 + 1];
+    struct hp_text text;
+    const uint32_t slots = view->timeline->slots, columns = slots < LINE_COLUMNS ? slots : LINE_COLUMNS;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < columns; at++) {
+        const double value = value_at(view, line, at, columns);
+        const double share = line->highest > 0 ? value / line->highest : 0;
+        const size_t step = share >= 1 ? 7 : (size_t)(share * 8 > 0 ? share * 8 : 0);
+        hp_text_string(&text, value < 0 ? " " : value > 0 ? eighths[step] : "·");
+    }
+    return hp_arena_copy(view->results->model->arena, text.bytes, text.length);
+}
+
+static bool fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct view *view = context;
+    const struct hp_line *line = about;
+    const struct columns *columns = &view->columns;
+    const char *drawn = picture(view, line);
+    if (drawn == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, name_of(line));
+    hp_section_set_text(row, columns->what, what_of(line->kind));
+    hp_section_set_text(row, columns->line, drawn);
+    hp_section_set_number(row, columns->last, line->last);
+    hp_section_set_number(row, columns->highest, line->highest);
+    hp_section_set_number(row, columns->average, line->average);
+    hp_section_set_text(row, columns->unit, unit_of(line));
+    hp_section_set_number(row, columns->from, (double)line->first * (double)view->timeline->slot_ns);
+    if (line->kind == HP_AXIS_THREAD)
+        hp_section_set_count(row, columns->tid, line->id);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- rows */
+
+static bool is_shown(const struct view *view, const struct hp_line *line)
+{
+    return line->site != NULL ? hp_results_show(view->results, line->site) : view->results->focus == NULL;
+}
+
+static bool choose(struct view *view)
+{
+    view->shown = hp_arena_take_array(view->results->model->arena, view->timeline->count + 1, sizeof(void *));
+    for (size_t at = 0; view->shown != NULL && at < view->timeline->count; at++)
+        if (is_shown(view, &view->timeline->lines[at]))
+            view->shown[view->count++] = &view->timeline->lines[at];
+    return view->shown != NULL;
+}
+
+static bool set_summary(const struct view *view, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->timeline->session == NULL)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, view->timeline->slots);
+    hp_text_string(&line, view->timeline->slots == 1 ? " moment of " : " moments of ");
+    hp_units_ns(&line, (double)view->timeline->slot_ns);
+    hp_text_string(&line, view->results->model->run.count > 1 ? ", of the first process" : "");
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static bool has_data(const struct hotpath_results *results)
+{
+    const struct hp_timeline *timeline = hp_model_timeline(results->model);
+    return timeline != NULL && timeline->session != NULL;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results, .timeline = hp_model_timeline(results->model)};
+    section->description = "How it went over time.";
+    if (view.timeline == NULL || !hp_section_describe(results, section, 0, &view.columns) || !choose(&view))
+        return false;
+    section->if_empty =
+        view.timeline->session == NULL
+            ? "there is no history: nobody watched for long enough. 'hotpath run' keeps one, beside the "
+              "session"
+            : "there is no history of that";
+    section->total_rows = view.count;
+    hp_section_add_total(section, "slots", view.timeline->slots);
+    hp_section_add_total(section, "slot_ns", view.timeline->slot_ns);
+    if (!hp_order_choose(results, section, view.columns.highest, HP_MAX_COLUMNS))
+        return false;
+    section->order.is_set = !section->order.is_usual; /* what is alike is together, in the order of its coming */
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
+                         view.count, fill_row, &view) &&
+           set_summary(&view, section);
+}
+
+const struct hp_section_type hp_section_timeline = {.name = "timeline",
+                                                    .is_on_request = true,
+                                                    .is_left_out_empty = true,
+                                                    .has_data = has_data,
+                                                    .fill = fill,
+                                                    HP_COLUMNS(column_table),
+                                                    HP_TOTALS(total_table)};

@@ -1,0 +1,84 @@
+/* The time axis of a session: reading it. SPDX-License-Identifier: MIT */
+#include "axis.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layout.h"
+#include "places.h"
+#include "regular_file.h"
+#include "sys.h"
+#include "text.h"
+
+#define TRIES 20u
+#define PAUSE_US 2000u
+
+bool hp_axis_path(const char *session, char *path, size_t size)
+{
+    struct hp_text text;
+    const size_t ending = strlen(HP_SESSION_SUFFIX), length = strlen(session);
+    hp_text_init(&text, path, size);
+    if (!hp_text_has_suffix(session, HP_SESSION_SUFFIX))
+        return false;
+    hp_text_bytes(&text, session, length - ending);
+    hp_text_string(&text, HP_AXIS_SUFFIX);
+    hp_text_end(&text);
+    return !text.is_cut;
+}
+
+bool hp_axis_open(struct hp_axis *axis, const void *bytes)
+{
+    struct hp_axis_header *header = &axis->header;
+    memcpy(header, bytes, sizeof *header);
+    axis->bytes = bytes;
+    return memcmp(header->magic, HP_AXIS_MAGIC, sizeof header->magic) == 0 && header->byte_order == HP_BYTE_ORDER &&
+           header->version == HP_AXIS_VERSION && header->slots == HP_AXIS_SLOTS &&
+           header->series == HP_AXIS_SERIES && header->used > 0 && header->used <= HP_AXIS_SLOTS &&
+           header->generation % 2 == 0 && header->slot_ns >= HP_AXIS_FIRST_SLOT_NS &&
+           header->slot_ns <= HP_AXIS_FIRST_SLOT_NS << 30;
+}
+
+bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series)
+{
+    if (place >= HP_AXIS_SERIES)
+        return false;
+    memcpy(ret_series, axis->bytes + sizeof axis->header + place * sizeof *ret_series, sizeof *ret_series);
+    ret_series->name[sizeof ret_series->name - 1] = '\0';
+    return ret_series->kind > HP_AXIS_NONE && ret_series->kind < HP_AXIS_KINDS &&
+           ret_series->first < axis->header.used;
+}
+
+uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot)
+{
+    uint64_t value;
+    const size_t at = HP_AXIS_VALUES_AT + ((size_t)place * HP_AXIS_SLOTS + slot) * sizeof value;
+    if (place >= HP_AXIS_SERIES || slot >= axis->header.used)
+        return 0;
+    memcpy(&value, axis->bytes + at, sizeof value);
+    return value;
+}
+
+/* Who puts slots together meanwhile leaves another generation, or an odd one. */
+static bool read_once(int fd, void *bytes)
+{
+    struct hp_axis_header after;
+    const struct hp_axis_header *before = bytes;
+    return pread(fd, bytes, HP_AXIS_BYTES, 0) == (ssize_t)HP_AXIS_BYTES &&
+           pread(fd, &after, sizeof after, 0) == (ssize_t)sizeof after && before->generation == after.generation &&
+           after.generation % 2 == 0;
+}
+
+bool hp_axis_read(const char *path, void *bytes)
+{
+    bool is_read = false;
+    const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
+    for (unsigned at = 0; fd >= 0 && !is_read && at < TRIES; at++) {
+        if (at > 0)
+            usleep(PAUSE_US);
+        is_read = read_once(fd, bytes);
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    return is_read;
+}

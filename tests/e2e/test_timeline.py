@@ -1,0 +1,85 @@
+"""The time axis beside a session: what it ends with is what the program says, and it goes when the session does."""
+import struct
+
+import pytest
+
+from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+from test_cli import Cli
+from test_threads_section import told
+
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+CREW = PROGRAMS / "crew"
+SLOTS, SERIES = 512, 256
+CPU, KERNEL, RESIDENT, LIVE, ALLOCATED, THREAD, WAIT, CALLS, TICKS = range(1, 10)
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+class Axis:
+    """The file, as docs/session-format.md has it."""
+
+    def __init__(self, path):
+        data = path.read_bytes()
+        (magic, self.pid, slots, series, self.used, generation, self.slot_ns) = struct.unpack_from(
+            "=8s8x5I4x16xQ", data)
+        assert magic == b"hotaxis\0" and slots == SLOTS and series == SERIES and generation % 2 == 0
+        self.series = {}
+        for place in range(SERIES):
+            kind, id_, first = struct.unpack_from("=3I", data, 128 + 32 * place)
+            at = 128 + 32 * SERIES + 8 * SLOTS * place
+            if kind:
+                self.series[kind, id_] = list(struct.unpack_from(f"={self.used}Q", data, at))[first:]
+
+
+def axis_of(cli):
+    paths = list(cli.folder.glob("**/*.axis"))
+    assert len(paths) == 1 and paths[0].with_suffix(".hotpath").exists()
+    return Axis(paths[0])
+
+
+@without_sanitizer("it uses time of its own")
+def test_truth(cli):
+    done = cli.run("--", CREW)
+    truth, axis = told(done.stdout), axis_of(cli)
+    used = axis.series[CPU, 0][-1]
+    workers = ("burner", "kernel", "stranger")
+    # All of them were seen after their work, and there was a sample after their ends.
+    assert sum(truth[name]["worked_ns"] for name in workers) <= used <= truth["process"]["cpu_ns"] + 2_000_000
+    for name in workers:
+        assert truth[name]["worked_ns"] <= axis.series[THREAD, truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
+    assert max(axis.series[LIVE, 0]) == 6
+    for (kind, _), values in axis.series.items():
+        assert kind in (RESIDENT, LIVE, ALLOCATED) or values == sorted(values)
+    assert (WAIT, 3) in axis.series  # sleep
+
+
+@without_sanitizer("it uses time of its own")
+def test_section(cli):
+    done = cli.run("--", CREW)
+    truth = told(done.stdout)
+    rows = {(row.name, row.what): row for row in done.report.rows("timeline")}
+    assert rows["<process>", "threads"].max == 6
+    assert rows["burner", "cpu"].tid == truth["burner"]["tid"] and 0 < rows["burner", "cpu"].max <= 110
+    calls, time = rows["burn", "calls"], rows["burn", "time"]
+    assert calls.unit == "per second" and calls.max > 0 and time.max > calls.last
+    assert rows["<process>", "memory"].max > 100_000
+    assert len(rows["<process>", "cpu"].line) <= 40
+
+
+def test_what_ends_at_once_has_none(cli):
+    """A run of a program that ends before the second sample, and what the report says then."""
+    cli.run("--", PROGRAMS / "counts")
+    assert not list(cli.folder.glob("**/*.axis"))
+    assert "there is no history" in cli("report", "--section", "timeline").stdout
+
+
+def test_it_goes_with_the_session(cli):
+    cli.run("--", CREW, "memory")
+    assert len(list(cli.folder.glob("**/*.axis"))) == 1
+    cli("clean")
+    assert not list(cli.folder.glob("**/*.axis")) and not list(cli.folder.glob("**/*.run"))
