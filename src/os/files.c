@@ -166,6 +166,8 @@ static bool wait_until_writable(int fd)
     return false;
 }
 
+bool hp_file_takes_line(int fd) { return wait_until_writable(fd); }
+
 bool hp_file_write(int fd, const char *bytes, size_t length)
 {
     struct hp_signals held;

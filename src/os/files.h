@@ -43,6 +43,9 @@ bool hp_file_size_is_allowed(uint64_t size);
  */
 bool hp_file_write(int fd, const char *bytes, size_t length);
 
+/* Whether a line can be written without waiting for a reader for more than a second. */
+bool hp_file_takes_line(int fd);
+
 /* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
 bool hp_file_make_private_folder(const char *path);
 

@@ -180,6 +180,21 @@ def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, whe
     os.close(writer)
 
 
+def test_a_line_that_nobody_takes(cli):
+    """A word of ours is not worth the program's waiting for a reader of its errors."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    environment = cli.environment({"HOTPATH_NO_SUCH": "1", "HOTPATH_OUTPUT_FORMAT": "none"})
+    done = subprocess.run([GUEST, "five"], env=environment, stdout=subprocess.PIPE, stderr=writer, timeout=TIMEOUT)
+    assert done.returncode == 0
+    os.close(reader)
+    os.close(writer)
+
+
 def is_writing(pid):
     """Asleep in write (1 on x86-64, 64 on aarch64), where the kernel does not say in which function."""
     words = open(f"/proc/{pid}/syscall").read().split()
