@@ -150,7 +150,7 @@ static char *path_without_mark(const char *path)
 
 static struct hp_image *add_image(struct hp_image_set *set, const struct hp_image_place *place)
 {
-    struct hp_image **larger = hp_grown(set->all, set->count, &set->room, sizeof *set->all);
+    struct hp_image **larger = hp_grown(set->all, set->count, &set->room, sizeof(struct hp_image *));
     struct hp_image *image = larger != NULL ? calloc(1, sizeof *image) : NULL;
     if (larger != NULL)
         set->all = larger;

@@ -56,10 +56,10 @@ static struct hp_image_symbols *symbols_of(struct hp_symbolizer *symbolizer, con
 {
     if (image->number >= symbolizer->count) {
         const size_t count = (size_t)image->number * 2 + 16;
-        struct hp_image_symbols **larger = realloc(symbolizer->images, count * sizeof *larger);
+        struct hp_image_symbols **larger = realloc(symbolizer->images, count * sizeof(struct hp_image_symbols *));
         if (larger == NULL)
             return NULL;
-        memset(larger + symbolizer->count, 0, (count - symbolizer->count) * sizeof *larger);
+        memset(larger + symbolizer->count, 0, (count - symbolizer->count) * sizeof(struct hp_image_symbols *));
         symbolizer->images = larger;
         symbolizer->count = count;
     }
@@ -123,7 +123,8 @@ static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_im
 static const char *symbol_at(const struct hp_image_symbols *symbols, uint64_t linked)
 {
     const uint32_t number = hp_function_names_find(&symbols->names, linked);
-    return number != HP_RANGE_NONE ? hp_elf_name(symbols->elf, symbols->elf->sorted[number]) : "";
+    return symbols->elf != NULL && number != HP_RANGE_NONE ? hp_elf_name(symbols->elf, symbols->elf->sorted[number])
+                                                           : "";
 }
 
 size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,

@@ -182,7 +182,7 @@ static bool read_common(const struct hp_cfi *cfi, const uint8_t *from, struct co
         return false;
     letters = bytes->at;
     bytes->at = end + 1;
-    if (version == 4 && (hp_bytes_u8(bytes) != 8 || hp_bytes_u8(bytes) != 0)) /* sizes of addresses and segments */
+    if (version == 4 && hp_bytes_number(bytes, 2) != 8) /* the sizes of addresses, 8, and of segments, 0 */
         return false;
     ret_common->code_factor = hp_bytes_uleb(bytes);
     ret_common->data_factor = hp_bytes_sleb(bytes);

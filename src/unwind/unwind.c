@@ -41,10 +41,10 @@ const struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, co
 {
     if (image->number >= unwinder->count) {
         const size_t count = (size_t)image->number * 2 + 16;
-        struct hp_unwind_table **larger = realloc(unwinder->tables, count * sizeof *larger);
+        struct hp_unwind_table **larger = realloc(unwinder->tables, count * sizeof(struct hp_unwind_table *));
         if (larger == NULL)
             return NULL;
-        memset(larger + unwinder->count, 0, (count - unwinder->count) * sizeof *larger);
+        memset(larger + unwinder->count, 0, (count - unwinder->count) * sizeof(struct hp_unwind_table *));
         unwinder->tables = larger;
         unwinder->count = count;
     }
