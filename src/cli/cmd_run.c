@@ -268,6 +268,14 @@ static bool keep_stacks(const struct run *run)
     return is_kept;
 }
 
+static bool has_sessions(const struct run *run)
+{
+    struct hp_sessions sessions = {0};
+    const bool has = hp_sessions_in(&sessions, run->folder) && sessions.count > 0;
+    hp_sessions_free(&sessions);
+    return has;
+}
+
 static void report(struct run *run, pid_t program)
 {
     struct hp_sessions sessions = {0};
@@ -278,7 +286,7 @@ static void report(struct run *run, pid_t program)
                 run->folder);
         return;
     }
-    add_from_outside(run, keep_stacks(run));
+    add_from_outside(run, keep_stacks(run) && !has_sessions(run));
     if (!hp_sessions_in(&sessions, run->folder))
         return;
     leave_children_out(run, &sessions, program);

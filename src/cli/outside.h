@@ -16,7 +16,7 @@ struct hp_outside {
     const struct hp_census *census;
     const char *library;        /* that processes were to be followed with; "": none were */
     struct hp_clock_pair began; /* with the counter of this machine, or none */
-    bool has_stacks;            /* of all processes, whatever was loaded into them */
+    bool has_stacks;            /* and nothing else: processes are named into which nothing was loaded */
 };
 
 void hp_outside_add(const struct hp_outside *outside);
