@@ -162,6 +162,23 @@ def zones(folder, gate):
     return cases, table("Zones", rows)
 
 
+# ------------------------------------------------------------------------------------------------ lanes
+
+def lanes(build, gate):
+    """A coroutine is resumed and gives way: two switches."""
+    program = os.path.join(build, "bench", "lane_cost")
+    plain = parse_cases(run([program]))
+    watched = parse_cases(run([program], HOTPATH="1", LD_PRELOAD=os.path.abspath(os.path.join(build, "lib", "libhotpath_alloc.so"))))
+    rows = [("what", "ns there and back", "ratio (middle half of rounds)", "must", "verdict")]
+    rows.append(("floor: two reads of the CPU's counter", "%.1f" % plain["floor"][0], "1", "", ""))
+    for title, case, must in (("no zone open in the lane", plain["bare"], 1.8),
+                              ("three zones open: a suspension is counted", plain["suspended"], 2.2),
+                              ("the same, and malloc is watched, and was called in them", watched["allocating"], 2.7)):
+        rows.append((title, "%.1f" % case[0], "%.3f (%.3f .. %.3f)" % case[1:4], budget(must, " x"),
+                     gate.verdict(title, case[1], must, None)))
+    return table("Switching lanes", rows)
+
+
 # ------------------------------------------------------------------------------------------ allocations
 
 ALLOC_TURNS = 7  # processes of each kind, in turns
@@ -586,7 +603,7 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
+    parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
              table("Stacks and names", stacks.rows(build, gate, has_peers))]
     if has_peers:

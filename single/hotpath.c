@@ -6694,7 +6694,8 @@ HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
  *                              └▶ cpu: its processor time ─▶ table: by node
  *                                                         └▶ sample chunks: the latest samples
  *          ├▶ waits: what threads waited for, by node
- *          └▶ crew: what threads used, those included that have no record
+ *          ├▶ crew: what threads used, those included that have no record
+ *          └▶ lanes (a list): stacks of zones that are not their thread's present one ─▶ frames
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -6708,7 +6709,7 @@ HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
 #define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1560u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1568u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6769,7 +6770,8 @@ enum hp_loss {
     HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after all of it was put away */
     HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
-    HP_LOSSES = 16
+    HP_LOSS_LANES, /* switches to a lane that ran elsewhere, had ended, or found no space: zones went to the thread's own */
+    HP_LOSSES
 };
 
 /* Where the session is. */
@@ -6865,7 +6867,7 @@ struct hp_header {
     uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
     uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
-    uint32_t unused;
+    uint32_t lanes;       /* offset of the newest hp_lane */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -6927,7 +6929,8 @@ struct hp_thread {
     uint32_t
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
-    uint32_t reserved[4];
+    uint32_t own_lane;   /* offset of the hp_lane that is the thread's own; 0: it has never switched to another */
+    uint32_t reserved[3];
     struct hp_thread_life life;
 };
 
@@ -6941,6 +6944,43 @@ struct hp_node_chunk {
     uint32_t used;
     uint32_t reserved[13];
     struct hotpath_node_ nodes[];
+};
+
+/* --- stacks of zones beside the present one of a thread */
+
+enum hp_lane_state {
+    HP_LANE_RUNNING =
+        0, /* its frames are those of a thread record; or it has ended, and the next one goes on with it */
+    HP_LANE_SUSPENDED =
+        1, /* its frames are as they were when it stopped, the innermost being <suspended>, if there are any */
+    HP_LANE_BELOW = 2 /* a thread's own lane while another one runs on that thread */
+};
+
+/* What the counters of a thread were when a lane stopped running on it. Its hp_alloc_frames are from that time. */
+struct hp_lane_allocs {
+    uint64_t count, bytes;
+    int64_t live, blocks; /* as in hp_alloc_frame */
+    int64_t peak_live, peak_blocks;
+};
+
+/* A stack of zones that a program switches threads to and from: that of a coroutine, or a thread's own. */
+struct hp_lane {
+    uint32_t next;   /* offset of an older one */
+    uint32_t state;  /* enum hp_lane_state */
+    uint32_t thread; /* offset of the thread record whose tree has the nodes of its frames */
+    uint32_t depth;  /* number of its innermost frame */
+    uint32_t frames; /* as in hp_thread: of the time when it last stopped */
+    uint32_t frame_capacity;
+    uint32_t alloc_frames; /* as in hp_alloc_thread; 0: none yet */
+    uint32_t
+        folds; /* of its thread, then: private to the recorder, as is all that follows but `stopped` and `allocs` */
+    uint64_t stopped; /* ticks */
+    struct hp_lane_allocs allocs;
+    uint64_t
+        held_bytes; /* what its open zones had allocated when it last stopped: counted for that thread's zones */
+    uint64_t held_count;
+    uint32_t has_flags; /* of its frames, all together */
+    uint32_t reserved[5];
 };
 
 /* --- more than numbers of a call */
@@ -7290,6 +7330,7 @@ _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112 + sizeof(struct hp_thread_life), "part of the file");
 _Static_assert(sizeof(struct hp_thread_life) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_lane) == 128, "part of the file");
 _Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
 _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
@@ -10082,6 +10123,18 @@ HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const 
 HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Lanes, newest first, whether they run or not; and one by its offset. */
+HP_PRIVATE bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
+HP_PRIVATE bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
+/*
+ * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
+ * runs, or there are none.
+ */
+HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread);
+/* The counters by which marks of a lane's zones are to be read. False: it has none. */
+HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
+
 /* Nodes that lie side by side, all of them within the bytes. */
 struct hp_node_run {
     uint32_t first; /* offset */
@@ -10493,12 +10546,11 @@ bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk 
 {
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, threads));
-    if (walk->offset == 0 || !hp_snapshot_has_record(snapshot, walk->offset, sizeof *ret_thread) ||
-        !hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread)) {
+    walk->is_begun =
+        hp_snapshot_thread(snapshot, walk->offset, ret_thread) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread);
+    if (!walk->is_begun)
         walk->offset = 0;
-        return walk->is_begun = false;
-    }
-    return walk->is_begun = hp_snapshot_thread(snapshot, walk->offset, ret_thread);
+    return walk->is_begun;
 }
 
 /* Nodes of a chunk that lie within the bytes and within its own capacity. */
@@ -10587,6 +10639,51 @@ bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_t
                            struct hotpath_frame_ *ret_frame)
 {
     return hp_snapshot_next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- lanes */
+
+bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane)
+{
+    const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_lane, has_flags) - HP_SNAPSHOT_BIT_OF(struct hp_lane, stopped);
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_lane))
+        return false;
+    hp_snapshot_copy_words(ret_lane, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_lane, wide);
+    return true;
+}
+
+bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane)
+{
+    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_lane, next))
+                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, lanes));
+    walk->is_begun =
+        hp_snapshot_lane(snapshot, walk->offset, ret_lane) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_lane);
+    return walk->is_begun;
+}
+
+/* A thread that is about to stop or to go on there has these frames still, or already. */
+bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread)
+{
+    if ((lane->state != HP_LANE_SUSPENDED && lane->state != HP_LANE_BELOW) || lane->depth == 0 ||
+        !hp_snapshot_thread(snapshot, lane->thread, ret_thread) || ret_thread->frames == lane->frames)
+        return false;
+    ret_thread->frames = lane->frames;
+    ret_thread->frame_capacity = lane->frame_capacity;
+    return true;
+}
+
+bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc)
+{
+    const struct hp_lane_allocs *then = &lane->allocs;
+    *ret_alloc = (struct hp_alloc_thread){.count = then->count,
+                                          .bytes = then->bytes,
+                                          .usable = (uint64_t)then->live,
+                                          .freed_count = then->count - (uint64_t)then->blocks,
+                                          .peak_live = then->peak_live,
+                                          .peak_blocks = then->peak_blocks,
+                                          .frames = lane->alloc_frames};
+    return lane->alloc_frames != 0;
 }
 
 /* ------------------------------------------------------------------------------- calls that are kept */
@@ -11116,7 +11213,7 @@ static uint64_t hp_snapshot_sign_of(const struct hotpath_frame_ *frame)
 /* The last sign of life of a process that ended without finishing its session. */
 static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
 {
-    struct hp_walk threads = {0}, frames = {0};
+    struct hp_walk threads = {0}, frames = {0}, lanes = {0};
     struct hp_thread thread;
     struct hotpath_frame_ frame;
     uint64_t ticks = hp_snapshot_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
@@ -11126,6 +11223,8 @@ static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
         while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
             ticks = hp_snapshot_latest(ticks, hp_snapshot_sign_of(&frame));
     }
+    for (struct hp_lane lane; hp_snapshot_next_lane(snapshot, &lanes, &lane);)
+        ticks = hp_snapshot_latest(ticks, lane.stopped);
     return ticks;
 }
 
@@ -14205,6 +14304,42 @@ static void hp_alloc_profile_look_into_open(const struct hp_snapshot *session, c
     }
 }
 
+static bool hp_alloc_profile_find_running(const struct hp_snapshot *session, const struct hp_thread *thread,
+                         struct hp_lane *ret_lane)
+{
+    struct hp_walk lanes = {0};
+    while (hp_snapshot_next_lane(session, &lanes, ret_lane))
+        if (ret_lane->frames == thread->frames)
+            return true;
+    return false;
+}
+
+/*
+ * While another lane is on the thread, its own has what zones allocated before, and the other one what they did since: in those that
+ * have ended, and in those that are open, but for what they had before they came here.
+ */
+static void hp_alloc_profile_look_below(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *opens,
+                       struct hp_alloc_thread *alloc, struct hp_alloc_frame *outside)
+{
+    struct hp_alloc_frame below = {0};
+    struct hp_alloc_thread own;
+    struct hp_thread stack;
+    struct hp_lane lane, running;
+    uint64_t bytes = 0, count = 0;
+    if (!hp_snapshot_lane(session, thread->own_lane, &lane) || lane.state != HP_LANE_BELOW ||
+        !hp_alloc_profile_find_running(session, thread, &running) || !hp_snapshot_lane_allocs(&lane, &own))
+        return;
+    stack = *thread;
+    stack.frames = lane.frames;
+    stack.frame_capacity = lane.frame_capacity;
+    hp_snapshot_alloc_frame(session, &stack, &own, 0, &below);
+    hp_alloc_profile_look_into_open(session, &stack, opens, &own, &bytes, &count);
+    outside->inner_bytes += below.inner_bytes + bytes - running.held_bytes;
+    outside->inner_count += below.inner_count + count - running.held_count;
+    alloc->peak_live = hp_alloc_profile_higher(alloc->peak_live, own.peak_live);
+    alloc->peak_blocks = hp_alloc_profile_higher(alloc->peak_blocks, own.peak_blocks);
+}
+
 /* Adds a record to its thread. False: it has neither allocated nor freed anything. */
 static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struct hp_snapshot *session,
                        const struct hp_thread *thread, struct hp_walk *opens)
@@ -14216,6 +14351,7 @@ static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struc
         return false;
     hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
     hp_alloc_profile_look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
+    hp_alloc_profile_look_below(session, thread, opens, &alloc, &outside);
     to->outside_bytes += hp_less(hp_less(alloc.bytes, outside.inner_bytes), open_bytes);
     to->outside_count += hp_less(hp_less(alloc.count, outside.inner_count), open_count);
     const struct hp_alloc_totals totals = {
@@ -14299,7 +14435,7 @@ static uint64_t hp_alloc_profile_take_below_zero(int64_t *live)
     return (uint64_t)below;
 }
 
-/* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
+/* The peak of a process is that of its thread if there is one; of several, and of lanes, the sum was kept, as far as they told. */
 static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
                         size_t records, const struct hp_header *header)
 {
@@ -14309,7 +14445,7 @@ static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct 
     allocs->processes += count > 0;
     allocs->earlier_bytes += hp_alloc_profile_take_below_zero(&totals.live_bytes);
     allocs->earlier_blocks += hp_alloc_profile_take_below_zero(&totals.live_blocks);
-    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
+    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0 && header->lanes == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
         totals.peak_bytes = hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes);
@@ -17142,9 +17278,12 @@ const struct hp_trust *hp_model_trust(struct hp_model *model)
 
 /* What zones that are open have allocated so far. */
 
-/* Of the zones that are open on a thread, from the innermost outwards: what each of them has allocated. */
+/*
+ * Of the zones that are open on a stack, from the innermost outwards: what each of them has allocated, by the counters of its thread;
+ * NULL: it has none.
+ */
 HP_PRIVATE void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost);
+                           const struct hp_alloc_thread *counters, struct hp_open_link *innermost);
 
 /* ---- src/model/open_allocs.c --------------------------------------------------------------------------------- */
 
@@ -17163,11 +17302,13 @@ static uint64_t hp_open_allocs_height(int64_t peak, int64_t at_begin)
 
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost)
+                           const struct hp_alloc_thread *counters, struct hp_open_link *innermost)
 {
-    struct hp_alloc_thread alloc;
+    struct hp_alloc_thread alloc = {0};
     struct hp_alloc_frame begun;
-    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    const bool has_any = counters != NULL;
+    if (has_any)
+        alloc = *counters;
     uint64_t inside_bytes = 0, inside_count = 0;
     for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
         link->has_allocs =
@@ -17314,6 +17455,15 @@ bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, ui
 
 /* ---------------------------------------------------------------------------------------------- open */
 
+/* A stack of open zones: the present one of a thread, or that of a lane that does not run. */
+struct hp_profile_stack {
+    struct hp_thread_tree *tree; /* of the thread that has its nodes */
+    struct hp_thread thread;     /* the record of that thread; its frames are those of the stack */
+    bool has_allocs;
+    struct hp_alloc_thread allocs;
+    uint64_t away; /* ticks since the thread has left it for another one */
+};
+
 static bool hp_profile_is_timed(const struct hotpath_frame_ *frame)
 {
     return !(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_));
@@ -17362,10 +17512,11 @@ static void hp_profile_take_from_self(struct hp_profile *profile, struct hp_thre
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it, nor does it take time that others inside that have taken.
  */
-static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
-                           struct hp_walk *walk)
+static bool hp_profile_add_open_zones(struct hp_profile *profile, const struct hp_profile_stack *stack, struct hp_walk *walk)
 {
+    struct hp_thread_tree *tree = stack->tree;
     const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
+    const struct hp_thread *thread = &stack->thread;
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
@@ -17390,23 +17541,52 @@ static bool hp_profile_add_open_zones(struct hp_profile *profile, struct hp_thre
         around_start = start;
         left = hp_less(ticks, frame.child);
     }
-    hp_open_allocs_settle(session, thread, innermost);
+    if (around != NULL && innermost->is_timed)
+        hp_profile_take_from_self(profile, tree, around, stack->away);
+    hp_open_allocs_settle(session, thread, stack->has_allocs ? &stack->allocs : NULL, innermost);
+    return true;
+}
+
+static bool hp_profile_add_open_threads(struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct hp_walk threads = {0}, opens = {0};
+    for (struct hp_profile_stack stack = {.away = 0}; hp_snapshot_next_thread(session, &threads, &stack.thread);) {
+        hp_walk_rewind(&opens);
+        profile->thread_number++;
+        stack.tree = hp_forest_tree(&profile->forest, index, threads.offset);
+        stack.has_allocs = hp_snapshot_alloc_thread(session, &stack.thread, &stack.allocs);
+        if (stack.tree != NULL && !hp_profile_add_open_zones(profile, &stack, &opens))
+            return false;
+    }
+    return true;
+}
+
+/* A thread's own zones are where they were while another lane is on it, and have called that. */
+static bool hp_profile_add_open_lanes(struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct hp_walk lanes = {0}, opens = {0};
+    for (struct hp_lane lane; hp_snapshot_next_lane(session, &lanes, &lane);) {
+        struct hp_profile_stack stack = {.tree = hp_forest_tree(&profile->forest, index, lane.thread)};
+        if (stack.tree == NULL || !hp_snapshot_lane_thread(session, &lane, &stack.thread))
+            continue;
+        hp_walk_rewind(&opens);
+        profile->thread_number++;
+        stack.has_allocs = hp_snapshot_lane_allocs(&lane, &stack.allocs);
+        if (lane.state == HP_LANE_BELOW)
+            stack.away = hp_less(session->now_ticks, lane.stopped);
+        if (!hp_profile_add_open_zones(profile, &stack, &opens))
+            return false;
+    }
     return true;
 }
 
 static bool hp_profile_add_all_open(struct hp_profile *profile)
 {
-    struct hp_thread thread;
-    for (uint32_t index = 0; index < profile->run->count; index++) {
-        struct hp_walk threads = {0}, opens = {0};
-        while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
-            struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, threads.offset);
-            hp_walk_rewind(&opens);
-            profile->thread_number++;
-            if (tree != NULL && !hp_profile_add_open_zones(profile, tree, &thread, &opens))
-                return false;
-        }
-    }
+    for (uint32_t index = 0; index < profile->run->count; index++)
+        if (!hp_profile_add_open_threads(profile, index) || !hp_profile_add_open_lanes(profile, index))
+            return false;
     return true;
 }
 
@@ -19797,9 +19977,11 @@ static int hp_bottlenecks_compare_entries(const void *a, const void *b)
     return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
 }
 
+/* Coroutines that do not run are nobody's bottleneck: what others do meanwhile may be. */
 static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->show.exclude_wrapper && site->is_main;
+    return site->kind == HOTPATH_KIND_SUSPENDED_ ||
+           (view->results->settings->show.exclude_wrapper && site->is_main);
 }
 
 /*
@@ -26097,6 +26279,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                         "zones were not recorded: their threads came when no more system calls could be made"},
     [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
                            "processes could not be followed, only seen from outside"},
+    [HP_LOSS_LANES] = {"lanes", "switch found its lane on another thread, ended, or without space: not followed",
+                       "switches found their lanes on another thread, ended, or without space: not followed"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -27454,6 +27638,10 @@ struct hp_head {
     bool index_is_complete;        /* every node and stat of the record is in the slots */
     bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;                /* taken in lists for want of that */
+    struct hp_lane_place *lane;    /* that it is in; NULL: its own. See lanes.h, also for the following */
+    struct hp_lane *running;       /* the same in the session; NULL: it has never switched */
+    struct hp_lane *own_lane;
+    uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
 
 /* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */
@@ -27513,6 +27701,7 @@ struct hp_site_choice {
 };
 
 #define HP_SITE_BUCKETS 4096u
+#define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
@@ -27576,6 +27765,10 @@ struct hp_recorder {
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
+    uint32_t suspended_site; /* atomic: the number of <suspended>, plus 1; 0: it has none yet */
+    uint32_t lane_count;     /* atomic: places of lanes that were ever given out */
+    uint64_t free_lanes;     /* atomic: the first of those that are free, and how often that has changed */
+    void *lane_chunks[HP_LANE_CHUNKS];
 };
 
 /* --- copies.c */
@@ -27778,15 +27971,24 @@ HP_PRIVATE void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t 
 HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
 HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
+/* Whether open calls of a node are counted. */
+HP_PRIVATE bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node);
 /* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
 HP_PRIVATE void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* --- kept.c */
-#define HP_KEEPS_LOG 1u     /* the latest calls */
-#define HP_KEEPS_SLOWEST 2u /* the slowest one, with what was inside */
+#define HP_KEEPS_LOG 1u        /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest one, with what was inside */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, and what is below them is not all theirs */
+static inline uint32_t hp_stat_keeps(const struct hotpath_stat_ *stat)
+{
+    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+}
 HP_PRIVATE void hp_kept_begin(struct hp_head *head);
 /* What is kept of the calls of a site that is new to this thread. */
 HP_PRIVATE uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
+/* Calls of the site of an open call are not looked into any more. */
+HP_PRIVATE void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
 HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
@@ -27816,6 +28018,8 @@ struct hp_alloc_sums {
 };
 /* In an open call so far, zones inside included. */
 HP_PRIVATE struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Counters for a thread that has none yet, with a mark for each frame of its present stack; false without space. With the head held. */
+HP_PRIVATE bool hp_alloc_begin(struct hp_head *head);
 /* The stack of zones grows to so many frames, and moves: before it does. False without space. */
 HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
 /* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
@@ -27877,6 +28081,11 @@ static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_no
         HOTPATH_PUT_(stat->max, ticks);
     return is_nested;
 }
+/* Makes the innermost zone end at that moment, or as one that was left at its last sign. With the head held. */
+HP_PRIVATE void hp_zone_close_top(struct hp_head *head, uint64_t now);
+HP_PRIVATE void hp_zone_abandon_top(struct hp_head *head);
+/* Makes room for one more zone; false without space. With the head held. */
+HP_PRIVATE bool hp_zone_make_room(struct hp_head *head);
 /* Closes every open zone of a thread that ends. */
 HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
@@ -27909,6 +28118,58 @@ HP_PRIVATE void hp_unrecorded_explain(void);
 /* --- exit_report.c */
 /* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
 HP_PRIVATE int hp_exit_report(struct hp_session *session, bool is_in_handler);
+
+/* ---- src/record/lanes.h -------------------------------------------------------------------------------------- */
+
+/*
+ * Lanes: stacks of open zones that a program switches threads to and from, one for each coroutine that keeps zones open while others
+ * run (hotpath_switch). See lanes.c.
+ */
+
+/*
+ * What a hotpath_lane leads to: memory of the process's own, which outlives sessions. Written by the thread that it is on, or, while it
+ * is on none, by who takes it; a forked child has it as it was, of a session that is not the child's.
+ */
+struct hp_lane_place {
+    uint32_t busy;       /* atomic: number of the session in which a thread is on it; 0: none is */
+    uint32_t generation; /* atomic: that of the handles that lead here; odd while there is one */
+    uint32_t epoch;      /* the session that the following is of */
+    uint32_t number;     /* of the place, from 1 */
+    struct hp_lane *lane;
+    uint32_t next_free; /* atomic: number of a place */
+    uint32_t skip_runs; /* of the head it was on: see struct hp_skip_run */
+    struct hp_skip_run skips[HP_SKIP_RUNS];
+    uint32_t apart[8]; /* two lines each, as heads */
+};
+
+/* Whether a site stands for lanes that do not run. */
+static inline bool hp_lane_is_suspended_site(uint32_t site)
+{
+    return site + 1 == __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED);
+}
+
+/*
+ * With the head held. Whether another lane than the thread's own is on it; the frames of its own meanwhile, up to and including
+ * `*ret_top`; and back to it: the program has left the other one without a word.
+ */
+static inline bool hp_lane_is_other(const struct hp_head *head) { return head->lane != NULL; }
+HP_PRIVATE const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top);
+HP_PRIVATE void hp_lane_return(struct hp_head *head, uint64_t now);
+/* The thread ends. Zones of the lane it is on are closed, and it is on its own again. */
+HP_PRIVATE void hp_lane_end_thread(struct hp_head *head, uint64_t now);
+/* The stack of zones of the lane that runs is elsewhere, and has grown. */
+HP_PRIVATE void hp_lane_use_frames(const struct hp_head *head, uint32_t frames, uint32_t capacity);
+/* The head has a record that has never switched. */
+HP_PRIVATE void hp_lane_forget(struct hp_head *head);
+
+/* --- lane_marks.c: what zones of lanes allocate. With the head held, which has counters. */
+/* The first switch: the highest that lived on the thread so far is told to all. */
+HP_PRIVATE void hp_lane_marks_publish(const struct hp_head *head);
+/* Marks for the frames of a lane that does not run and has none; false without space. */
+HP_PRIVATE bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane);
+/* The lane that runs stops, its frames being those of the head still; and one goes on whose frames are those of the head already. */
+HP_PRIVATE void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane);
+HP_PRIVATE void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane);
 
 /* ---- src/record/marks.h -------------------------------------------------------------------------------------- */
 
@@ -28217,13 +28478,13 @@ static void hp_allocations_use_frames(struct hp_head *head, uint32_t frames, con
 
 static uint32_t hp_allocations_frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
 
-/* The counters of a thread that has none yet; false without space. */
-static bool hp_allocations_begin(struct hp_head *head)
+bool hp_alloc_begin(struct hp_head *head)
 {
     hp_tree_need_blank_stat(head);
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
     const uint32_t frames = hp_thread_allocate(head, hp_allocations_frames_bytes(head->record->frame_capacity), 64);
-    if (offset == 0 || frames == 0 || head->record->blank_stat == 0)
+    const bool is_all = !hp_lane_is_other(head) || hp_lane_marks_begin(head, head->own_lane);
+    if (offset == 0 || frames == 0 || head->record->blank_stat == 0 || !is_all)
         return false;
     head->alloc = hp_store_at(head->store, offset);
     head->alloc->frames = frames;
@@ -28358,7 +28619,7 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
-    if (head->alloc == NULL && !hp_allocations_begin(head)) {
+    if (head->alloc == NULL && !hp_alloc_begin(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }
@@ -28980,7 +29241,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x2b8e607dec4e126d)
+#define HP_SHARED_LAYOUT UINT64_C(0xbe7dc0a2a4cc8948)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -30462,7 +30723,10 @@ static bool hp_kept_may_follow(const struct hp_head *head)
     return !head->is_handler && HOTPATH_GET_(hotpath_runtime_->wishes.time_period) <= 1 && !hp_is_sealed();
 }
 
-static bool hp_kept_is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
+static bool hp_kept_is_place(uint32_t site)
+{
+    return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
+}
 
 uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
 {
@@ -30901,8 +31165,17 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
         hp_kept_log_call(head, stat, frame, ticks);
     if (stat->keeps & HP_KEEPS_SLOWEST)
         hp_kept_follow_call(head, stat, frame, ticks, is_nested);
-    else if (stat->keeps == 0)
+    else if (hp_stat_keeps(stat) == 0)
         hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+}
+
+void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (!(stat->keeps & HP_KEEPS_SLOWEST))
+        return;
+    stat->keeps |= HP_KEEPS_NO_SLOWEST;
+    hp_kept_stop_following(head, stat, frame);
 }
 
 void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -31118,6 +31391,799 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
     if (__builtin_expect(key == NULL, 0))
         key = hp_keys_add_locked(keys, hash, text, length);
     return key != NULL ? &key->site : NULL;
+}
+
+/* ---- src/record/lane_marks.c --------------------------------------------------------------------------------- */
+
+/*
+ * What zones of lanes allocate. The counters are the thread's (allocations.c), and marks are what they were when a zone began. While a
+ * lane does not run, others allocate on its thread, and it may go on on another one. So it remembers the counters of the moment when it
+ * stopped, and when it goes on all its marks move by what the counters have gained since: as if nothing had happened meanwhile.
+ *
+ * What zones have allocated is to be told from what was allocated outside of all of them, thread by thread (`inner_bytes` of the
+ * thread's own frame 0). So each stretch that a lane runs is added there, whether its zones end in it or not.
+ */
+
+static struct hp_alloc_frame *hp_lane_marks_marks_at(const struct hp_head *head, uint32_t offset)
+{
+    return hp_store_at(head->store, offset);
+}
+
+/* Peaks that open zones have put aside are those of the thread, too. */
+void hp_lane_marks_publish(const struct hp_head *head)
+{
+    const struct hp_alloc_thread *thread = head->alloc;
+    struct hp_header *header = hp_store_header(head->store);
+    int64_t peak = thread->peak_live;
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
+        if (hp_frame_marks(head, frame)->peak_live > peak)
+            peak = hp_frame_marks(head, frame)->peak_live;
+    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
+    hp_raise(&header->alloc_peak, others + peak);
+}
+
+bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *frames = hp_store_at(head->store, lane->frames);
+    const uint32_t bytes = lane->frame_capacity * (uint32_t)sizeof(struct hp_alloc_frame);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 128);
+    if (offset == 0)
+        return false;
+    HOTPATH_PUT_(frames[0].stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&lane->alloc_frames, offset, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct hp_lane_allocs hp_lane_marks_counters_of(const struct hp_alloc_thread *thread)
+{
+    return (struct hp_lane_allocs){.count = thread->count,
+                                   .bytes = thread->bytes,
+                                   .live = hp_alloc_live(thread),
+                                   .blocks = hp_alloc_live_blocks(thread),
+                                   .peak_live = thread->peak_live,
+                                   .peak_blocks = thread->peak_blocks};
+}
+
+/* What was allocated in zones on this thread since the lane went on: in those that have ended, and in the outermost one that is open. */
+static void hp_lane_marks_credit_stretch(const struct hp_head *head, struct hp_lane *lane)
+{
+    const struct hotpath_frame_ *first = hp_frame_zero(head) + 1;
+    struct hp_alloc_frame *marks = hp_frame_marks(head, first - 1);
+    struct hp_alloc_frame *outside = hp_lane_marks_marks_at(head, head->own_lane->alloc_frames);
+    const bool is_open = first <= head->hot.top && hp_frame_is_marked(first);
+    const uint64_t bytes = is_open ? head->alloc->bytes - marks[1].bytes : 0;
+    const uint64_t count = is_open ? head->alloc->count - marks[1].count : 0;
+    HOTPATH_ADD_(outside->inner_bytes, marks->inner_bytes + bytes - lane->held_bytes);
+    HOTPATH_ADD_(outside->inner_count, marks->inner_count + count - lane->held_count);
+    HOTPATH_PUT_(marks->inner_bytes, 0);
+    HOTPATH_PUT_(marks->inner_count, 0);
+    HOTPATH_PUT_(lane->held_bytes, bytes);
+    HOTPATH_PUT_(lane->held_count, count);
+}
+
+void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane)
+{
+    if (lane != head->own_lane)
+        hp_lane_marks_credit_stretch(head, lane);
+    const struct hp_lane_allocs now = hp_lane_marks_counters_of(head->alloc);
+    HOTPATH_PUT_(lane->alloc_frames, head->alloc->frames);
+    HOTPATH_PUT_(lane->allocs.count, now.count);
+    HOTPATH_PUT_(lane->allocs.bytes, now.bytes);
+    HOTPATH_PUT_(lane->allocs.live, now.live);
+    HOTPATH_PUT_(lane->allocs.blocks, now.blocks);
+    HOTPATH_PUT_(lane->allocs.peak_live, now.peak_live);
+    HOTPATH_PUT_(lane->allocs.peak_blocks, now.peak_blocks);
+}
+
+/* Marks of zones are those of the outermost ones, up to the first that has none. */
+static void hp_lane_marks_move_marks(const struct hp_head *head, const struct hp_lane_allocs *gained)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++) {
+        struct hp_alloc_frame *mark = hp_frame_marks(head, frame);
+        HOTPATH_ADD_(mark->count, gained->count);
+        HOTPATH_ADD_(mark->bytes, gained->bytes);
+        HOTPATH_PUT_(mark->live, mark->live + gained->live);
+        HOTPATH_PUT_(mark->blocks, mark->blocks + gained->blocks);
+        HOTPATH_PUT_(mark->peak_live, mark->peak_live + gained->live);
+        HOTPATH_PUT_(mark->peak_blocks, mark->peak_blocks + gained->blocks);
+    }
+}
+
+/* What zones inside have allocated stays as it is: it is a sum, not a state of the counters. */
+void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const struct hp_lane_allocs *then = &lane->allocs;
+    const struct hp_lane_allocs gained = {.count = thread->count - then->count,
+                                          .bytes = thread->bytes - then->bytes,
+                                          .live = hp_alloc_live(thread) - then->live,
+                                          .blocks = hp_alloc_live_blocks(thread) - then->blocks};
+    __atomic_store_n(&thread->frames, lane->alloc_frames, __ATOMIC_RELEASE);
+    head->alloc_frames = (uintptr_t)hp_lane_marks_marks_at(head, lane->alloc_frames) - 2 * (uintptr_t)hp_frame_zero(head);
+    if (lane->has_flags & HOTPATH_ALLOCATES_)
+        hp_lane_marks_move_marks(head, &gained);
+    HOTPATH_PUT_(thread->peak_live, then->peak_live + gained.live);
+    HOTPATH_PUT_(thread->peak_blocks, then->peak_blocks + gained.blocks);
+}
+
+/* ---- src/record/lanes.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its head), and inline code knows nothing
+ * else. To switch lanes is to point these elsewhere: zones of a coroutine then nest by themselves, whatever runs between its
+ * stretches, and whichever thread it runs on.
+ *
+ * A thread's own lane is always there, below the others: while one of these runs, its innermost zone has that time as time of what it
+ * has called. All others are suspended whenever they do not run, and a zone of the site <suspended> inside their innermost one says for
+ * how long. So totals are wall time, and what is not in zones inside is time that was worked.
+ *
+ * Zones of a coroutine lie below the root of the tree of the thread that it is on. When it goes on on another thread, the path of its
+ * open zones is looked up in that one's tree, and they count there when they end.
+ *
+ * Frames, and all of struct hp_lane, belong to the thread that the lane is on. `busy` of its place hands them over: taken with acquire,
+ * given back with release, once the thread has nothing that leads there.
+ */
+
+#define HP_LANES_INLINED inline __attribute__((always_inline))
+#define HP_LANES_COLD __attribute__((noinline, cold))
+
+#define HP_LANES_FIRST_FRAMES 8u /* of a coroutine; there may be very many */
+#define HP_LANES_PLACES_PER_CHUNK 256u
+#define HP_LANES_SUSPENDED 1u /* in place of the address of a guard */
+#define HP_LANES_APART 128u   /* as in threads.c */
+
+/* ------------------------------------------------------------------------------------------------------- places */
+
+static HP_LANES_INLINED struct hp_lane_place *hp_lanes_place_at(uint32_t number)
+{
+    const uint32_t at = number - 1;
+    if (at >= HP_LANE_CHUNKS * HP_LANES_PLACES_PER_CHUNK)
+        return NULL;
+    struct hp_lane_place *chunk =
+        __atomic_load_n((struct hp_lane_place **)&hotpath_runtime_->lane_chunks[at / HP_LANES_PLACES_PER_CHUNK], __ATOMIC_ACQUIRE);
+    return chunk != NULL ? chunk + at % HP_LANES_PLACES_PER_CHUNK : NULL;
+}
+
+static hotpath_lane hp_lanes_handle_of(const struct hp_lane_place *place)
+{
+    return place != NULL ? (hotpath_lane)HOTPATH_GET_(place->generation) << 32 | place->number : 0;
+}
+
+/* NULL: the thread's own, or one that is no more. */
+static HP_LANES_INLINED struct hp_lane_place *hp_lanes_find_place(hotpath_lane lane)
+{
+    struct hp_lane_place *place = lane != 0 ? hp_lanes_place_at((uint32_t)lane) : NULL;
+    const uint32_t generation = (uint32_t)(lane >> 32);
+    return place != NULL && HOTPATH_GET_(place->generation) == generation && generation % 2 != 0 ? place : NULL;
+}
+
+/* Free places are a list that any thread takes from and adds to. What is above the number tells two states of it apart. */
+static uint64_t hp_lanes_with_first(uint64_t list, uint32_t number) { return ((list >> 32) + 1) << 32 | number; }
+
+static struct hp_lane_place *hp_lanes_take_free_place(void)
+{
+    uint64_t list = __atomic_load_n(&hotpath_runtime_->free_lanes, __ATOMIC_ACQUIRE);
+    while ((uint32_t)list != 0) {
+        struct hp_lane_place *place = hp_lanes_place_at((uint32_t)list);
+        const uint64_t rest = hp_lanes_with_first(list, HOTPATH_GET_(place->next_free));
+        if (__atomic_compare_exchange_n(&hotpath_runtime_->free_lanes, &list, rest, true, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_ACQUIRE))
+            return place;
+    }
+    return NULL;
+}
+
+static void hp_lanes_free_place(struct hp_lane_place *place)
+{
+    uint64_t list = __atomic_load_n(&hotpath_runtime_->free_lanes, __ATOMIC_RELAXED);
+    uint64_t longer;
+    do {
+        HOTPATH_PUT_(place->next_free, (uint32_t)list);
+        longer = hp_lanes_with_first(list, place->number);
+    } while (!__atomic_compare_exchange_n(&hotpath_runtime_->free_lanes, &list, longer, true, __ATOMIC_RELEASE,
+                                          __ATOMIC_RELAXED));
+}
+
+static struct hp_lane_place *hp_lanes_new_place(void)
+{
+    const uint32_t at =
+        __atomic_load_n(&hotpath_runtime_->lane_count, __ATOMIC_RELAXED) < HP_LANE_CHUNKS * HP_LANES_PLACES_PER_CHUNK
+            ? __atomic_fetch_add(&hotpath_runtime_->lane_count, 1, __ATOMIC_RELAXED)
+            : UINT32_MAX;
+    if (at >= HP_LANE_CHUNKS * HP_LANES_PLACES_PER_CHUNK ||
+        hp_memory_at(&hotpath_runtime_->lane_chunks[at / HP_LANES_PLACES_PER_CHUNK],
+                     HP_LANES_PLACES_PER_CHUNK * sizeof(struct hp_lane_place), false) == NULL)
+        return NULL;
+    struct hp_lane_place *place = hp_lanes_place_at(at + 1);
+    place->number = at + 1;
+    return place;
+}
+
+hotpath_lane hotpath_lane_begin(void)
+{
+    const int saved = errno;
+    hp_copies_join();
+    struct hp_lane_place *place = hp_lanes_take_free_place();
+    if (place == NULL)
+        place = hp_lanes_new_place();
+    if (place != NULL)
+        HOTPATH_PUT_(place->generation, HOTPATH_GET_(place->generation) + 1);
+    errno = saved;
+    return hp_lanes_handle_of(place);
+}
+
+/* A lane that is on a thread of an earlier session, or of the process that this one was forked from, is on none. */
+static HP_LANES_INLINED bool hp_lanes_take(struct hp_lane_place *place, uint32_t epoch)
+{
+    uint32_t before = __atomic_load_n(&place->busy, __ATOMIC_RELAXED);
+    return before != epoch &&
+           __atomic_compare_exchange_n(&place->busy, &before, epoch, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void hp_lanes_give_back(struct hp_lane_place *place) { __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE); }
+
+/* ------------------------------------------------------------------------------------------------ in the session */
+
+static struct hotpath_frame_ *hp_lanes_frames_of(const struct hp_head *head, const struct hp_lane *lane)
+{
+    return hp_store_at(head->store, lane->frames);
+}
+
+/* Anybody may add to the list. Release pairs with the reader's walk. */
+static void hp_lanes_link_lane(const struct hp_head *head, struct hp_lane *lane)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint32_t offset = (uint32_t)((char *)lane - head->store->range.base);
+    uint32_t first = __atomic_load_n(&header->lanes, __ATOMIC_RELAXED);
+    do
+        lane->next = first;
+    while (!__atomic_compare_exchange_n(&header->lanes, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* Shared by no line with another, since each may be on a thread of its own. */
+static struct hp_lane *hp_lanes_new_lane(const struct hp_head *head, uint32_t frame_bytes)
+{
+    const uint32_t offset = hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_LANES_APART);
+    if (offset == 0)
+        return NULL;
+    struct hp_lane *lane = hp_store_at(head->store, offset);
+    lane->thread = head->record_offset;
+    lane->frames = frame_bytes > 0 ? offset + (uint32_t)sizeof *lane : 0;
+    return lane;
+}
+
+static struct hp_lane *hp_lanes_new_coroutine(const struct hp_head *head)
+{
+    struct hp_lane *lane = hp_lanes_new_lane(head, HP_LANES_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_));
+    if (lane == NULL)
+        return NULL;
+    lane->frame_capacity = HP_LANES_FIRST_FRAMES;
+    hp_lanes_frames_of(head, lane)->zone = UINT64_MAX;
+    hp_lanes_frames_of(head, lane)->node = head->record->root;
+    hp_lanes_link_lane(head, lane);
+    return lane;
+}
+
+/* From the first switch on a thread has lanes; its own has the frames that it had all along. */
+static bool hp_lanes_need_own_lane(struct hp_head *head)
+{
+    if (head->own_lane != NULL)
+        return true;
+    struct hp_lane *lane = hp_lanes_new_lane(head, 0);
+    if (lane == NULL)
+        return false;
+    lane->frames = head->record->frames;
+    lane->frame_capacity = head->record->frame_capacity;
+    hp_lanes_link_lane(head, lane);
+    __atomic_store_n(&head->record->own_lane, (uint32_t)((char *)lane - head->store->range.base), __ATOMIC_RELEASE);
+    head->own_lane = head->running = lane;
+    /* What lives in lanes adds up, so the peak of the process is kept as where there are several threads. */
+    if (head->alloc != NULL)
+        hp_lane_marks_publish(head);
+    __atomic_store_n(&head->is_one_of_many, true, __ATOMIC_RELAXED);
+    return true;
+}
+
+void hp_lane_use_frames(const struct hp_head *head, uint32_t frames, uint32_t capacity)
+{
+    if (head->running == NULL)
+        return;
+    HOTPATH_PUT_(head->running->frames, frames);
+    HOTPATH_PUT_(head->running->frame_capacity, capacity);
+}
+
+void hp_lane_forget(struct hp_head *head)
+{
+    head->lane = NULL;
+    head->running = head->own_lane = NULL;
+    head->folds = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------ recursion */
+
+/* Open calls of a site are those of the lane that runs. */
+static void hp_lanes_count_open(const struct hp_head *head, uint32_t change)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (frame->stat & HOTPATH_RECURSIVE_) {
+            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+            HOTPATH_PUT_(stat->open, stat->open + change);
+        }
+}
+
+static bool hp_lanes_is_suspension(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return hp_lane_is_suspended_site(hp_node_at(head, frame->node)->site);
+}
+
+/* Recursion that was found while a lane did not run holds for its zones, too. */
+static void hp_lanes_learn_of_recursion(const struct hp_head *head)
+{
+    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (hp_tree_is_recursive(head, frame->node) && !hp_lanes_is_suspension(head, frame))
+            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
+}
+
+/* ------------------------------------------------------------------------------------------------------- stopping */
+
+static void hp_lanes_disregard_all(struct hp_head *head)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (frame->stat & HOTPATH_KEPT_)
+            hp_kept_disregard(head, frame);
+}
+
+/* It is inside of no other one, so nobody counts how many are open. */
+static HP_LANES_INLINED void hp_lanes_set_suspension(struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
+{
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, slot->stat & ~(HOTPATH_RECURSIVE_ | HOTPATH_UNTIMED_));
+}
+
+static HP_LANES_INLINED void hp_lanes_push_suspension(struct hp_head *head, const struct hotpath_slot_ *slot, uint64_t now)
+{
+    struct hotpath_frame_ *frame = head->hot.top + 1;
+    HOTPATH_PUT_(frame->start, now);
+    HOTPATH_PUT_(frame->child, 0);
+    hp_lanes_set_suspension(frame, slot);
+    HOTPATH_PUT_(frame->zone, HP_LANES_SUSPENDED);
+    head->hot.top = frame;
+}
+
+/* The site was made before the first switch; where there is no space for its zones, they are missing. */
+static HP_LANES_COLD void hp_lanes_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    struct hotpath_slot_ spare;
+    if (site >= HOTPATH_READY_ || (head->hot.top == head->hot.last && !hp_zone_make_room(head)))
+        return;
+    hp_lanes_push_suspension(head, hp_tree_slot(head, head->hot.top->node, site, &spare), now);
+}
+
+static HP_LANES_INLINED void hp_lanes_suspend(struct hp_head *head, uint64_t now)
+{
+    const uint32_t site = __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED) - 1;
+    const uint32_t parent = head->hot.top->node;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(&head->hot, parent, site);
+    if (HOTPATH_LIKELY_(slot->key == ((uint64_t)parent << 32 | site) && head->hot.top != head->hot.last))
+        hp_lanes_push_suspension(head, slot, now);
+    else
+        hp_lanes_suspend_with_care(head, site, now);
+}
+
+static HP_LANES_INLINED uint32_t hp_lanes_flags_of_frames(const struct hp_head *head)
+{
+    uint32_t flags = 0;
+    for (const struct hotpath_frame_ *frame = head->hot.top; frame->zone != UINT64_MAX; frame--)
+        flags |= frame->stat;
+    return flags & HOTPATH_FLAGS_;
+}
+
+/* Calls inside one another, and calls of which more is kept than numbers. */
+static HP_LANES_COLD void hp_lanes_mind_calls(struct hp_head *head, uint32_t flags, bool is_own)
+{
+    if (flags & HOTPATH_RECURSIVE_)
+        hp_lanes_count_open(head, UINT32_MAX);
+    if ((flags & HOTPATH_KEPT_) && !is_own)
+        hp_lanes_disregard_all(head);
+}
+
+/* The lane that runs stops, for a time that is worth a zone or for none. */
+static HP_LANES_INLINED void hp_lanes_stop(struct hp_head *head, uint64_t now, bool is_for_none)
+{
+    struct hp_lane *lane = head->running;
+    const bool is_own = lane == head->own_lane;
+    const uint32_t flags = hp_lanes_flags_of_frames(head);
+    if (__builtin_expect(flags & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_), 0))
+        hp_lanes_mind_calls(head, flags, is_own);
+    if (!is_own && !is_for_none && head->hot.top->zone != UINT64_MAX)
+        hp_lanes_suspend(head, now);
+    if (head->alloc != NULL)
+        hp_lane_marks_stop(head, lane);
+    HOTPATH_PUT_(lane->has_flags, flags);
+    HOTPATH_PUT_(lane->folds, head->folds);
+    HOTPATH_PUT_(lane->stopped, now);
+    HOTPATH_PUT_(lane->depth, (uint32_t)(head->hot.top - hp_frame_zero(head)));
+    /* Release: who finds it suspended finds all of its frames. */
+    __atomic_store_n(&lane->state, is_own ? HP_LANE_BELOW : HP_LANE_SUSPENDED, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------------------- going on */
+
+_Static_assert(offsetof(struct hp_thread, frames) % 8 == 0 &&
+                   offsetof(struct hp_thread, frame_capacity) == offsetof(struct hp_thread, frames) + 4,
+               "one word");
+
+/* Both at once, since somebody may be reading. */
+static HP_LANES_INLINED void hp_lanes_use_frames(struct hp_head *head, const struct hp_lane *lane)
+{
+    const uint32_t both[2] = {lane->frames, lane->frame_capacity};
+    struct hotpath_frame_ *frames = hp_lanes_frames_of(head, lane);
+    uint64_t word;
+    memcpy(&word, both, sizeof word);
+    __atomic_store_n((uint64_t *)(void *)&head->record->frames, word, __ATOMIC_RELEASE);
+    head->hot.last = frames + lane->frame_capacity - 1;
+    head->hot.top = frames + lane->depth;
+}
+
+/* Whether a call is timed, and has a mark, was decided where it began. */
+#define HP_LANES_FLAGS_OF_CALL (HOTPATH_UNTIMED_ | HOTPATH_CHOSEN_ | HOTPATH_ALLOCATES_ | HOTPATH_COUNTED_)
+
+static void hp_lanes_place_call(const struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
+{
+    const uint32_t flags = (frame->stat & HP_LANES_FLAGS_OF_CALL) | (slot->stat & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_));
+    const uint32_t stat = flags & HOTPATH_ALLOCATES_ ? head->record->blank_stat : slot->stat & ~HOTPATH_FLAGS_;
+    struct hotpath_stat_ *counted = hp_stat_at(head, hp_node_at(head, slot->node)->stat);
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, stat | flags);
+    if (flags & HOTPATH_RECURSIVE_)
+        HOTPATH_PUT_(counted->open, counted->open + 1);
+}
+
+/* One open call of a lane, below the call around it. */
+static void hp_lanes_move_call(struct hp_head *head, struct hotpath_frame_ *frame)
+{
+    struct hotpath_slot_ spare;
+    const uint32_t site = hp_node_at(head, frame->node)->site;
+    const struct hotpath_slot_ *slot = hp_tree_slot(head, frame[-1].node, site, &spare);
+    if (hp_lane_is_suspended_site(site))
+        hp_lanes_set_suspension(frame, slot);
+    else
+        hp_lanes_place_call(head, frame, slot);
+    head->hot.top = frame;
+    if (frame->stat & HOTPATH_KEPT_)
+        hp_kept_disregard(head, frame);
+}
+
+/* The lane has come from another thread. Its frames are the head's already. */
+static void hp_lanes_move_calls(struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *zero = hp_frame_zero(head), *const innermost = head->hot.top;
+    HOTPATH_PUT_(zero->node, head->record->root);
+    head->hot.top = zero;
+    for (struct hotpath_frame_ *frame = zero + 1; frame <= innermost; frame++)
+        hp_lanes_move_call(head, frame);
+    HOTPATH_PUT_(lane->thread, head->record_offset);
+}
+
+/* The lane has come from another thread, or recursion was found, in it or meanwhile. */
+static HP_LANES_COLD void hp_lanes_find_calls(struct hp_head *head, struct hp_lane *lane)
+{
+    if (lane->thread != head->record_offset) {
+        hp_lanes_move_calls(head, lane);
+        return;
+    }
+    if (lane->folds != head->folds)
+        hp_lanes_learn_of_recursion(head);
+    hp_lanes_count_open(head, 1);
+}
+
+/* What another lane took is no time of the zone's own. When a call that is not timed began is not known. */
+static HP_LANES_INLINED void hp_lanes_add_child_time(const struct hp_head *head, uint64_t ticks)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    if (!(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) && (int64_t)ticks > 0)
+        HOTPATH_ADD_(frame->child, ticks);
+}
+
+/* The usual case of hp_zone_close_top. */
+static HP_LANES_INLINED void hp_lanes_end_suspension(struct hp_head *head, struct hotpath_frame_ *frame, uint64_t now)
+{
+    struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
+    if (__builtin_expect(origin == 0, 0)) {
+        hp_zone_close_top(head, now);
+        return;
+    }
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(((uint64_t *)(void *)(head->hot.base + origin))[ticks >> octave], 1);
+    hp_zone_count(frame, node, stat, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    head->hot.top = frame - 1;
+}
+
+static HP_LANES_INLINED void hp_lanes_go_on(struct hp_head *head, struct hp_lane *lane, uint64_t now)
+{
+    __atomic_store_n(&lane->state, HP_LANE_RUNNING, __ATOMIC_RELAXED);
+    HOTPATH_ORDER_();
+    hp_lanes_use_frames(head, lane);
+    if (head->alloc != NULL)
+        hp_lane_marks_go_on(head, lane);
+    if (__builtin_expect(lane->thread != head->record_offset || (lane->has_flags & HOTPATH_RECURSIVE_) ||
+                             lane->folds != head->folds,
+                         0))
+        hp_lanes_find_calls(head, lane);
+    if (lane == head->own_lane)
+        hp_lanes_add_child_time(head, now - lane->stopped);
+    else if (head->hot.top->zone == HP_LANES_SUSPENDED)
+        hp_lanes_end_suspension(head, head->hot.top, now);
+    head->running = lane;
+}
+
+/* ------------------------------------------------------------------------------------------------------ switching */
+
+/* Calls that hooks could not record are those of a stack. */
+static HP_LANES_COLD void hp_lanes_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs)
+{
+    for (uint32_t at = 0; at < HP_SKIP_RUNS; at++) {
+        const struct hp_skip_run run = head->skips[at];
+        head->skips[at] = skips[at];
+        skips[at] = run;
+    }
+    const uint32_t count = head->skip_runs;
+    head->skip_runs = *runs;
+    *runs = count;
+}
+
+/* The place has what the lane below had while its own are at work. */
+static HP_LANES_INLINED void hp_lanes_keep_skips(struct hp_head *head, struct hp_lane_place *place)
+{
+    if (place != NULL && __builtin_expect((head->skip_runs | place->skip_runs) != 0, 0))
+        hp_lanes_exchange_skips(head, place->skips, &place->skip_runs);
+}
+
+/* Both are ready for it, and the lane is taken. */
+static HP_LANES_INLINED void hp_lanes_switch_to(struct hp_head *head, struct hp_lane_place *to, uint64_t now)
+{
+    struct hp_lane_place *from = head->lane;
+    hp_lanes_stop(head, now, false);
+    hp_lanes_keep_skips(head, from);
+    hp_lanes_go_on(head, to != NULL ? to->lane : head->own_lane, now);
+    hp_lanes_keep_skips(head, to);
+    head->lane = to;
+    if (from != NULL)
+        hp_lanes_give_back(from);
+}
+
+/* Whether nothing has to be made before the thread can go on there; the lane is taken. */
+static inline bool hp_lanes_is_prepared(const struct hp_head *head, const struct hp_lane_place *to)
+{
+    if (head->own_lane == NULL || (to != NULL && to->epoch != head->hot.epoch))
+        return false;
+    const struct hp_lane *lane = to != NULL ? to->lane : head->own_lane;
+    return head->alloc != NULL ? head->own_lane->alloc_frames != 0 && lane->alloc_frames != 0
+                               : !(lane->has_flags & HOTPATH_ALLOCATES_);
+}
+
+/* Counters, if the lane has marks; marks, if there are counters. What is at work has its own. */
+static bool hp_lanes_prepare_marks(struct hp_head *head, struct hp_lane *lane)
+{
+    if (head->alloc == NULL && (lane->has_flags & HOTPATH_ALLOCATES_) && !hp_alloc_begin(head))
+        return false;
+    if (head->alloc == NULL)
+        return true;
+    if (head->own_lane == head->running)
+        head->own_lane->alloc_frames = head->alloc->frames;
+    return (head->own_lane->alloc_frames != 0 || hp_lane_marks_begin(head, head->own_lane)) &&
+           (lane == head->running || lane->alloc_frames != 0 || hp_lane_marks_begin(head, lane));
+}
+
+/* Makes all that is missing. False: there is no space for it. */
+static bool hp_lanes_prepare(struct hp_head *head, struct hp_lane_place *to)
+{
+    if (!hp_lanes_need_own_lane(head))
+        return false;
+    if (to != NULL && to->epoch != head->hot.epoch) {
+        struct hp_lane *lane = hp_lanes_new_coroutine(head);
+        if (lane == NULL)
+            return false;
+        to->lane = lane;
+        to->epoch = head->hot.epoch;
+        to->skip_runs = 0;
+    }
+    return hp_lanes_prepare_marks(head, to != NULL ? to->lane : head->own_lane);
+}
+
+static void hp_lanes_make_suspended_site(void)
+{
+    struct hotpath_site site = {
+        .id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_SUSPENDED_, .name = "<suspended>", .function = "", .file = ""};
+    if (HOTPATH_GET_(hotpath_runtime_->suspended_site) == 0 && hp_site_id(&site) < HOTPATH_READY_)
+        __atomic_store_n(&hotpath_runtime_->suspended_site, site.id + 1, __ATOMIC_RELAXED);
+}
+
+/* The head is held. A lane that cannot be had leaves the thread on its own. */
+static void hp_lanes_switch_with_care(struct hp_head *head, struct hp_lane_place *to)
+{
+    bool is_taken = to == NULL || hp_lanes_take(to, head->hot.epoch);
+    if (is_taken && !hp_lanes_prepare(head, to)) {
+        if (to != NULL)
+            hp_lanes_give_back(to);
+        is_taken = false;
+    }
+    if (!is_taken) {
+        hp_lose(head, HP_LOSS_LANES);
+        to = NULL;
+    }
+    if (to != head->lane)
+        hp_lanes_switch_to(head, to, hp_now());
+}
+
+/* The head of the thread, registered now if need be; not for a thread that is on its own lane as long as it has none. */
+static struct hp_head *hp_lanes_head_for(const struct hp_lane_place *to)
+{
+    struct hp_head *head = hp_page() != NULL ? hp_thread_present() : NULL;
+    if (head != NULL || to == NULL || hp_page() == NULL)
+        return head;
+    return hp_thread_head();
+}
+
+static HP_LANES_COLD hotpath_lane hp_lanes_switch_slowly(hotpath_lane lane)
+{
+    struct hp_lane_place *to = hp_lanes_find_place(lane), *from = NULL;
+    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0 || hp_lanes_head_for(to) == NULL)
+        return 0;
+    hp_lanes_make_suspended_site();
+    struct hp_head *head = hp_thread_hold(); /* NULL, too, in a handler that has interrupted the recorder */
+    if (head == NULL)
+        return 0;
+    from = head->lane;
+    if (to == NULL && lane != 0)
+        hp_lose(head, HP_LOSS_LANES); /* it has ended, or never begun */
+    if (to != from)
+        hp_lanes_switch_with_care(head, to);
+    hp_let_go(&head->hot);
+    return hp_lanes_handle_of(from);
+}
+
+/* False: something is missing, or is not as usual, and nothing was done. */
+static HP_LANES_INLINED bool hp_lanes_has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
+{
+    struct hp_lane_place *to = hp_lanes_find_place(lane);
+    if (__builtin_expect((to == NULL && lane != 0) || to == head->lane, 0))
+        return false;
+    if (to != NULL && !hp_lanes_take(to, head->hot.epoch))
+        return false;
+    if (__builtin_expect(!hp_lanes_is_prepared(head, to), 0)) {
+        if (to != NULL)
+            hp_lanes_give_back(to);
+        return false;
+    }
+    hp_lanes_switch_to(head, to, now);
+    return true;
+}
+
+/*
+ * Never inlined, as by a linker that sees all of the program: on most machines compilers keep the address of a thread's variable across
+ * calls, and whoever calls us may be on another thread afterwards.
+ */
+__attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    struct hp_head *head = (struct hp_head *)(void *)hot;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(hot->ready) != 0)) {
+        HOTPATH_PUT_(hot->ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch)) {
+            const uint64_t now = hotpath_ticks_(); /* first: what follows need not wait for it */
+            struct hp_lane_place *from = head->lane;
+            if (HOTPATH_LIKELY_(hp_lanes_has_switched(head, to, now))) {
+                hp_let_go(hot);
+                return hp_lanes_handle_of(from);
+            }
+        }
+        hp_let_go(hot);
+    }
+    const int saved = errno;
+    const hotpath_lane from = hp_lanes_switch_slowly(to);
+    errno = saved;
+    return from;
+}
+
+/* --------------------------------------------------------------------------------------------------------- ending */
+
+const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top)
+{
+    const struct hotpath_frame_ *frames = hp_lanes_frames_of(head, head->own_lane);
+    *ret_top = frames + head->own_lane->depth;
+    return frames;
+}
+
+/* There are marks for it: see hp_alloc_begin. */
+__attribute__((noinline)) void hp_lane_return(struct hp_head *head, uint64_t now)
+{
+    if (head->lane != NULL)
+        hp_lanes_switch_to(head, NULL, now);
+}
+
+void hp_lane_end_thread(struct hp_head *head, uint64_t now)
+{
+    while (head->lane != NULL && head->hot.top > hp_frame_zero(head))
+        hp_zone_close_top(head, now);
+    hp_lane_return(head, now);
+}
+
+/* The time of its suspension is nobody's, and the last sign of the zone around it. */
+static void hp_lanes_drop_suspension(const struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *innermost = hp_lanes_frames_of(head, lane) + lane->depth;
+    if (lane->depth == 0 || innermost->zone != HP_LANES_SUSPENDED)
+        return;
+    HOTPATH_PUT_(innermost->zone, 0);
+    HOTPATH_PUT_(innermost->child, lane->stopped);
+    HOTPATH_PUT_(lane->depth, lane->depth - 1);
+}
+
+/* Zones that are open in a lane that is taken, and on no thread, are abandoned: the head goes there and comes back. */
+static void hp_lanes_abandon_zones(struct hp_head *head, struct hp_lane *lane)
+{
+    struct hp_lane *from = head->running;
+    const uint64_t now = hp_now();
+    hp_lanes_drop_suspension(head, lane);
+    hp_lanes_stop(head, now, true);
+    hp_lanes_go_on(head, lane, now);
+    while (head->hot.top > hp_frame_zero(head))
+        hp_zone_abandon_top(head);
+    hp_lanes_stop(head, now, true);
+    hp_lanes_go_on(head, from, now);
+}
+
+/* False: it is on another thread. Where zones cannot be closed, for want of space, whoever has its place next begins anew. */
+static bool hp_lanes_is_ended(struct hp_head *head, struct hp_lane_place *place)
+{
+    if (head->lane == place)
+        hp_lane_return(head, hp_now());
+    if (!hp_lanes_take(place, head->hot.epoch))
+        return false;
+    if (place->epoch == head->hot.epoch && place->lane->depth > 0) {
+        if (hp_lanes_prepare(head, place))
+            hp_lanes_abandon_zones(head, place->lane);
+        else
+            place->epoch = 0;
+    }
+    hp_lanes_give_back(place);
+    return true;
+}
+
+/* Without a head of the session that runs. */
+static bool hp_lanes_is_dropped(struct hp_lane_place *place)
+{
+    if (!hp_lanes_take(place, hp_epoch()))
+        return false;
+    place->epoch = 0;
+    hp_lanes_give_back(place);
+    return true;
+}
+
+/* A lane that is on another thread goes on there, and its place is not given out again. */
+void hotpath_lane_end(hotpath_lane lane)
+{
+    const int saved = errno;
+    struct hp_lane_place *place = hp_lanes_find_place(lane);
+    struct hp_head *head = place != NULL && hp_lanes_head_for(place) != NULL ? hp_thread_hold() : NULL;
+    if (place != NULL && (head != NULL ? hp_lanes_is_ended(head, place) : hp_lanes_is_dropped(place))) {
+        HOTPATH_PUT_(place->generation, HOTPATH_GET_(place->generation) + 1);
+        hp_lanes_free_place(place);
+    } else if (head != NULL) {
+        hp_lose(head, HP_LOSS_LANES);
+    }
+    if (head != NULL)
+        hp_let_go(&head->hot);
+    errno = saved;
 }
 
 /* ---- src/record/lives.h -------------------------------------------------------------------------------------- */
@@ -33954,7 +35020,8 @@ static bool hp_sites_is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hotpath_runtime_->choice;
     char qualified[HP_SITES_NAME_BYTES];
-    if (choice == NULL || !choice->has_log || known->wants_log || hp_sites_is_main(known->kind))
+    if (choice == NULL || !choice->has_log || known->wants_log || hp_sites_is_main(known->kind) ||
+        known->kind == HOTPATH_KIND_SUSPENDED_)
         return known->wants_log;
     hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {known->name, qualified},
@@ -34061,12 +35128,12 @@ void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, size
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&hp_sites_known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Main functions are not for patterns to choose. */
+/* Neither main functions nor what is no place in code are for patterns to choose. */
 static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hotpath_runtime_->choice;
     char qualified[HP_SITES_NAME_BYTES];
-    if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind))
+    if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind) || site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     hp_cxx_qualified_name(name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {name, qualified},
@@ -34792,7 +35859,8 @@ static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->keeps = hp_kept_from_start(head, site);
-    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : HOTPATH_GET_(hotpath_runtime_->wishes.time_period);
+    const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
+    stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hotpath_runtime_->wishes.time_period);
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -34838,7 +35906,7 @@ static uint32_t hp_tree_stat_of(struct hp_head *head, uint32_t site)
     uint32_t offset = head->index_is_complete || head->index_is_filled ? 0 : hp_tree_listed_stat(head, site);
     if (offset == 0)
         offset = hp_tree_new_stat(head, site);
-    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
+    if (offset != 0 && hp_stat_keeps(hp_stat_at(head, offset)) != 0)
         hp_tree_need_blank_stat(head);
     if (offset != 0)
         hp_tree_add_slot(head, &(struct hotpath_slot_){.key = hp_tree_slot_key(HP_TREE_STAT_OF, site), .node = offset});
@@ -34975,7 +36043,7 @@ static bool hp_tree_is_below(const struct hp_head *head, uint32_t node, uint32_t
     return node != 0;
 }
 
-static bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
+bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
 {
     for (; node != 0; node = hp_node_at(head, node)->parent)
         if (hp_node_at(head, node)->is_folded == HP_TREE_FOLDED)
@@ -34997,7 +36065,7 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const uint32_t blank = stat->keeps != 0 ? head->record->blank_stat : 0;
+    const uint32_t blank = hp_stat_keeps(stat) != 0 ? head->record->blank_stat : 0;
     return (blank != 0 ? blank | HOTPATH_KEPT_ : node->stat) |
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
@@ -35026,7 +36094,7 @@ static bool hp_tree_is_sampled(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    return stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
+    return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
 }
 
 /* What zones have to mind that come to a slot, whose node it has already. */
@@ -35044,6 +36112,7 @@ static void hp_tree_begin_recursion(struct hp_head *head, uint32_t node)
     if (hp_tree_is_recursive(head, node))
         return;
     HOTPATH_PUT_(hp_node_at(head, node)->is_folded, HP_TREE_FOLDED);
+    head->folds++;
     for (struct hotpath_slot_ *slot = slots; slot < slots + hp_tree_slot_total(&head->hot); slot++)
         if (slot->key != 0 && slot->stat != 0 && hp_tree_is_below(head, slot->node, node))
             slot->stat |= HOTPATH_RECURSIVE_;
@@ -35205,7 +36274,7 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
     const struct hp_wishes *wishes = &hotpath_runtime_->wishes;
     const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
-    if (!is_bound || stat->keeps != 0 || !hp_tree_is_short_path(counted))
+    if (!is_bound || hp_stat_keeps(stat) != 0 || !hp_tree_is_short_path(counted))
         return;
     if (stat->period <= 1) {
         const uint64_t usual = hp_tree_usual_call(head, stat), most = hp_tree_longest_short_call() * 256;
@@ -35548,7 +36617,7 @@ static void hp_zones_use_frames(struct hp_head *head, uint32_t offset, uint32_t 
     __atomic_store_n(&head->record->frame_capacity, capacity, __ATOMIC_RELAXED);
 }
 
-static bool hp_zones_grow_frames(struct hp_head *head)
+bool hp_zone_make_room(struct hp_head *head)
 {
     const uint32_t capacity = head->record->frame_capacity;
     const uint32_t size = (uint32_t)sizeof(struct hotpath_frame_);
@@ -35559,6 +36628,7 @@ static bool hp_zones_grow_frames(struct hp_head *head)
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
+    hp_lane_use_frames(head, offset, capacity * 2);
     return true;
 }
 
@@ -35591,7 +36661,7 @@ static void hp_zones_close_untimed(struct hp_head *head, struct hotpath_frame_ *
         hp_alloc_close(head, frame, is_nested);
 }
 
-static void hp_zones_close_top(struct hp_head *head, uint64_t now)
+void hp_zone_close_top(struct hp_head *head, uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
@@ -35630,13 +36700,13 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
  * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
  * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
  */
-static void hp_zones_abandon_top(struct hp_head *head)
+void hp_zone_abandon_top(struct hp_head *head)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
     uint64_t last_sign = frame->start;
     if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
         last_sign = frame[1].child;
-    hp_zones_close_top(head, last_sign);
+    hp_zone_close_top(head, last_sign);
     hp_lose(head, HP_LOSS_ABANDONED);
 }
 
@@ -35651,15 +36721,16 @@ static void hp_zones_drop_stale(struct hp_head *head, const struct hotpath_zone 
 {
     const struct hotpath_frame_ *stale = hp_zones_find_frame(head, zone, HP_ZONES_STALE_REACH);
     while (stale != NULL && head->hot.top >= stale)
-        hp_zones_abandon_top(head);
+        hp_zone_abandon_top(head);
 }
 
 void hp_zones_close_all(struct hp_head *head, uint64_t now)
 {
     head->hot.ready = 0;
     HOTPATH_ORDER_();
+    hp_lane_end_thread(head, now);
     while (head->hot.top > hp_frame_zero(head))
-        hp_zones_close_top(head, now);
+        hp_zone_close_top(head, now);
 }
 
 /* -------------------------------------------------------------------------------- beginning and resuming */
@@ -35682,6 +36753,7 @@ bool hp_zones_begin(struct hp_head *head)
     if (frames == 0)
         return false;
     hp_zones_use_frames(head, frames, HP_FIRST_FRAMES, 0);
+    hp_lane_forget(head);
     hp_kept_begin(head);
     if (!hp_tree_begin(head))
         return false;
@@ -35715,7 +36787,7 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
     struct hotpath_head_ *hot = &head->hot;
     if ((uintptr_t)zone >= hot->top->zone)
         hp_zones_drop_stale(head, zone);
-    if (hot->top == hot->last && !hp_zones_grow_frames(head)) {
+    if (hot->top == hot->last && !hp_zone_make_room(head)) {
         hp_lose(head, HP_LOSS_DEPTH);
         return HOTPATH_SKIPPED_;
     }
@@ -35822,7 +36894,7 @@ static void hp_zones_recover_handlers(struct hp_head *head)
         HOTPATH_PUT_(at->hot.ready, 0);
         HOTPATH_ORDER_();
         while (at->hot.top > hp_frame_zero(at))
-            hp_zones_abandon_top(at);
+            hp_zone_abandon_top(at);
         hp_let_go(&at->hot);
     }
 }
@@ -35891,6 +36963,21 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
+/* A guard of the thread's own lane ends while another one is on it: that was left by longjmp, without a switch. */
+static const struct hotpath_frame_ *hp_zones_find_frame_below(struct hp_head *head, const struct hotpath_zone *zone,
+                                                     uint64_t now)
+{
+    const struct hotpath_frame_ *frame = hp_zones_find_frame(head, zone, SIZE_MAX), *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(head))
+        return frame;
+    zero = hp_lane_own_frames(head, &own);
+    while (own > zero && own->zone != (uintptr_t)zone)
+        own--;
+    if (own > zero)
+        hp_lane_return(head, now);
+    return own > zero ? own : NULL;
+}
+
 /*
  * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
  * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
@@ -35902,7 +36989,7 @@ static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
-    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame(head, zone, SIZE_MAX) : NULL;
+    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame_below(head, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
             hp_zones_recover_handlers(head);
@@ -35910,8 +36997,8 @@ static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone
         }
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
-            hp_zones_abandon_top(head);
-        hp_zones_close_top(head, now);
+            hp_zone_abandon_top(head);
+        hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
     HOTPATH_ORDER_();
@@ -35975,13 +37062,26 @@ bool hp_zone_was_skipped(void)
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */
-static const struct hotpath_frame_ *hp_zones_find_frame_of(const struct hp_head *head, uint32_t site)
+static const struct hotpath_frame_ *hp_zones_find_frame_of(const struct hp_head *head, uint32_t site,
+                                                  const struct hotpath_frame_ *zero,
+                                                  const struct hotpath_frame_ *frame)
 {
-    const struct hotpath_frame_ *frame = head->hot.top;
-    while (frame > hp_frame_zero(head) && hp_node_at(head, frame->node)->site != site &&
-           frame->node != head->record->other)
+    while (frame > zero && hp_node_at(head, frame->node)->site != site && frame->node != head->record->other)
         frame--;
-    return frame > hp_frame_zero(head) ? frame : NULL;
+    return frame > zero ? frame : NULL;
+}
+
+/* As find_frame_below. */
+static const struct hotpath_frame_ *hp_zones_find_site_below(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    const struct hotpath_frame_ *frame = hp_zones_find_frame_of(head, site, hp_frame_zero(head), head->hot.top), *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(head))
+        return frame;
+    zero = hp_lane_own_frames(head, &own);
+    frame = hp_zones_find_frame_of(head, site, zero, own);
+    if (frame != NULL)
+        hp_lane_return(head, now);
+    return frame;
 }
 
 static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t now)
@@ -35990,12 +37090,12 @@ static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t no
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame_of(head, site) : NULL;
+    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_site_below(head, site, now) : NULL;
     if (frame != NULL) {
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
-            hp_zones_abandon_top(head);
-        hp_zones_close_top(head, now);
+            hp_zone_abandon_top(head);
+        hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
     hp_let_go(&head->hot);

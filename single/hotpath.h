@@ -146,6 +146,9 @@ enum hotpath_status {
     HOTPATH_E_OUTPUT = -6    /* the report could not be written */
 };
 
+/* A stack of open zones: that of a coroutine, or 0, the calling thread's own. See hotpath_switch. */
+typedef uint64_t hotpath_lane;
+
 /* What the calling thread has allocated and freed: see hotpath_read_allocs. */
 struct hotpath_alloc_counts {
     uint64_t count;        /* allocations, a realloc among them */
@@ -398,6 +401,17 @@ HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size
 HOTPATH_API_ void hotpath_free_event(const char *label, const void *block);
 HOTPATH_API_ void hotpath_free_all_event(const char *label);
 
+/*
+ * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of one coroutine, 0
+ * is the calling thread's own. hotpath_switch says that the calling thread goes on in another lane, and returns the one it was
+ * in; it is called right beside the switch of the stack. A lane is on one thread at a time, and may be on another one each time. One
+ * that has not begun, or has ended, stands for the thread's own. Zones that are open when a lane ends count as abandoned. Any
+ * thread; not in a handler.
+ */
+HOTPATH_API_ hotpath_lane hotpath_lane_begin(void);
+HOTPATH_API_ hotpath_lane hotpath_switch(hotpath_lane to);
+HOTPATH_API_ void hotpath_lane_end(hotpath_lane lane);
+
 /* Walking results: sections, their columns, their rows. Indexes out of range give NULL, or 0. */
 HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
 HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results);
@@ -441,8 +455,9 @@ struct hotpath_site {
 #define HOTPATH_KIND_LABEL_ 1u
 #define HOTPATH_KIND_BLOCK_ 2u
 #define HOTPATH_KIND_MAIN_ 3u
-#define HOTPATH_KIND_KEY_ 4u  /* one key of a block */
-#define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
+#define HOTPATH_KIND_KEY_ 4u       /* one key of a block */
+#define HOTPATH_KIND_SUSPENDED_ 5u /* no place in code: a coroutine does not run */
+#define HOTPATH_KIND_CXX_ 16u      /* `name` is a C++ signature to be shortened */
 
 /* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
 struct hotpath_keys_ {
@@ -998,11 +1013,18 @@ HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
     return is_kept;
 }
 
-#pragma GCC diagnostic pop
+/*
+ * What follows looks at a thread's variable within the host's function, where a coroutine may go on on another thread. x86 finds it
+ * anew each time; on other machines compilers keep its address, also beyond the end of the thread, so there it is a function, too.
+ */
+#if (defined(__x86_64__) || defined(__i386__)) && !HOTPATH_TLS_DYNAMIC
+#define HOTPATH_OPENING_ static inline __attribute__((always_inline, unused, no_instrument_function))
+#else
+#define HOTPATH_OPENING_ HOTPATH_PER_UNIT_
+#endif
 
 /* What the macros call. Recording that is switched off costs no more than this. */
-static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
+HOTPATH_OPENING_ uintptr_t hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
         return HOTPATH_SKIPPED_;
@@ -1017,14 +1039,15 @@ hotpath_close_(struct hotpath_zone *zone)
 }
 
 /* Opens a zone of the site that belongs to the key. */
-static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const char *key)
+HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const char *key)
 {
     if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
         return HOTPATH_SKIPPED_;
     struct hotpath_site *site = hotpath_v1_key(keys, key);
     return site != NULL ? hotpath_enter_(zone, site) : HOTPATH_SKIPPED_;
 }
+
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 #define HOTPATH_POINTER_(options) hotpath::address(options)
@@ -1301,6 +1324,13 @@ HOTPATH_OFF_ void hotpath_free_event(const char *label, const void *block)
     (void)block;
 }
 HOTPATH_OFF_ void hotpath_free_all_event(const char *label) { (void)label; }
+HOTPATH_OFF_ hotpath_lane hotpath_lane_begin(void) { return 0; }
+HOTPATH_OFF_ hotpath_lane hotpath_switch(hotpath_lane to)
+{
+    (void)to;
+    return 0;
+}
+HOTPATH_OFF_ void hotpath_lane_end(hotpath_lane lane) { (void)lane; }
 HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {
     return (void)results, UINT64_C(0);

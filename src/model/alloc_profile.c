@@ -186,6 +186,42 @@ static void look_into_open(const struct hp_snapshot *session, const struct hp_th
     }
 }
 
+static bool find_running(const struct hp_snapshot *session, const struct hp_thread *thread,
+                         struct hp_lane *ret_lane)
+{
+    struct hp_walk lanes = {0};
+    while (hp_snapshot_next_lane(session, &lanes, ret_lane))
+        if (ret_lane->frames == thread->frames)
+            return true;
+    return false;
+}
+
+/*
+ * While another lane is on the thread, its own has what zones allocated before, and the other one what they did since: in those that
+ * have ended, and in those that are open, but for what they had before they came here.
+ */
+static void look_below(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *opens,
+                       struct hp_alloc_thread *alloc, struct hp_alloc_frame *outside)
+{
+    struct hp_alloc_frame below = {0};
+    struct hp_alloc_thread own;
+    struct hp_thread stack;
+    struct hp_lane lane, running;
+    uint64_t bytes = 0, count = 0;
+    if (!hp_snapshot_lane(session, thread->own_lane, &lane) || lane.state != HP_LANE_BELOW ||
+        !find_running(session, thread, &running) || !hp_snapshot_lane_allocs(&lane, &own))
+        return;
+    stack = *thread;
+    stack.frames = lane.frames;
+    stack.frame_capacity = lane.frame_capacity;
+    hp_snapshot_alloc_frame(session, &stack, &own, 0, &below);
+    look_into_open(session, &stack, opens, &own, &bytes, &count);
+    outside->inner_bytes += below.inner_bytes + bytes - running.held_bytes;
+    outside->inner_count += below.inner_count + count - running.held_count;
+    alloc->peak_live = higher(alloc->peak_live, own.peak_live);
+    alloc->peak_blocks = higher(alloc->peak_blocks, own.peak_blocks);
+}
+
 /* Adds a record to its thread. False: it has neither allocated nor freed anything. */
 static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *session,
                        const struct hp_thread *thread, struct hp_walk *opens)
@@ -197,6 +233,7 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
         return false;
     hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
     look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
+    look_below(session, thread, opens, &alloc, &outside);
     to->outside_bytes += hp_less(hp_less(alloc.bytes, outside.inner_bytes), open_bytes);
     to->outside_count += hp_less(hp_less(alloc.count, outside.inner_count), open_count);
     const struct hp_alloc_totals totals = {
@@ -280,7 +317,7 @@ static uint64_t take_below_zero(int64_t *live)
     return (uint64_t)below;
 }
 
-/* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
+/* The peak of a process is that of its thread if there is one; of several, and of lanes, the sum was kept, as far as they told. */
 static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
                         size_t records, const struct hp_header *header)
 {
@@ -290,7 +327,7 @@ static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs 
     allocs->processes += count > 0;
     allocs->earlier_bytes += take_below_zero(&totals.live_bytes);
     allocs->earlier_blocks += take_below_zero(&totals.live_blocks);
-    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
+    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0 && header->lanes == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
         totals.peak_bytes = higher(header->alloc_peak, totals.live_bytes);

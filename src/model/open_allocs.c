@@ -16,11 +16,13 @@ static uint64_t height(int64_t peak, int64_t at_begin)
 
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost)
+                           const struct hp_alloc_thread *counters, struct hp_open_link *innermost)
 {
-    struct hp_alloc_thread alloc;
+    struct hp_alloc_thread alloc = {0};
     struct hp_alloc_frame begun;
-    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    const bool has_any = counters != NULL;
+    if (has_any)
+        alloc = *counters;
     uint64_t inside_bytes = 0, inside_count = 0;
     for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
         link->has_allocs =

@@ -4,8 +4,11 @@
 
 #include "site_sums.h"
 
-/* Of the zones that are open on a thread, from the innermost outwards: what each of them has allocated. */
+/*
+ * Of the zones that are open on a stack, from the innermost outwards: what each of them has allocated, by the counters of its thread;
+ * NULL: it has none.
+ */
 void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost);
+                           const struct hp_alloc_thread *counters, struct hp_open_link *innermost);
 
 #endif

@@ -129,6 +129,15 @@ bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, ui
 
 /* ---------------------------------------------------------------------------------------------- open */
 
+/* A stack of open zones: the present one of a thread, or that of a lane that does not run. */
+struct stack {
+    struct hp_thread_tree *tree; /* of the thread that has its nodes */
+    struct hp_thread thread;     /* the record of that thread; its frames are those of the stack */
+    bool has_allocs;
+    struct hp_alloc_thread allocs;
+    uint64_t away; /* ticks since the thread has left it for another one */
+};
+
 static bool is_timed(const struct hotpath_frame_ *frame)
 {
     return !(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_));
@@ -177,10 +186,11 @@ static void take_from_self(struct hp_profile *profile, struct hp_thread_tree *tr
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it, nor does it take time that others inside that have taken.
  */
-static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tree, const struct hp_thread *thread,
-                           struct hp_walk *walk)
+static bool add_open_zones(struct hp_profile *profile, const struct stack *stack, struct hp_walk *walk)
 {
+    struct hp_thread_tree *tree = stack->tree;
     const struct hp_snapshot *session = profile->run->sessions[tree->calls.session];
+    const struct hp_thread *thread = &stack->thread;
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
     struct hp_record *around = NULL;
@@ -205,23 +215,52 @@ static bool add_open_zones(struct hp_profile *profile, struct hp_thread_tree *tr
         around_start = start;
         left = hp_less(ticks, frame.child);
     }
-    hp_open_allocs_settle(session, thread, innermost);
+    if (around != NULL && innermost->is_timed)
+        take_from_self(profile, tree, around, stack->away);
+    hp_open_allocs_settle(session, thread, stack->has_allocs ? &stack->allocs : NULL, innermost);
+    return true;
+}
+
+static bool add_open_threads(struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct hp_walk threads = {0}, opens = {0};
+    for (struct stack stack = {.away = 0}; hp_snapshot_next_thread(session, &threads, &stack.thread);) {
+        hp_walk_rewind(&opens);
+        profile->thread_number++;
+        stack.tree = hp_forest_tree(&profile->forest, index, threads.offset);
+        stack.has_allocs = hp_snapshot_alloc_thread(session, &stack.thread, &stack.allocs);
+        if (stack.tree != NULL && !add_open_zones(profile, &stack, &opens))
+            return false;
+    }
+    return true;
+}
+
+/* A thread's own zones are where they were while another lane is on it, and have called that. */
+static bool add_open_lanes(struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct hp_walk lanes = {0}, opens = {0};
+    for (struct hp_lane lane; hp_snapshot_next_lane(session, &lanes, &lane);) {
+        struct stack stack = {.tree = hp_forest_tree(&profile->forest, index, lane.thread)};
+        if (stack.tree == NULL || !hp_snapshot_lane_thread(session, &lane, &stack.thread))
+            continue;
+        hp_walk_rewind(&opens);
+        profile->thread_number++;
+        stack.has_allocs = hp_snapshot_lane_allocs(&lane, &stack.allocs);
+        if (lane.state == HP_LANE_BELOW)
+            stack.away = hp_less(session->now_ticks, lane.stopped);
+        if (!add_open_zones(profile, &stack, &opens))
+            return false;
+    }
     return true;
 }
 
 static bool add_all_open(struct hp_profile *profile)
 {
-    struct hp_thread thread;
-    for (uint32_t index = 0; index < profile->run->count; index++) {
-        struct hp_walk threads = {0}, opens = {0};
-        while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
-            struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, index, threads.offset);
-            hp_walk_rewind(&opens);
-            profile->thread_number++;
-            if (tree != NULL && !add_open_zones(profile, tree, &thread, &opens))
-                return false;
-        }
-    }
+    for (uint32_t index = 0; index < profile->run->count; index++)
+        if (!add_open_threads(profile, index) || !add_open_lanes(profile, index))
+            return false;
     return true;
 }
 

@@ -22,6 +22,7 @@
 
 #include "holders.h"
 #include "images.h"
+#include "lanes.h"
 #include "marks.h"
 #include "owners.h"
 #include "runtime.h"
@@ -174,13 +175,13 @@ static void use_frames(struct hp_head *head, uint32_t frames, const struct hotpa
 
 static uint32_t frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
 
-/* The counters of a thread that has none yet; false without space. */
-static bool begin(struct hp_head *head)
+bool hp_alloc_begin(struct hp_head *head)
 {
     hp_tree_need_blank_stat(head);
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
     const uint32_t frames = hp_thread_allocate(head, frames_bytes(head->record->frame_capacity), 64);
-    if (offset == 0 || frames == 0 || head->record->blank_stat == 0)
+    const bool is_all = !hp_lane_is_other(head) || hp_lane_marks_begin(head, head->own_lane);
+    if (offset == 0 || frames == 0 || head->record->blank_stat == 0 || !is_all)
         return false;
     head->alloc = hp_store_at(head->store, offset);
     head->alloc->frames = frames;
@@ -315,7 +316,7 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
-    if (head->alloc == NULL && !begin(head)) {
+    if (head->alloc == NULL && !hp_alloc_begin(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }

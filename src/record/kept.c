@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "lanes.h"
+
 #define FIRST_CALLS 8u        /* calls of a node that are followed whatever it costs */
 #define CALLS_UNTIL_ASKED 16u /* after those: how often it is asked whether it is worth its cost */
 #define WORTH 64u             /* a call has to be so many times as long as it takes to look into it */
@@ -53,7 +55,10 @@ static bool may_follow(const struct hp_head *head)
     return !head->is_handler && HOTPATH_GET_(hp_runtime->wishes.time_period) <= 1 && !hp_is_sealed();
 }
 
-static bool is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
+static bool is_place(uint32_t site)
+{
+    return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
+}
 
 uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
 {
@@ -492,8 +497,17 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
         log_call(head, stat, frame, ticks);
     if (stat->keeps & HP_KEEPS_SLOWEST)
         follow_call(head, stat, frame, ticks, is_nested);
-    else if (stat->keeps == 0)
+    else if (hp_stat_keeps(stat) == 0)
         hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+}
+
+void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (!(stat->keeps & HP_KEEPS_SLOWEST))
+        return;
+    stat->keeps |= HP_KEEPS_NO_SLOWEST;
+    stop_following(head, stat, frame);
 }
 
 void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)

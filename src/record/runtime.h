@@ -88,6 +88,10 @@ struct hp_head {
     bool index_is_complete;        /* every node and stat of the record is in the slots */
     bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;                /* taken in lists for want of that */
+    struct hp_lane_place *lane;    /* that it is in; NULL: its own. See lanes.h, also for the following */
+    struct hp_lane *running;       /* the same in the session; NULL: it has never switched */
+    struct hp_lane *own_lane;
+    uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
 
 /* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */
@@ -147,6 +151,7 @@ struct hp_site_choice {
 };
 
 #define HP_SITE_BUCKETS 4096u
+#define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
@@ -210,6 +215,10 @@ struct hp_recorder {
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
+    uint32_t suspended_site; /* atomic: the number of <suspended>, plus 1; 0: it has none yet */
+    uint32_t lane_count;     /* atomic: places of lanes that were ever given out */
+    uint64_t free_lanes;     /* atomic: the first of those that are free, and how often that has changed */
+    void *lane_chunks[HP_LANE_CHUNKS];
 };
 
 /* --- copies.c */
@@ -412,15 +421,24 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
 void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
+/* Whether open calls of a node are counted. */
+bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node);
 /* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
 void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* --- kept.c */
-#define HP_KEEPS_LOG 1u     /* the latest calls */
-#define HP_KEEPS_SLOWEST 2u /* the slowest one, with what was inside */
+#define HP_KEEPS_LOG 1u        /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest one, with what was inside */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, and what is below them is not all theirs */
+static inline uint32_t hp_stat_keeps(const struct hotpath_stat_ *stat)
+{
+    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+}
 void hp_kept_begin(struct hp_head *head);
 /* What is kept of the calls of a site that is new to this thread. */
 uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
+/* Calls of the site of an open call are not looked into any more. */
+void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
 void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
@@ -450,6 +468,8 @@ struct hp_alloc_sums {
 };
 /* In an open call so far, zones inside included. */
 struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Counters for a thread that has none yet, with a mark for each frame of its present stack; false without space. With the head held. */
+bool hp_alloc_begin(struct hp_head *head);
 /* The stack of zones grows to so many frames, and moves: before it does. False without space. */
 bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
 /* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
@@ -511,6 +531,11 @@ static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_no
         HOTPATH_PUT_(stat->max, ticks);
     return is_nested;
 }
+/* Makes the innermost zone end at that moment, or as one that was left at its last sign. With the head held. */
+void hp_zone_close_top(struct hp_head *head, uint64_t now);
+void hp_zone_abandon_top(struct hp_head *head);
+/* Makes room for one more zone; false without space. With the head held. */
+bool hp_zone_make_room(struct hp_head *head);
 /* Closes every open zone of a thread that ends. */
 void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */

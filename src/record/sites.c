@@ -120,7 +120,8 @@ static bool is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
     char qualified[NAME_BYTES];
-    if (choice == NULL || !choice->has_log || known->wants_log || is_main(known->kind))
+    if (choice == NULL || !choice->has_log || known->wants_log || is_main(known->kind) ||
+        known->kind == HOTPATH_KIND_SUSPENDED_)
         return known->wants_log;
     hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {known->name, qualified},
@@ -227,12 +228,12 @@ void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, size
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Main functions are not for patterns to choose. */
+/* Neither main functions nor what is no place in code are for patterns to choose. */
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
     char qualified[NAME_BYTES];
-    if (choice == NULL || !choice->is_any || is_main(site->kind))
+    if (choice == NULL || !choice->is_any || is_main(site->kind) || site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     hp_cxx_qualified_name(name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {name, qualified},

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "lanes.h"
 #include "memory.h"
 #include "runtime.h"
 
@@ -150,7 +151,8 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->keeps = hp_kept_from_start(head, site);
-    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
+    const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
+    stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -196,7 +198,7 @@ static uint32_t stat_of(struct hp_head *head, uint32_t site)
     uint32_t offset = head->index_is_complete || head->index_is_filled ? 0 : listed_stat(head, site);
     if (offset == 0)
         offset = new_stat(head, site);
-    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
+    if (offset != 0 && hp_stat_keeps(hp_stat_at(head, offset)) != 0)
         hp_tree_need_blank_stat(head);
     if (offset != 0)
         add_slot(head, &(struct hotpath_slot_){.key = slot_key(STAT_OF, site), .node = offset});
@@ -333,7 +335,7 @@ static bool is_below(const struct hp_head *head, uint32_t node, uint32_t ancesto
     return node != 0;
 }
 
-static bool is_recursive(const struct hp_head *head, uint32_t node)
+bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
 {
     for (; node != 0; node = hp_node_at(head, node)->parent)
         if (hp_node_at(head, node)->is_folded == FOLDED)
@@ -355,9 +357,9 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const uint32_t blank = stat->keeps != 0 ? head->record->blank_stat : 0;
+    const uint32_t blank = hp_stat_keeps(stat) != 0 ? head->record->blank_stat : 0;
     return (blank != 0 ? blank | HOTPATH_KEPT_ : node->stat) |
-           (is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
+           (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
 /* The longest call, by the clock, of whose time measuring is more than the bound. */
@@ -384,7 +386,7 @@ static bool is_sampled(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    return stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_short_path(node));
+    return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || is_short_path(node));
 }
 
 /* What zones have to mind that come to a slot, whose node it has already. */
@@ -399,9 +401,10 @@ static void set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
 static void begin_recursion(struct hp_head *head, uint32_t node)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    if (is_recursive(head, node))
+    if (hp_tree_is_recursive(head, node))
         return;
     HOTPATH_PUT_(hp_node_at(head, node)->is_folded, FOLDED);
+    head->folds++;
     for (struct hotpath_slot_ *slot = slots; slot < slots + slot_total(&head->hot); slot++)
         if (slot->key != 0 && slot->stat != 0 && is_below(head, slot->node, node))
             slot->stat |= HOTPATH_RECURSIVE_;
@@ -563,7 +566,7 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
     const struct hp_wishes *wishes = &hp_runtime->wishes;
     const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
-    if (!is_bound || stat->keeps != 0 || !is_short_path(counted))
+    if (!is_bound || hp_stat_keeps(stat) != 0 || !is_short_path(counted))
         return;
     if (stat->period <= 1) {
         const uint64_t usual = usual_call(head, stat), most = longest_short_call() * 256;

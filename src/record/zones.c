@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "holders.h"
+#include "lanes.h"
 #include "runtime.h"
 #include "sampler.h"
 #include "stacks.h"
@@ -29,7 +30,7 @@ static void use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity,
     __atomic_store_n(&head->record->frame_capacity, capacity, __ATOMIC_RELAXED);
 }
 
-static bool grow_frames(struct hp_head *head)
+bool hp_zone_make_room(struct hp_head *head)
 {
     const uint32_t capacity = head->record->frame_capacity;
     const uint32_t size = (uint32_t)sizeof(struct hotpath_frame_);
@@ -40,6 +41,7 @@ static bool grow_frames(struct hp_head *head)
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
+    hp_lane_use_frames(head, offset, capacity * 2);
     return true;
 }
 
@@ -72,7 +74,7 @@ static void close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, co
         hp_alloc_close(head, frame, is_nested);
 }
 
-static void close_top(struct hp_head *head, uint64_t now)
+void hp_zone_close_top(struct hp_head *head, uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
@@ -111,13 +113,13 @@ static void close_top(struct hp_head *head, uint64_t now)
  * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
  * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
  */
-static void abandon_top(struct hp_head *head)
+void hp_zone_abandon_top(struct hp_head *head)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
     uint64_t last_sign = frame->start;
     if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
         last_sign = frame[1].child;
-    close_top(head, last_sign);
+    hp_zone_close_top(head, last_sign);
     hp_lose(head, HP_LOSS_ABANDONED);
 }
 
@@ -132,15 +134,16 @@ static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
 {
     const struct hotpath_frame_ *stale = find_frame(head, zone, STALE_REACH);
     while (stale != NULL && head->hot.top >= stale)
-        abandon_top(head);
+        hp_zone_abandon_top(head);
 }
 
 void hp_zones_close_all(struct hp_head *head, uint64_t now)
 {
     head->hot.ready = 0;
     HOTPATH_ORDER_();
+    hp_lane_end_thread(head, now);
     while (head->hot.top > hp_frame_zero(head))
-        close_top(head, now);
+        hp_zone_close_top(head, now);
 }
 
 /* -------------------------------------------------------------------------------- beginning and resuming */
@@ -163,6 +166,7 @@ bool hp_zones_begin(struct hp_head *head)
     if (frames == 0)
         return false;
     use_frames(head, frames, HP_FIRST_FRAMES, 0);
+    hp_lane_forget(head);
     hp_kept_begin(head);
     if (!hp_tree_begin(head))
         return false;
@@ -196,7 +200,7 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     struct hotpath_head_ *hot = &head->hot;
     if ((uintptr_t)zone >= hot->top->zone)
         drop_stale(head, zone);
-    if (hot->top == hot->last && !grow_frames(head)) {
+    if (hot->top == hot->last && !hp_zone_make_room(head)) {
         hp_lose(head, HP_LOSS_DEPTH);
         return HOTPATH_SKIPPED_;
     }
@@ -303,7 +307,7 @@ static void recover_handlers(struct hp_head *head)
         HOTPATH_PUT_(at->hot.ready, 0);
         HOTPATH_ORDER_();
         while (at->hot.top > hp_frame_zero(at))
-            abandon_top(at);
+            hp_zone_abandon_top(at);
         hp_let_go(&at->hot);
     }
 }
@@ -372,6 +376,21 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
+/* A guard of the thread's own lane ends while another one is on it: that was left by longjmp, without a switch. */
+static const struct hotpath_frame_ *find_frame_below(struct hp_head *head, const struct hotpath_zone *zone,
+                                                     uint64_t now)
+{
+    const struct hotpath_frame_ *frame = find_frame(head, zone, SIZE_MAX), *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(head))
+        return frame;
+    zero = hp_lane_own_frames(head, &own);
+    while (own > zero && own->zone != (uintptr_t)zone)
+        own--;
+    if (own > zero)
+        hp_lane_return(head, now);
+    return own > zero ? own : NULL;
+}
+
 /*
  * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
  * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
@@ -383,7 +402,7 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
-    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame(head, zone, SIZE_MAX) : NULL;
+    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame_below(head, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
             recover_handlers(head);
@@ -391,8 +410,8 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
         }
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
-            abandon_top(head);
-        close_top(head, now);
+            hp_zone_abandon_top(head);
+        hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
     HOTPATH_ORDER_();
@@ -456,13 +475,26 @@ bool hp_zone_was_skipped(void)
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */
-static const struct hotpath_frame_ *find_frame_of(const struct hp_head *head, uint32_t site)
+static const struct hotpath_frame_ *find_frame_of(const struct hp_head *head, uint32_t site,
+                                                  const struct hotpath_frame_ *zero,
+                                                  const struct hotpath_frame_ *frame)
 {
-    const struct hotpath_frame_ *frame = head->hot.top;
-    while (frame > hp_frame_zero(head) && hp_node_at(head, frame->node)->site != site &&
-           frame->node != head->record->other)
+    while (frame > zero && hp_node_at(head, frame->node)->site != site && frame->node != head->record->other)
         frame--;
-    return frame > hp_frame_zero(head) ? frame : NULL;
+    return frame > zero ? frame : NULL;
+}
+
+/* As find_frame_below. */
+static const struct hotpath_frame_ *find_site_below(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    const struct hotpath_frame_ *frame = find_frame_of(head, site, hp_frame_zero(head), head->hot.top), *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(head))
+        return frame;
+    zero = hp_lane_own_frames(head, &own);
+    frame = find_frame_of(head, site, zero, own);
+    if (frame != NULL)
+        hp_lane_return(head, now);
+    return frame;
 }
 
 static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
@@ -471,12 +503,12 @@ static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame_of(head, site) : NULL;
+    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_site_below(head, site, now) : NULL;
     if (frame != NULL) {
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
-            abandon_top(head);
-        close_top(head, now);
+            hp_zone_abandon_top(head);
+        hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
     hp_let_go(&head->hot);

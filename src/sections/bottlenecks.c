@@ -320,9 +320,11 @@ static int compare_entries(const void *a, const void *b)
     return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
 }
 
+/* Coroutines that do not run are nobody's bottleneck: what others do meanwhile may be. */
 static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->show.exclude_wrapper && site->is_main;
+    return site->kind == HOTPATH_KIND_SUSPENDED_ ||
+           (view->results->settings->show.exclude_wrapper && site->is_main);
 }
 
 /*

@@ -39,6 +39,8 @@ const struct hp_loss_words hp_loss_words[] = {
                         "zones were not recorded: their threads came when no more system calls could be made"},
     [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
                            "processes could not be followed, only seen from outside"},
+    [HP_LOSS_LANES] = {"lanes", "switch found its lane on another thread, ended, or without space: not followed",
+                       "switches found their lanes on another thread, ended, or without space: not followed"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

@@ -17,7 +17,8 @@
  *                              └▶ cpu: its processor time ─▶ table: by node
  *                                                         └▶ sample chunks: the latest samples
  *          ├▶ waits: what threads waited for, by node
- *          └▶ crew: what threads used, those included that have no record
+ *          ├▶ crew: what threads used, those included that have no record
+ *          └▶ lanes (a list): stacks of zones that are not their thread's present one ─▶ frames
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -38,7 +39,7 @@
 #define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1560u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1568u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -99,7 +100,8 @@ enum hp_loss {
     HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after all of it was put away */
     HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
-    HP_LOSSES = 16
+    HP_LOSS_LANES, /* switches to a lane that ran elsewhere, had ended, or found no space: zones went to the thread's own */
+    HP_LOSSES
 };
 
 /* Where the session is. */
@@ -195,7 +197,7 @@ struct hp_header {
     uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
     uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
-    uint32_t unused;
+    uint32_t lanes;       /* offset of the newest hp_lane */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -257,7 +259,8 @@ struct hp_thread {
     uint32_t
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
-    uint32_t reserved[4];
+    uint32_t own_lane;   /* offset of the hp_lane that is the thread's own; 0: it has never switched to another */
+    uint32_t reserved[3];
     struct hp_thread_life life;
 };
 
@@ -271,6 +274,43 @@ struct hp_node_chunk {
     uint32_t used;
     uint32_t reserved[13];
     struct hotpath_node_ nodes[];
+};
+
+/* --- stacks of zones beside the present one of a thread */
+
+enum hp_lane_state {
+    HP_LANE_RUNNING =
+        0, /* its frames are those of a thread record; or it has ended, and the next one goes on with it */
+    HP_LANE_SUSPENDED =
+        1, /* its frames are as they were when it stopped, the innermost being <suspended>, if there are any */
+    HP_LANE_BELOW = 2 /* a thread's own lane while another one runs on that thread */
+};
+
+/* What the counters of a thread were when a lane stopped running on it. Its hp_alloc_frames are from that time. */
+struct hp_lane_allocs {
+    uint64_t count, bytes;
+    int64_t live, blocks; /* as in hp_alloc_frame */
+    int64_t peak_live, peak_blocks;
+};
+
+/* A stack of zones that a program switches threads to and from: that of a coroutine, or a thread's own. */
+struct hp_lane {
+    uint32_t next;   /* offset of an older one */
+    uint32_t state;  /* enum hp_lane_state */
+    uint32_t thread; /* offset of the thread record whose tree has the nodes of its frames */
+    uint32_t depth;  /* number of its innermost frame */
+    uint32_t frames; /* as in hp_thread: of the time when it last stopped */
+    uint32_t frame_capacity;
+    uint32_t alloc_frames; /* as in hp_alloc_thread; 0: none yet */
+    uint32_t
+        folds; /* of its thread, then: private to the recorder, as is all that follows but `stopped` and `allocs` */
+    uint64_t stopped; /* ticks */
+    struct hp_lane_allocs allocs;
+    uint64_t
+        held_bytes; /* what its open zones had allocated when it last stopped: counted for that thread's zones */
+    uint64_t held_count;
+    uint32_t has_flags; /* of its frames, all together */
+    uint32_t reserved[5];
 };
 
 /* --- more than numbers of a call */
@@ -620,6 +660,7 @@ _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112 + sizeof(struct hp_thread_life), "part of the file");
 _Static_assert(sizeof(struct hp_thread_life) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_lane) == 128, "part of the file");
 _Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
 _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");

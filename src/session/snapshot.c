@@ -268,12 +268,11 @@ bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk 
 {
     walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
                                   : load32(snapshot->bytes + offsetof(struct hp_header, threads));
-    if (walk->offset == 0 || !has_record(snapshot, walk->offset, sizeof *ret_thread) ||
-        !may_step(snapshot, walk, sizeof *ret_thread)) {
+    walk->is_begun =
+        hp_snapshot_thread(snapshot, walk->offset, ret_thread) && may_step(snapshot, walk, sizeof *ret_thread);
+    if (!walk->is_begun)
         walk->offset = 0;
-        return walk->is_begun = false;
-    }
-    return walk->is_begun = hp_snapshot_thread(snapshot, walk->offset, ret_thread);
+    return walk->is_begun;
 }
 
 /* Nodes of a chunk that lie within the bytes and within its own capacity. */
@@ -362,6 +361,51 @@ bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_t
                            struct hotpath_frame_ *ret_frame)
 {
     return next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- lanes */
+
+bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane)
+{
+    const uint64_t wide = BIT_OF(struct hp_lane, has_flags) - BIT_OF(struct hp_lane, stopped);
+    if (offset == 0 || !has_record(snapshot, offset, sizeof *ret_lane))
+        return false;
+    copy_words(ret_lane, number_bytes(snapshot) + offset, sizeof *ret_lane, wide);
+    return true;
+}
+
+bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane)
+{
+    walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_lane, next))
+                                  : load32(snapshot->bytes + offsetof(struct hp_header, lanes));
+    walk->is_begun =
+        hp_snapshot_lane(snapshot, walk->offset, ret_lane) && may_step(snapshot, walk, sizeof *ret_lane);
+    return walk->is_begun;
+}
+
+/* A thread that is about to stop or to go on there has these frames still, or already. */
+bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread)
+{
+    if ((lane->state != HP_LANE_SUSPENDED && lane->state != HP_LANE_BELOW) || lane->depth == 0 ||
+        !hp_snapshot_thread(snapshot, lane->thread, ret_thread) || ret_thread->frames == lane->frames)
+        return false;
+    ret_thread->frames = lane->frames;
+    ret_thread->frame_capacity = lane->frame_capacity;
+    return true;
+}
+
+bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc)
+{
+    const struct hp_lane_allocs *then = &lane->allocs;
+    *ret_alloc = (struct hp_alloc_thread){.count = then->count,
+                                          .bytes = then->bytes,
+                                          .usable = (uint64_t)then->live,
+                                          .freed_count = then->count - (uint64_t)then->blocks,
+                                          .peak_live = then->peak_live,
+                                          .peak_blocks = then->peak_blocks,
+                                          .frames = lane->alloc_frames};
+    return lane->alloc_frames != 0;
 }
 
 /* ------------------------------------------------------------------------------- calls that are kept */
@@ -891,7 +935,7 @@ static uint64_t sign_of(const struct hotpath_frame_ *frame)
 /* The last sign of life of a process that ended without finishing its session. */
 static uint64_t last_sign(const struct hp_snapshot *snapshot)
 {
-    struct hp_walk threads = {0}, frames = {0};
+    struct hp_walk threads = {0}, frames = {0}, lanes = {0};
     struct hp_thread thread;
     struct hotpath_frame_ frame;
     uint64_t ticks = latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
@@ -901,6 +945,8 @@ static uint64_t last_sign(const struct hp_snapshot *snapshot)
         while (next_frame(snapshot, &thread, &frames, &frame))
             ticks = latest(ticks, sign_of(&frame));
     }
+    for (struct hp_lane lane; hp_snapshot_next_lane(snapshot, &lanes, &lane);)
+        ticks = latest(ticks, lane.stopped);
     return ticks;
 }
 

@@ -168,6 +168,18 @@ bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Lanes, newest first, whether they run or not; and one by its offset. */
+bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
+bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
+/*
+ * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
+ * runs, or there are none.
+ */
+bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread);
+/* The counters by which marks of a lane's zones are to be read. False: it has none. */
+bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
+
 /* Nodes that lie side by side, all of them within the bytes. */
 struct hp_node_run {
     uint32_t first; /* offset */

@@ -21,6 +21,7 @@ CALLS = {
     "bottleneck_lock": {"main": 1, "take_turn": 60, "write_record": 60},
     "bottleneck_sleep": {"main": 1, "work": 30, "pause_a_little": 30},
     "bottleneck_starved": {"main": 1, "work": 30},
+    "coroutine": {"main": 1, "run_all": 1, "crawl": 3, "fetch": 300, "parse": 300, "<suspended>": 300},
     "cpp_methods": {"main": 1, "text::Words::Words": 1000, "text::Words::add": 2900, "text::Words::longest": 900,
                     "longest word": 900},
     "csv_reporter": None,

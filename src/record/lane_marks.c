@@ -1,0 +1,116 @@
+/*
+ * What zones of lanes allocate. The counters are the thread's (allocations.c), and marks are what they were when a zone began. While a
+ * lane does not run, others allocate on its thread, and it may go on on another one. So it remembers the counters of the moment when it
+ * stopped, and when it goes on all its marks move by what the counters have gained since: as if nothing had happened meanwhile.
+ *
+ * What zones have allocated is to be told from what was allocated outside of all of them, thread by thread (`inner_bytes` of the
+ * thread's own frame 0). So each stretch that a lane runs is added there, whether its zones end in it or not.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lanes.h"
+#include "marks.h"
+
+static struct hp_alloc_frame *marks_at(const struct hp_head *head, uint32_t offset)
+{
+    return hp_store_at(head->store, offset);
+}
+
+/* Peaks that open zones have put aside are those of the thread, too. */
+void hp_lane_marks_publish(const struct hp_head *head)
+{
+    const struct hp_alloc_thread *thread = head->alloc;
+    struct hp_header *header = hp_store_header(head->store);
+    int64_t peak = thread->peak_live;
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
+        if (hp_frame_marks(head, frame)->peak_live > peak)
+            peak = hp_frame_marks(head, frame)->peak_live;
+    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
+    hp_raise(&header->alloc_peak, others + peak);
+}
+
+bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *frames = hp_store_at(head->store, lane->frames);
+    const uint32_t bytes = lane->frame_capacity * (uint32_t)sizeof(struct hp_alloc_frame);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 128);
+    if (offset == 0)
+        return false;
+    HOTPATH_PUT_(frames[0].stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&lane->alloc_frames, offset, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct hp_lane_allocs counters_of(const struct hp_alloc_thread *thread)
+{
+    return (struct hp_lane_allocs){.count = thread->count,
+                                   .bytes = thread->bytes,
+                                   .live = hp_alloc_live(thread),
+                                   .blocks = hp_alloc_live_blocks(thread),
+                                   .peak_live = thread->peak_live,
+                                   .peak_blocks = thread->peak_blocks};
+}
+
+/* What was allocated in zones on this thread since the lane went on: in those that have ended, and in the outermost one that is open. */
+static void credit_stretch(const struct hp_head *head, struct hp_lane *lane)
+{
+    const struct hotpath_frame_ *first = hp_frame_zero(head) + 1;
+    struct hp_alloc_frame *marks = hp_frame_marks(head, first - 1);
+    struct hp_alloc_frame *outside = marks_at(head, head->own_lane->alloc_frames);
+    const bool is_open = first <= head->hot.top && hp_frame_is_marked(first);
+    const uint64_t bytes = is_open ? head->alloc->bytes - marks[1].bytes : 0;
+    const uint64_t count = is_open ? head->alloc->count - marks[1].count : 0;
+    HOTPATH_ADD_(outside->inner_bytes, marks->inner_bytes + bytes - lane->held_bytes);
+    HOTPATH_ADD_(outside->inner_count, marks->inner_count + count - lane->held_count);
+    HOTPATH_PUT_(marks->inner_bytes, 0);
+    HOTPATH_PUT_(marks->inner_count, 0);
+    HOTPATH_PUT_(lane->held_bytes, bytes);
+    HOTPATH_PUT_(lane->held_count, count);
+}
+
+void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane)
+{
+    if (lane != head->own_lane)
+        credit_stretch(head, lane);
+    const struct hp_lane_allocs now = counters_of(head->alloc);
+    HOTPATH_PUT_(lane->alloc_frames, head->alloc->frames);
+    HOTPATH_PUT_(lane->allocs.count, now.count);
+    HOTPATH_PUT_(lane->allocs.bytes, now.bytes);
+    HOTPATH_PUT_(lane->allocs.live, now.live);
+    HOTPATH_PUT_(lane->allocs.blocks, now.blocks);
+    HOTPATH_PUT_(lane->allocs.peak_live, now.peak_live);
+    HOTPATH_PUT_(lane->allocs.peak_blocks, now.peak_blocks);
+}
+
+/* Marks of zones are those of the outermost ones, up to the first that has none. */
+static void move_marks(const struct hp_head *head, const struct hp_lane_allocs *gained)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++) {
+        struct hp_alloc_frame *mark = hp_frame_marks(head, frame);
+        HOTPATH_ADD_(mark->count, gained->count);
+        HOTPATH_ADD_(mark->bytes, gained->bytes);
+        HOTPATH_PUT_(mark->live, mark->live + gained->live);
+        HOTPATH_PUT_(mark->blocks, mark->blocks + gained->blocks);
+        HOTPATH_PUT_(mark->peak_live, mark->peak_live + gained->live);
+        HOTPATH_PUT_(mark->peak_blocks, mark->peak_blocks + gained->blocks);
+    }
+}
+
+/* What zones inside have allocated stays as it is: it is a sum, not a state of the counters. */
+void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const struct hp_lane_allocs *then = &lane->allocs;
+    const struct hp_lane_allocs gained = {.count = thread->count - then->count,
+                                          .bytes = thread->bytes - then->bytes,
+                                          .live = hp_alloc_live(thread) - then->live,
+                                          .blocks = hp_alloc_live_blocks(thread) - then->blocks};
+    __atomic_store_n(&thread->frames, lane->alloc_frames, __ATOMIC_RELEASE);
+    head->alloc_frames = (uintptr_t)marks_at(head, lane->alloc_frames) - 2 * (uintptr_t)hp_frame_zero(head);
+    if (lane->has_flags & HOTPATH_ALLOCATES_)
+        move_marks(head, &gained);
+    HOTPATH_PUT_(thread->peak_live, then->peak_live + gained.live);
+    HOTPATH_PUT_(thread->peak_blocks, then->peak_blocks + gained.blocks);
+}
