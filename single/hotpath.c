@@ -17753,9 +17753,12 @@ static void hp_profile_keep_nodes(const struct hp_profile *profile, struct hp_fl
     }
 }
 
+/* By thread, one that no thread has called stands for nobody, and not for all of them. */
 static void hp_profile_keep_sites(const struct hp_profile *profile, struct hp_floors *floors)
 {
     for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        if (profile->forest.is_by_thread && site->thread == NULL)
+            continue;
         if (site->said == NULL)
             site->said = hp_floors_find(floors, hp_site_key(HP_FLOOR_SITE, site), sizeof *site->said);
         if (site->said != NULL)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "floors.h"
 #include "model.h"
 #include "report.h"
 #include "report_fixture.h"
@@ -170,6 +171,22 @@ static void another_session(void **state)
     assert_non_null(strstr(new_way.bytes, "\"calls\": 3"));
 }
 
+/* ------------------------------------------------------------------------------------------- said before */
+
+/* What was said of a function is not said of one of its threads, and the other way round. */
+static void rows_by_thread_after_others(void **state)
+{
+    (void)state;
+    struct hp_floors floors = {0};
+    begin();
+    struct hp_snapshots snapshots = *fixture_open(NULL);
+    snapshots.floors = &floors;
+    assert_true(hp_model_refresh(&model, &snapshots, false));
+    settings.show.by = HP_BY_THREAD;
+    check_is_as_new();
+    hp_floors_release(&floors);
+}
+
 /* ----------------------------------------------------------------------------------------------------- for long */
 
 static void memory_stays(void **state)
@@ -200,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_site_of_the_same_name, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_thread, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_session, fixture_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_by_thread_after_others, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays, fixture_set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
