@@ -10075,6 +10075,17 @@ HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint
 /* Copies site `id`. False: there is no such site. */
 HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
 
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
 /*
  * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
  * the end. `offset` then names the record just copied.
@@ -10089,9 +10100,10 @@ HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id
  * can be records in the file, even if many (hostile) threads claim the same ones.
  */
 struct hp_walk {
-    uint32_t offset; /* of the record just copied */
-    uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack */
+    uint32_t offset;        /* of the record just copied */
+    uint32_t chunk;         /* nodes: of the chunk being walked */
+    uint32_t index;         /* within the chunk, or the stack */
+    struct hp_node_run run; /* nodes: those of the chunk */
     bool is_begun;
     uint64_t number; /* calls: of the one just copied, from 0 */
     uint64_t steps;  /* taken so far; bounds every walk */
@@ -10134,17 +10146,6 @@ HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, cons
                              struct hp_thread *ret_thread);
 /* The counters by which marks of a lane's zones are to be read. False: it has none. */
 HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
-
-/* Nodes that lie side by side, all of them within the bytes. */
-struct hp_node_run {
-    uint32_t first; /* offset */
-    uint32_t count;
-};
-
-static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
-{
-    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
-}
 
 /* The nodes of a thread, run by run, newest first. */
 HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
@@ -10594,21 +10595,12 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
 bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hp_node *ret_node)
 {
-    if (!walk->is_begun) {
-        walk->is_begun = true;
-        if (!hp_snapshot_enter_chunk(snapshot, walk, thread->node_chunks))
-            return walk->is_begun = false;
-    }
-    while (walk->index >= hp_snapshot_nodes_in(snapshot, walk->chunk))
-        if (!hp_snapshot_enter_chunk(snapshot, walk, hp_snapshot_field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))))
-            return walk->is_begun = false;
-    const uint64_t offset =
-        (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) + (uint64_t)walk->index * sizeof(struct hotpath_node_);
-    if (offset > UINT32_MAX || !hp_snapshot_may_step(snapshot, walk, sizeof(struct hotpath_node_)))
-        return walk->is_begun = false;
-    walk->offset = (uint32_t)offset;
-    walk->index++;
-    return hp_snapshot_node(snapshot, walk->offset, ret_node);
+    while (!walk->is_begun || walk->index >= walk->run.count)
+        if (!hp_snapshot_next_node_run(snapshot, thread, walk, &walk->run))
+            return false;
+    walk->offset = hp_node_run_offset(&walk->run, walk->index++);
+    hp_snapshot_node_numbers(snapshot, walk->offset, ret_node);
+    return true;
 }
 
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,

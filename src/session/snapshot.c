@@ -316,21 +316,12 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
 bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hp_node *ret_node)
 {
-    if (!walk->is_begun) {
-        walk->is_begun = true;
-        if (!enter_chunk(snapshot, walk, thread->node_chunks))
-            return walk->is_begun = false;
-    }
-    while (walk->index >= nodes_in(snapshot, walk->chunk))
-        if (!enter_chunk(snapshot, walk, field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))))
-            return walk->is_begun = false;
-    const uint64_t offset =
-        (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) + (uint64_t)walk->index * sizeof(struct hotpath_node_);
-    if (offset > UINT32_MAX || !may_step(snapshot, walk, sizeof(struct hotpath_node_)))
-        return walk->is_begun = false;
-    walk->offset = (uint32_t)offset;
-    walk->index++;
-    return hp_snapshot_node(snapshot, walk->offset, ret_node);
+    while (!walk->is_begun || walk->index >= walk->run.count)
+        if (!hp_snapshot_next_node_run(snapshot, thread, walk, &walk->run))
+            return false;
+    walk->offset = hp_node_run_offset(&walk->run, walk->index++);
+    hp_snapshot_node_numbers(snapshot, walk->offset, ret_node);
+    return true;
 }
 
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,

@@ -120,6 +120,17 @@ const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset
 /* Copies site `id`. False: there is no such site. */
 bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
 
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
 /*
  * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
  * the end. `offset` then names the record just copied.
@@ -134,9 +145,10 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
  * can be records in the file, even if many (hostile) threads claim the same ones.
  */
 struct hp_walk {
-    uint32_t offset; /* of the record just copied */
-    uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack */
+    uint32_t offset;        /* of the record just copied */
+    uint32_t chunk;         /* nodes: of the chunk being walked */
+    uint32_t index;         /* within the chunk, or the stack */
+    struct hp_node_run run; /* nodes: those of the chunk */
     bool is_begun;
     uint64_t number; /* calls: of the one just copied, from 0 */
     uint64_t steps;  /* taken so far; bounds every walk */
@@ -179,17 +191,6 @@ bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp
                              struct hp_thread *ret_thread);
 /* The counters by which marks of a lane's zones are to be read. False: it has none. */
 bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
-
-/* Nodes that lie side by side, all of them within the bytes. */
-struct hp_node_run {
-    uint32_t first; /* offset */
-    uint32_t count;
-};
-
-static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
-{
-    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
-}
 
 /* The nodes of a thread, run by run, newest first. */
 bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
