@@ -25,17 +25,22 @@ static void print_cell(const struct hotpath_cell *cell)
         return; /* an empty field */
     switch (cell->unit) {
     case HOTPATH_UNIT_TEXT:
+    case HOTPATH_UNIT_STATE:
         print_text(cell->text);
         break;
     case HOTPATH_UNIT_PERCENT:
     case HOTPATH_UNIT_NUMBER:
+    case HOTPATH_UNIT_RATE:
         printf("%.3f", cell->number);
         break;
     case HOTPATH_UNIT_SIGNED_COUNT:
     case HOTPATH_UNIT_SIGNED_BYTES:
         printf("%" PRId64, (int64_t)cell->count);
         break;
-    default: /* counts, nanoseconds, bytes */
+    case HOTPATH_UNIT_HISTOGRAM:
+    case HOTPATH_UNIT_SERIES:
+        break; /* no numbers for a table: tree_reporter.c draws one */
+    default:   /* counts, nanoseconds, bytes */
         printf("%" PRIu64, cell->count);
     }
 }

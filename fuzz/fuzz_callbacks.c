@@ -44,8 +44,31 @@ static uint64_t look_at_cell(const hotpath_section *section, size_t row, size_t 
         return 0;
     }
     REQUIRE(cell.unit == hotpath_section_column(section, column)->unit);
-    REQUIRE((cell.text != NULL) == (cell.unit == HOTPATH_UNIT_TEXT));
+    REQUIRE((cell.text != NULL) == (cell.unit == HOTPATH_UNIT_TEXT || cell.unit == HOTPATH_UNIT_STATE));
     return cell.text != NULL ? sum_of(cell.text) : cell.count;
+}
+
+/* A row knows one before it as its parent, if it has one at all; bars do not overlap. */
+static uint64_t look_at_row(const hotpath_section *section, size_t row)
+{
+    struct hotpath_row its = {.size = sizeof its}, before = {.size = sizeof before};
+    REQUIRE(hotpath_section_row(section, row, &its) == HOTPATH_OK && its.id != 0);
+    bool has_parent = its.parent == 0;
+    for (size_t above = row; !has_parent && above-- > 0;) {
+        REQUIRE(hotpath_section_row(section, above, &before) == HOTPATH_OK);
+        has_parent = before.id == its.parent && before.depth < its.depth;
+    }
+    REQUIRE(has_parent);
+    for (size_t column = 0; column < hotpath_section_columns(section); column++) {
+        struct hotpath_histogram histogram = {.size = sizeof histogram};
+        const bool is_one = hotpath_section_column(section, column)->unit == HOTPATH_UNIT_HISTOGRAM;
+        REQUIRE((hotpath_section_histogram(section, row, column, &histogram) == HOTPATH_OK) == is_one);
+        for (size_t bar = 0; bar < histogram.bars; bar++) {
+            REQUIRE(histogram.amounts[bar] > 0);
+            REQUIRE(histogram.labels != NULL || histogram.from[bar] <= histogram.to[bar]);
+        }
+    }
+    return its.id;
 }
 
 static uint64_t look_at_section(const hotpath_section *section)
@@ -56,6 +79,8 @@ static uint64_t look_at_section(const hotpath_section *section)
     REQUIRE(hotpath_section_column(section, columns) == NULL && hotpath_section_column(section, SIZE_MAX) == NULL);
     for (size_t column = 0; column < columns; column++)
         sum += sum_of(hotpath_section_column(section, column)->key);
+    for (size_t row = 0; row < rows; row++)
+        sum = sum * 19 + look_at_row(section, row);
     for (size_t row = 0; row < rows; row++)
         for (size_t column = 0; column < columns; column++)
             sum = sum * 17 + look_at_cell(section, row, column);

@@ -181,7 +181,12 @@ enum hotpath_unit {
     HOTPATH_UNIT_PERCENT = 4, /* 100.0 is the whole */
     HOTPATH_UNIT_NUMBER = 5,  /* a count with decimals: an average */
     HOTPATH_UNIT_SIGNED_COUNT = 6,
-    HOTPATH_UNIT_SIGNED_BYTES = 7
+    HOTPATH_UNIT_SIGNED_BYTES = 7,
+    HOTPATH_UNIT_RATE = 8,       /* for a second */
+    HOTPATH_UNIT_INSTANT = 9,    /* nanoseconds since 1970, in UTC */
+    HOTPATH_UNIT_STATE = 10,     /* one of a few words */
+    HOTPATH_UNIT_HISTOGRAM = 11, /* hotpath_section_histogram has it */
+    HOTPATH_UNIT_SERIES = 12     /* hotpath_section_series has it */
 };
 
 struct hotpath_column {
@@ -195,9 +200,48 @@ struct hotpath_column {
 struct hotpath_cell {
     uint32_t unit; /* enum hotpath_unit */
     uint32_t has_value;
-    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES; of SIGNED ones cast it to int64_t */
-    double number;    /* the same and PERCENT, unrounded */
-    const char *text; /* TEXT; otherwise NULL */
+    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES, INSTANT; of SIGNED ones cast it to int64_t */
+    double number;    /* the same, PERCENT and RATE, unrounded */
+    const char *text; /* TEXT, STATE; otherwise NULL */
+};
+
+enum hotpath_row_flag {
+    HOTPATH_ROW_OPEN = 1,        /* counts a call that has not ended */
+    HOTPATH_ROW_MAIN = 2,        /* shares refer to it */
+    HOTPATH_ROW_ROUGH = 4,       /* measuring may be a good part of its numbers */
+    HOTPATH_ROW_SCALED = 8,      /* its times are estimates: not all calls were timed */
+    HOTPATH_ROW_SELF_SCALED = 16 /* the same of what is left to it by itself */
+};
+
+/* A row besides its cells. Set `size` before you ask; so of the two below. */
+struct hotpath_row {
+    size_t size;     /* sizeof(struct hotpath_row) */
+    uint64_t id;     /* of what it is about: the same in every report, of every process, after every refresh */
+    uint64_t parent; /* in a tree, the id of the row that it is below; 0: none */
+    uint32_t depth;  /* in a tree; rows come parent first */
+    uint32_t flags;  /* enum hotpath_row_flag */
+};
+
+/* How much there is of what: bars from one bound to the next, such as durations, or with labels, such as causes. */
+struct hotpath_histogram {
+    size_t size;
+    size_t bars;
+    uint32_t unit;        /* of bounds: enum hotpath_unit */
+    uint32_t amount_unit; /* of amounts */
+    const double *from;   /* bounds: from[i] and above, below to[i]; NULL where there are labels */
+    const double *to;
+    const uint64_t *amounts;
+    const char *const *labels; /* NULL where there are bounds */
+};
+
+/* A number as it was over time, the oldest first. */
+struct hotpath_series {
+    size_t size;
+    size_t points;
+    uint32_t unit; /* of values: enum hotpath_unit */
+    uint32_t reserved;
+    const uint64_t *times_ns; /* after the beginning of the run */
+    const double *values;
 };
 
 typedef struct hotpath_results hotpath_results;
@@ -415,6 +459,8 @@ HOTPATH_API_ void hotpath_lane_end(hotpath_lane lane);
 /* Walking results: sections, their columns, their rows. Indexes out of range give NULL, or 0. */
 HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
 HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results);
+/* What the bottleneck is, in a sentence, if the section `bottlenecks` is there and can tell; otherwise "". */
+HOTPATH_API_ const char *hotpath_results_headline(const hotpath_results *results);
 HOTPATH_API_ size_t hotpath_results_sections(const hotpath_results *results);
 HOTPATH_API_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index);
 HOTPATH_API_ const char *hotpath_section_name(const hotpath_section *section);
@@ -425,6 +471,12 @@ HOTPATH_API_ size_t hotpath_section_rows(const hotpath_section *section);
 HOTPATH_API_ size_t hotpath_section_total_rows(const hotpath_section *section);
 HOTPATH_API_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
                                       struct hotpath_cell *ret_cell);
+HOTPATH_API_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row);
+/* Of columns with that unit; where a cell has no value, there are no bars, or no points. */
+HOTPATH_API_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
+                                           struct hotpath_histogram *ret_histogram);
+HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
+                                        struct hotpath_series *ret_series);
 
 /* --------------------------------------------------------- 4. what the macros expand to: not for direct use */
 
@@ -1336,6 +1388,7 @@ HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
     return (void)results, UINT64_C(0);
 }
 HOTPATH_OFF_ const char *hotpath_results_label(const hotpath_results *results) { return (void)results, ""; }
+HOTPATH_OFF_ const char *hotpath_results_headline(const hotpath_results *results) { return (void)results, ""; }
 HOTPATH_OFF_ size_t hotpath_results_sections(const hotpath_results *results) { return (void)results, (size_t)0; }
 HOTPATH_OFF_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
 {
@@ -1361,6 +1414,31 @@ HOTPATH_OFF_ int hotpath_section_cell(const hotpath_section *section, size_t row
     (void)row;
     (void)column;
     (void)ret_cell;
+    return HOTPATH_E_OFF;
+}
+HOTPATH_OFF_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row)
+{
+    (void)section;
+    (void)row;
+    (void)ret_row;
+    return HOTPATH_E_OFF;
+}
+HOTPATH_OFF_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
+                                           struct hotpath_histogram *ret_histogram)
+{
+    (void)section;
+    (void)row;
+    (void)column;
+    (void)ret_histogram;
+    return HOTPATH_E_OFF;
+}
+HOTPATH_OFF_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
+                                        struct hotpath_series *ret_series)
+{
+    (void)section;
+    (void)row;
+    (void)column;
+    (void)ret_series;
     return HOTPATH_E_OFF;
 }
 

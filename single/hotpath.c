@@ -13584,6 +13584,7 @@ struct hp_site_sums {
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
     const char *plain_name;               /* the name alone, which others may have, too */
+    const char *recorded_name;            /* the same as the session has it: that of the linker, say */
     const char *signature; /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     char *name_room; /* of names above level 0 */
@@ -13932,6 +13933,10 @@ HP_PRIVATE bool hp_profile_node_self(const struct hp_profile *profile, uint32_t 
 /* Ticks that all threads together have spent in zones. False: they are estimates. */
 HP_PRIVATE bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
 
+/* Where in the tree of the run such a node is; NULL: nowhere, as roots are. */
+HP_PRIVATE const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
+                                                uint32_t node);
+
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
 
@@ -14053,6 +14058,8 @@ enum hp_floor_kind {
     HP_FLOOR_WAIT,
     HP_FLOOR_THREAD,
     HP_FLOOR_ALLOCS,
+    HP_FLOOR_CPU_PATH,
+    HP_FLOOR_WAIT_PATH,
 };
 
 /* Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). */
@@ -14697,6 +14704,7 @@ struct hp_site_cpu {
 
 struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums *nodes;  /* likewise those of its tree: found in that call path itself */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
     struct hp_cpu_sums total;
@@ -14805,6 +14813,22 @@ static void hp_cpu_floors_add_up(struct hp_cpu *cpu, const struct hp_cpu_floors_
     }
 }
 
+/* Each for itself: together they may have a little more than their function. */
+static bool hp_cpu_floors_keep_nodes(const struct hp_cpu *cpu, const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        const uint64_t key = hp_floors_mix(HP_FLOOR_CPU_PATH, profile->nodes[at]->key);
+        struct hp_cpu_sums *now = &cpu->nodes[at],
+                           *before = hp_floors_find(profile->run->floors, key, sizeof *before);
+        if (before == NULL)
+            return false;
+        hp_floor(&now->user_ns, &before->user_ns);
+        hp_floor(&now->kernel_ns, &before->kernel_ns);
+        hp_floor(&now->samples, &before->samples);
+    }
+    return true;
+}
+
 bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct hp_floors *floors = profile->run->floors;
@@ -14827,7 +14851,7 @@ bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_pro
     for (size_t at = 0; at < profile->site_count; at++)
         hp_cpu_floors_keep_all(&cpu->sites[at], before[at]);
     hp_cpu_floors_add_up(cpu, &credits);
-    return true;
+    return hp_cpu_floors_keep_nodes(cpu, profile);
 }
 
 /* ---- src/model/cpu_shares.h ---------------------------------------------------------------------------------- */
@@ -15259,8 +15283,9 @@ static void hp_cpu_profile_share_out_waiting(const struct hp_cpu_profile_builder
         hp_cpu_share_add(last, shares->waiting_ns);
 }
 
-static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_cpu_share *share)
+static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, uint32_t index, uint32_t thread, const struct hp_cpu_share *share)
 {
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
     /* Both together as they are, so that rounding does not take them above what the zones took. */
     const uint64_t ns = hp_cpu_profile_as_count(hp_cpu_share_ns(share)), kernel_ns = hp_cpu_profile_as_count(share->kernel_ns);
     const struct hp_cpu_sums sums = {.samples = share->samples,
@@ -15270,8 +15295,12 @@ static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, con
     const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
     if (link == NULL)
         hp_cpu_profile_add(&builder->cpu->outside, &sums);
-    if (ns > 0 || share->samples > 0)
-        hp_cpu_profile_add_entry(builder, session, share->node, &sums);
+    if (ns == 0 && share->samples == 0)
+        return;
+    hp_cpu_profile_add_entry(builder, session, share->node, &sums);
+    const struct hp_tree_node *node = hp_profile_tree_node(builder->profile, index, thread, share->node);
+    if (node != NULL)
+        hp_cpu_profile_add(&builder->cpu->nodes[node->index], &sums);
 }
 
 static void hp_cpu_profile_add_all_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
@@ -15304,7 +15333,7 @@ static bool hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, ui
     hp_cpu_shares_weigh_walls(&builder->shares, hp_cpu_profile_period_of(session), HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
     hp_cpu_shares_level(&builder->shares, hp_cpu_profile_period_of(session));
     for (size_t at = 0; at < builder->shares.count; at++)
-        hp_cpu_profile_add_share(builder, session, builder->shares.all[at]);
+        hp_cpu_profile_add_share(builder, index, offset, builder->shares.all[at]);
     hp_cpu_profile_add_all_beside(builder, session, &cpu);
     return true;
 }
@@ -15419,7 +15448,8 @@ static bool hp_cpu_profile_prepare(struct hp_cpu_profile_builder *builder)
     if (builder->cpu == NULL || builder->last_entry == NULL || !hp_cpu_profile_link_stats(builder, builder->arena))
         return false;
     builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
-    return builder->cpu->sites != NULL && hp_cpu_profile_make_costs(builder);
+    builder->cpu->nodes = hp_arena_take_array(builder->arena, profile->node_count + 1, sizeof *builder->cpu->nodes);
+    return builder->cpu->sites != NULL && builder->cpu->nodes != NULL && hp_cpu_profile_make_costs(builder);
 }
 
 struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
@@ -16971,6 +17001,62 @@ bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
     return true;
 }
 
+/* ---- src/model/identity.h ------------------------------------------------------------------------------------ */
+
+/*
+ * By what a thing is known in every report, of every process, after every refresh: a number made of its content, never of its
+ * place in a list.
+ */
+
+struct hp_site_sums;
+
+/* What is known by more than one thing: that of the first, or 0, together with the next. Never 0. */
+HP_PRIVATE uint64_t hp_identity_with_text(uint64_t identity, const char *text);
+HP_PRIVATE uint64_t hp_identity_with_number(uint64_t identity, uint64_t number);
+
+/* Name, function, file, line and kind; and the thread where sites are kept apart by it. NULL: outside of all. */
+HP_PRIVATE uint64_t hp_identity_of_site(const struct hp_site_sums *site);
+HP_PRIVATE uint64_t hp_identity_with_thread(uint64_t identity, const struct hp_thread_label *thread);
+
+/* ---- src/model/identity.c ------------------------------------------------------------------------------------ */
+
+/* Identities. */
+
+/* What is read of a text: a broken file may have many sites that share a very long one. */
+#define HP_IDENTITY_MOST_BYTES 512u
+
+uint64_t hp_identity_with_number(uint64_t identity, uint64_t number)
+{
+    uint64_t mixed = identity * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    mixed ^= mixed >> 31;
+    return mixed != 0 ? mixed : 1;
+}
+
+uint64_t hp_identity_with_text(uint64_t identity, const char *text)
+{
+    return hp_identity_with_number(identity, hp_text_hash(text, strnlen(text, HP_IDENTITY_MOST_BYTES)));
+}
+
+uint64_t hp_identity_with_thread(uint64_t identity, const struct hp_thread_label *thread)
+{
+    identity = hp_identity_with_text(identity, thread->name);
+    return hp_identity_with_number(identity, (uint64_t)thread->pid << 32 | thread->tid);
+}
+
+/* The name as it was recorded: who can read those of C++ shows another one. */
+uint64_t hp_identity_of_site(const struct hp_site_sums *site)
+{
+    if (site == NULL)
+        return hp_identity_with_text(0, HP_OUTSIDE);
+    uint64_t identity = hp_identity_with_text(0, site->recorded_name);
+    identity = hp_identity_with_text(identity, site->location.function);
+    identity = hp_identity_with_text(identity, site->location.file);
+    identity = hp_identity_with_number(identity, (uint64_t)site->kind << 32 | site->location.line);
+    return site->thread != NULL ? hp_identity_with_thread(identity, site->thread) : identity;
+}
+
 /* ---- src/model/model.h --------------------------------------------------------------------------------------- */
 
 /*
@@ -17122,9 +17208,17 @@ struct hp_wait_sums {
     uint64_t looks;
 };
 
+/* The same at one place of the call tree. */
+struct hp_node_waits {
+    uint64_t ns;
+    uint64_t by_cause[HP_WAIT_CAUSES];
+};
+
 struct hp_run_waits {
     struct hp_wait_sums **all; /* the longest first */
     size_t count;
+    struct hp_node_waits *
+        *nodes;            /* as many as the profile's tree has, in the same order; NULL: nothing was waited for */
     size_t sessions;       /* that were watched; 0: none */
     uint64_t looks;        /* at threads */
     uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
@@ -17159,6 +17253,11 @@ struct hp_site_waits {
 HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
                       struct hp_site_waits *ret_waits);
 
+/* All that the following can say. */
+#define HP_WAIT_CAUSE_WORDS                                                                                        \
+    "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "                                 \
+    "fault|stopped|condition|semaphore|"                                                                           \
+    "barrier|thread|lock or condition|client"
 /* "lock", "run queue" */
 HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
@@ -17443,6 +17542,14 @@ bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, ui
         return false;
     *ret_ticks = record->sums.self;
     return true;
+}
+
+const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
+                                                uint32_t node)
+{
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
+    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
+    return record != NULL ? record->merged : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- open */
@@ -18253,7 +18360,7 @@ static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, 
     site->thread = table->thread;
     site->same = site;
     site->location = (struct hp_location){.file = "", .function = ""};
-    site->name = site->plain_name = hp_site_table_describe_site(table, site);
+    site->name = site->plain_name = site->recorded_name = hp_site_table_describe_site(table, site);
     if (site->name == NULL)
         return NULL;
     site->next = table->all;
@@ -19065,12 +19172,39 @@ bool hp_run_has_waits(const struct hp_run *run)
 
 /* ---------------------------------------------------------------------------------------------- gather */
 
+/* Ways through the trees of all threads, to find the one that has a node: a broken file may have many of both. */
+#define HP_WAIT_PROFILE_MOST_TREES UINT64_C(20000000)
+
+/* A wait, and where in the tree of the run it was. */
+struct hp_wait_profile_placed {
+    const struct hp_site_sums *site;
+    const struct hp_tree_node *node; /* NULL: not known */
+    uint32_t cause;
+    uint64_t ns;
+};
+
 struct hp_wait_profile_gathering {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_run_waits *waits;
+    struct hp_wait_profile_placed **placed; /* one for each wait */
+    uint64_t trees_left;
     size_t capacity;
 };
+
+/* A wait knows its node and not the thread. */
+static const struct hp_tree_node *hp_wait_profile_tree_node_of(struct hp_wait_profile_gathering *gathering, uint32_t session, uint32_t offset)
+{
+    const struct hp_forest *forest = &gathering->profile->forest;
+    for (size_t at = 0; at < forest->tree_count && gathering->trees_left > 0; at++, gathering->trees_left--) {
+        if (forest->trees[at]->calls.session != session)
+            continue;
+        const struct hp_record *record = hp_thread_tree_find(forest->trees[at], offset);
+        if (record != NULL)
+            return record->merged;
+    }
+    return NULL;
+}
 
 /* The site of a node; NULL for roots, and for threads that have none. */
 static const struct hp_site_sums *hp_wait_profile_site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
@@ -19086,8 +19220,9 @@ static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering
 {
     struct hp_run_waits *waits = gathering->waits;
     struct hp_wait_sums *sums = hp_arena_take(gathering->arena, sizeof *sums);
-    if (sums == NULL || waits->count == gathering->capacity)
-        return sums != NULL;
+    struct hp_wait_profile_placed *placed = hp_arena_take(gathering->arena, sizeof *placed);
+    if (sums == NULL || placed == NULL || waits->count == gathering->capacity)
+        return sums != NULL && placed != NULL;
     *sums = (struct hp_wait_sums){
         .site = hp_wait_profile_site_of(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
@@ -19098,6 +19233,10 @@ static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
         .looks = wait->looks,
     };
+    *placed = (struct hp_wait_profile_placed){sums->site, NULL, sums->cause, sums->ns};
+    if (sums->site != NULL)
+        placed->node = hp_wait_profile_tree_node_of(gathering, session, wait->node);
+    gathering->placed[waits->count] = placed;
     waits->all[waits->count++] = sums;
     waits->waited_ns += wait->ns;
     waits->is_blind |= wait->cause == HP_WAIT_OTHER && wait->call < 0 && wait->ns > 0;
@@ -19197,7 +19336,7 @@ static size_t hp_wait_profile_end_of_site(const struct hp_run_waits *waits, size
  * At a look all that was waited since the last one goes to the function that is found. In a short run that can be more than it took:
  * who knows where the rest was, but not there.
  */
-static void hp_wait_profile_fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
+static double hp_wait_profile_fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
 {
     const struct hp_site_sums *site = waits->all[from]->site;
     double seen = 0;
@@ -19211,14 +19350,44 @@ static void hp_wait_profile_fit(struct hp_run_waits *waits, const struct hp_run 
         wait->beside_ns = (uint64_t)((double)wait->beside_ns * (most / seen));
         waits->misplaced_ns += ns - wait->ns;
     }
+    return seen > most ? most / seen : 1;
 }
 
-static void hp_wait_profile_fit_all(struct hp_run_waits *waits, const struct hp_run *run)
+static int hp_wait_profile_compare_sites(const void *a, const void *b)
 {
+    const struct hp_wait_profile_placed *x = a, *y = b;
+    return hp_by_number(hp_wait_profile_number_of(x->site), hp_wait_profile_number_of(y->site));
+}
+
+/* False: no memory. */
+static bool hp_wait_profile_add_to_node(const struct hp_wait_profile_gathering *gathering, const struct hp_wait_profile_placed *placed, double part)
+{
+    struct hp_node_waits **waits = placed->node != NULL ? &gathering->waits->nodes[placed->node->index] : NULL;
+    const uint64_t ns = (uint64_t)((double)placed->ns * part);
+    if (waits == NULL)
+        return true;
+    if (*waits == NULL && (*waits = hp_arena_take(gathering->arena, sizeof **waits)) == NULL)
+        return false;
+    (*waits)->ns += ns;
+    (*waits)->by_cause[placed->cause] += ns;
+    return true;
+}
+
+/* Both are in order of their sites, `placed` and what was merged. False: no memory. */
+static bool hp_wait_profile_fit_all(const struct hp_wait_profile_gathering *gathering, size_t placed_count)
+{
+    struct hp_run_waits *waits = gathering->waits;
+    size_t placed = 0;
+    hp_sort(gathering->placed, placed_count, hp_wait_profile_compare_sites);
     for (size_t at = 0, end; at < waits->count; at = end) {
+        const struct hp_site_sums *site = waits->all[at]->site;
         end = hp_wait_profile_end_of_site(waits, at);
-        hp_wait_profile_fit(waits, run, at, end);
+        const double part = hp_wait_profile_fit(waits, gathering->profile->run, at, end);
+        for (; placed < placed_count && gathering->placed[placed]->site == site; placed++)
+            if (!hp_wait_profile_add_to_node(gathering, gathering->placed[placed], part))
+                return false;
     }
+    return true;
 }
 
 static uint64_t hp_wait_profile_key_of(const struct hp_wait_sums *wait)
@@ -19229,6 +19398,24 @@ static uint64_t hp_wait_profile_key_of(const struct hp_wait_sums *wait)
     for (const char *at = wait->what; *at != '\0'; at++)
         key = hp_floors_mix(key, (unsigned char)*at);
     return key;
+}
+
+/* Those of paths, cause by cause. Who was seen waiting once is so in every later reading. */
+static void hp_wait_profile_keep_nodes(const struct hp_wait_profile_gathering *gathering, struct hp_floors *floors)
+{
+    const struct hp_profile *profile = gathering->profile;
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_node_waits *now = gathering->waits->nodes[at];
+        const uint64_t key = hp_floors_mix(HP_FLOOR_WAIT_PATH, profile->nodes[at]->key);
+        struct hp_node_waits *before = now != NULL ? hp_floors_find(floors, key, sizeof *before) : NULL;
+        if (before == NULL)
+            continue;
+        now->ns = 0;
+        for (size_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+            hp_floor(&now->by_cause[cause], &before->by_cause[cause]);
+            now->ns += now->by_cause[cause];
+        }
+    }
 }
 
 /* What is too much for a function changes with the time that it took. */
@@ -19247,20 +19434,27 @@ static void hp_wait_profile_keep(const struct hp_run_waits *waits, struct hp_flo
 
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct hp_wait_profile_gathering gathering = {.arena = arena, .profile = profile, .capacity = hp_wait_profile_count_waits(profile->run)};
+    struct hp_wait_profile_gathering gathering = {
+        .arena = arena, .profile = profile, .capacity = hp_wait_profile_count_waits(profile->run), .trees_left = HP_WAIT_PROFILE_MOST_TREES};
     gathering.waits = hp_arena_take(arena, sizeof *gathering.waits);
     if (gathering.waits == NULL)
         return NULL;
     gathering.waits->all = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
-    if (gathering.waits->all == NULL)
+    gathering.waits->nodes = hp_arena_take_array(arena, profile->node_count + 1, sizeof(void *));
+    gathering.placed = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
+    if (gathering.waits->all == NULL || gathering.waits->nodes == NULL || gathering.placed == NULL)
         return NULL;
     for (uint32_t session = 0; session < profile->run->count; session++)
         if (!hp_wait_profile_add_session(&gathering, session))
             return NULL;
+    const size_t placed_count = gathering.waits->count;
     hp_wait_profile_merge(gathering.waits);
-    hp_wait_profile_fit_all(gathering.waits, profile->run);
-    if (profile->run->floors != NULL)
+    if (!hp_wait_profile_fit_all(&gathering, placed_count))
+        return NULL;
+    if (profile->run->floors != NULL) {
         hp_wait_profile_keep(gathering.waits, profile->run->floors);
+        hp_wait_profile_keep_nodes(&gathering, profile->run->floors);
+    }
     hp_sort(gathering.waits->all, gathering.waits->count, hp_wait_profile_compare_times);
     return gathering.waits;
 }
@@ -19398,17 +19592,21 @@ struct hp_site_sums;
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER */
-    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER, RATE */
+    const char *text; /* TEXT, STATE; of locations "file:line", of threads "name tid" */
     union {
-        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
-        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+        const struct hp_location *location;        /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread;      /* HP_COLUMN_THREAD */
+        const struct hotpath_histogram *histogram; /* HISTOGRAM */
+        const struct hotpath_series *series;       /* SERIES */
     };
 };
 
 struct hp_row {
     struct hp_cell *cells; /* one per column */
+    uint64_t id;           /* of its content (identity.h); 0: of its name; in the end unlike that of any other */
+    uint32_t parent;       /* in a tree, the row above it, from 1; 0: none. Found at the end */
     uint32_t depth;        /* in a tree; rows come parent first */
     bool is_open;          /* counts something that has not ended */
     bool is_rough;         /* measuring may be a good part of its numbers */
@@ -19461,6 +19659,7 @@ struct hotpath_results {
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
+    const char *headline; /* what the bottleneck is, in a sentence; NULL: nobody asked */
     struct hotpath_section *sections[HP_MAX_SECTIONS];
     size_t section_count;
     const char *warnings[HP_MAX_WARNINGS];
@@ -19484,6 +19683,11 @@ struct hp_section_type {
     size_t column_count;
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
+    bool is_tree;
+    const char *about;     /* for the schema: what the section is, or NULL ... */
+    const char *about_row; /* ... and what a row of it */
+    const char
+        *always; /* keys of the section in JSON that are there whatever it shows, "order|totals"; NULL: none */
 };
 
 /* All of them, in the order of the report. */
@@ -19546,6 +19750,9 @@ HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct 
 HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* These stay where they are. */
+HP_PRIVATE void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram);
+HP_PRIVATE void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series);
 /* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
 HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
@@ -19565,8 +19772,9 @@ HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_re
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
 
-/* Whether a cell of that unit has its value in `count`, and as a number. */
+/* Whether a cell of that unit has its value in `count`, or in `text`; and as a number. */
 HP_PRIVATE bool hp_unit_is_whole(uint32_t unit);
+HP_PRIVATE bool hp_unit_is_text(uint32_t unit);
 HP_PRIVATE double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
 
 /* Keeps a line for the reader of the report, as it is. */
@@ -20241,6 +20449,7 @@ static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const voi
     if (why == NULL)
         return false;
     hp_section_set_text(row, columns->name, entry->site->name);
+    row->id = hp_identity_of_site(entry->site);
     hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
@@ -20675,7 +20884,7 @@ static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
         hp_bottlenecks_put_rest(&line, view);
     if (line.length == 0)
         return true;
-    view->section->summary = hp_bottlenecks_keep_line(view, &line);
+    view->section->summary = view->results->headline = hp_bottlenecks_keep_line(view, &line);
     return view->section->summary != NULL;
 }
 
@@ -20763,7 +20972,15 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 }
 
 const struct hp_section_type hotpath_section_bottlenecks_ = {
-    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill, HP_COLUMNS(hp_bottlenecks_column_table)};
+    .name = "bottlenecks",
+    .is_left_out_empty = true,
+    .has_data = hp_bottlenecks_has_data,
+    .fill = hp_bottlenecks_fill,
+    HP_COLUMNS(hp_bottlenecks_column_table),
+    .about = "The functions that take the most time by themselves, and what they do with it; there where more than "
+             "time was measured. The rules are in docs/verdict.md.",
+    .about_row = "A function without measured ones inside, over all threads. What was not measured is null.",
+    .always = "percent_of|order"};
 
 /* ---- src/sections/functions.c -------------------------------------------------------------------------------- */
 
@@ -20826,6 +21043,8 @@ static bool hp_functions_fill_row(void *context, struct hp_row *row, const void 
     const struct hp_found_function *function = about;
     const struct hp_functions_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
     if (function->library[0] != '\0')
         hp_section_set_text(row, columns->library, function->library);
     if (function->file[0] != '\0')
@@ -20919,12 +21138,33 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
     return hp_functions_add_rows(&view, section) && (view.profile == &none || hp_functions_set_summary(&view, section));
 }
 
-const struct hp_section_type hotpath_section_functions_ = {.name = "functions",
-                                                     .is_left_out_empty = true,
-                                                     .has_data = hp_functions_has_data,
-                                                     .fill = hp_functions_fill,
-                                                     HP_COLUMNS(hp_functions_column_table),
-                                                     HP_TOTALS(hp_functions_total_table)};
+const struct hp_section_type hotpath_section_functions_ = {
+    .name = "functions",
+    .is_left_out_empty = true,
+    .has_data = hp_functions_has_data,
+    .fill = hp_functions_fill,
+    HP_COLUMNS(hp_functions_column_table),
+    HP_TOTALS(hp_functions_total_table),
+    .about = "Processor time by function, from stacks, whether or not functions are measured.",
+    .always = "percent_of|order|totals"};
+
+/* ---- src/sections/histogram.h -------------------------------------------------------------------------------- */
+
+/* Cells that are histograms. */
+
+struct hp_arena;
+struct hp_durations;
+
+/*
+ * The counters of a distribution, four bars for each power of two, those without calls left out. Bounds are the same whatever
+ * was counted, so that those of two readings can be compared; `scale` is what one tick is in `unit`. NULL: no memory.
+ */
+HP_PRIVATE const struct hotpath_histogram *hp_histogram_of_durations(struct hp_arena *arena,
+                                                          const struct hp_durations *durations, double scale,
+                                                          enum hotpath_unit unit);
+
+/* What was waited, by cause, the longest first. NULL: no memory. */
+HP_PRIVATE const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause);
 
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
@@ -20941,7 +21181,7 @@ const struct hp_section_type hotpath_section_functions_ = {.name = "functions",
 
 struct hp_timing_columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled;
+        timed, sampling, scaled, histogram;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
@@ -20967,6 +21207,9 @@ static const struct hp_column_spec hp_timing_column_table[] = {
      "Not spent in measured functions inside."},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(most), .needs = HP_FACT_INCLUSIVE},
+    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, 0, HP_TIMING_AT(histogram),
+     "How many calls took how long, [from, below, calls]: those that were timed. Absent when time is exclusive.",
+     .needs = HP_FACT_INCLUSIVE},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(threads), "Threads that called it."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_TIMING_AT(location)},
     {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(open),
@@ -21089,7 +21332,8 @@ static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row,
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
-static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+/* False: no memory. */
+static bool hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct hp_timing_columns *columns = &view->columns;
     const struct hp_settings *settings = view->results->settings;
@@ -21104,7 +21348,7 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     hp_section_set_count(row, columns->timed, timed);
     hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
-        return;
+        return true;
     for (size_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
@@ -21112,6 +21356,11 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
         hp_timing_set_ticks(view, row, columns->least, ticks);
     if (hp_durations_percentile(view->durations, 100, &ticks))
         hp_timing_set_ticks(view, row, columns->most, ticks);
+    const struct hotpath_histogram *histogram = hp_histogram_of_durations(
+        view->results->model->arena, view->durations, view->results->model->run.ns_per_tick, HOTPATH_UNIT_NS);
+    if (histogram != NULL)
+        hp_section_set_histogram(row, columns->histogram, histogram);
+    return histogram != NULL;
 }
 
 static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -21122,6 +21371,7 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
+    row->id = hp_identity_of_site(site);
     hp_section_set_count(row, columns->calls, site->sums.calls);
     hp_timing_set_ticks(view, row, columns->total, (double)total);
     if (view->whole > 0)
@@ -21133,7 +21383,8 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
                         site->is_limited         ? "limited"
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
-    hp_timing_fill_durations(view, row, site);
+    if (!hp_timing_fill_durations(view, row, site))
+        return false;
     row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
@@ -21238,8 +21489,13 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     return true;
 }
 
-const struct hp_section_type hotpath_section_timing_ = {
-    .name = "timing", .alias = "functions-timing", .is_of_measured = true, .fill = hp_timing_fill, HP_COLUMNS(hp_timing_column_table)};
+const struct hp_section_type hotpath_section_timing_ = {.name = "timing",
+                                                  .alias = "functions-timing",
+                                                  .is_of_measured = true,
+                                                  .fill = hp_timing_fill,
+                                                  HP_COLUMNS(hp_timing_column_table),
+                                                  .about_row = "A function, and the time that its calls took.",
+                                                  .always = "percent_of|order"};
 
 /* ---- src/sections/alloc_columns.h ---------------------------------------------------------------------------- */
 
@@ -21683,6 +21939,9 @@ static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const voi
     const struct hp_alloc_table_entry *entry = about;
     const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
+    row->id = hp_identity_of_site(entry->site);
+    if (entry->site == NULL && entry->thread != NULL)
+        row->id = hp_identity_with_thread(row->id, entry->thread);
     hp_section_set_count(row, columns->total, entry->total);
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
@@ -21935,6 +22194,13 @@ static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct ho
     return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
 }
 
+#define HP_ALLOC_TABLE_ABOUT                                                                                                      \
+    "Exclusive totals of all rows add up to the totals, which are absent when no allocations were recorded."
+#define HP_ALLOC_TABLE_ABOUT_ROW                                                                                                  \
+    "A function, and what its calls allocated; calls that allocated nothing count as zeros. The row <outside> "    \
+    "has what was "                                                                                                \
+    "allocated outside of all measured functions: it has no calls, and no peak of its own."
+
 const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
                                                        .group = "alloc",
                                                        .is_usual = hp_alloc_table_is_bytes,
@@ -21942,7 +22208,10 @@ const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-byte
                                                        .has_data = hp_alloc_table_has_data,
                                                        .fill = hp_alloc_table_fill_bytes,
                                                        HP_COLUMNS(hp_alloc_bytes_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table)};
+                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .about = HP_ALLOC_TABLE_ABOUT,
+                                                       .about_row = HP_ALLOC_TABLE_ABOUT_ROW,
+                                                       .always = "order"};
 const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
                                                        .group = "alloc",
                                                        .is_usual = hp_alloc_table_is_count,
@@ -21950,7 +22219,10 @@ const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-coun
                                                        .has_data = hp_alloc_table_has_data,
                                                        .fill = hp_alloc_table_fill_count,
                                                        HP_COLUMNS(hp_alloc_count_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table)};
+                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .about = HP_ALLOC_TABLE_ABOUT,
+                                                       .about_row = HP_ALLOC_TABLE_ABOUT_ROW,
+                                                       .always = "order"};
 
 /* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
 
@@ -22015,6 +22287,8 @@ static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp
     hp_section_set_count(row, columns->freed_count, totals->freed_count);
     hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
     hp_section_set_count(row, columns->pid, thread->pid);
+    row->id = thread->label != NULL ? hp_identity_with_thread(0, thread->label)
+                                    : hp_identity_with_number(hp_identity_with_text(0, HP_ALLOC_THREADS_NO_THREAD), thread->pid);
     if (thread->label == NULL) {
         hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
         return true;
@@ -22077,12 +22351,16 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
     return true;
 }
 
-const struct hp_section_type hotpath_section_alloc_threads_ = {.name = "alloc-threads",
-                                                         .is_on_request = true,
-                                                         .is_left_out_empty = true,
-                                                         .has_data = hp_alloc_threads_has_data,
-                                                         .fill = hp_alloc_threads_fill,
-                                                         HP_COLUMNS(hp_alloc_threads_column_table)};
+const struct hp_section_type hotpath_section_alloc_threads_ = {
+    .name = "alloc-threads",
+    .is_on_request = true,
+    .is_left_out_empty = true,
+    .has_data = hp_alloc_threads_has_data,
+    .fill = hp_alloc_threads_fill,
+    HP_COLUMNS(hp_alloc_threads_column_table),
+    .about_row =
+        "A thread. The row <others> stands for the threads of a process that had no record yet, or none any more.",
+    .always = "order"};
 
 /* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
 
@@ -22232,8 +22510,14 @@ static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_
     return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
-const struct hp_section_type hotpath_section_alloc_pools_ = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill, HP_COLUMNS(hp_alloc_pools_column_table)};
+const struct hp_section_type hotpath_section_alloc_pools_ = {.name = "alloc-pools",
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_pools_has_data,
+                                                       .fill = hp_alloc_pools_fill,
+                                                       HP_COLUMNS(hp_alloc_pools_column_table),
+                                                       .about =
+                                                           "Memory that the program hands out itself, by name.",
+                                                       .always = "order"};
 
 /* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
 
@@ -22450,6 +22734,7 @@ static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void 
     const struct hp_cpu_table_columns *columns = &view->columns;
     const struct hp_cpu_sums *shown = entry->shown;
     hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
+    row->id = entry->site != NULL ? hp_identity_of_site(entry->site) : 0;
     hp_section_set_count(row, columns->samples, shown->samples);
     hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
     hp_section_set_number(row, columns->user, (double)shown->user_ns);
@@ -22603,13 +22888,19 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     return true;
 }
 
-const struct hp_section_type hotpath_section_cpu_ = {.name = "cpu",
-                                               .is_left_out_empty = true,
-                                               .is_of_measured = true,
-                                               .has_data = hp_cpu_table_has_data,
-                                               .fill = hp_cpu_table_fill,
-                                               HP_COLUMNS(hp_cpu_table_column_table),
-                                               HP_TOTALS(hp_cpu_table_total_table)};
+const struct hp_section_type hotpath_section_cpu_ = {
+    .name = "cpu",
+    .is_left_out_empty = true,
+    .is_of_measured = true,
+    .has_data = hp_cpu_table_has_data,
+    .fill = hp_cpu_table_fill,
+    HP_COLUMNS(hp_cpu_table_column_table),
+    HP_TOTALS(hp_cpu_table_total_table),
+    .about = "Exclusive times of all rows add up to the total. Totals are those of all processes together, by "
+             "their own clocks, and absent when processor time was not sampled.",
+    .about_row = "A function, and the processor time it used. The row <outside> has what was used outside of all "
+                 "measured functions, <startup> what processes used before they were measured.",
+    .always = "order"};
 
 /* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
 
@@ -22628,8 +22919,7 @@ static const struct hp_column_spec hp_wait_table_column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(name),
      "The function, or <outside> of all measured ones."},
     {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_WAIT_TABLE_AT(cause),
-     .words = "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "
-              "fault|stopped|condition|semaphore|barrier|thread|lock or condition|client"},
+     .words = HP_WAIT_CAUSE_WORDS},
     {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_WAIT_TABLE_AT(call),
      "The system call; null: none, or not known."},
     {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
@@ -22804,6 +23094,10 @@ static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void
     const char *call = hp_system_call_name(wait->call);
     hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
+    row->id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
+    row->id = hp_identity_with_number(hp_identity_with_text(row->id, wait->what), (uint64_t)(int64_t)wait->call);
+    if (wait->other != NULL)
+        row->id = hp_identity_with_number(row->id, hp_identity_of_site(wait->other));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
     if (!hp_wait_table_set_what(view, row, wait))
@@ -22845,7 +23139,9 @@ const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
                                                  .has_data = hp_wait_table_has_data,
                                                  .fill = hp_wait_table_fill,
                                                  HP_COLUMNS(hp_wait_table_column_table),
-                                                 HP_TOTALS(hp_wait_table_total_table)};
+                                                 HP_TOTALS(hp_wait_table_total_table),
+                                                 .about = "What threads waited for, as far as somebody watched.",
+                                                 .always = "percent_of|order|totals"};
 
 /* ---- src/sections/thread_table.c ----------------------------------------------------------------------------- */
 
@@ -22972,8 +23268,18 @@ static void hp_thread_table_set_times(const struct hp_thread_table_columns *colu
     hp_section_set_number(row, columns->lived, (double)member->lived_ns);
 }
 
+/* Threads that are counted together are known by their name. */
+static uint64_t hp_thread_table_identity_of(const struct hp_crew_member *member)
+{
+    const struct hp_thread_label *label = member->label;
+    if (!member->is_rest && label->threads <= 1)
+        return hp_identity_with_thread(0, label);
+    return hp_identity_with_number(hp_identity_with_text(0, label->name), label->pid);
+}
+
 static bool hp_thread_table_set_name(const struct hp_thread_table_view *view, struct hp_row *row, const struct hp_crew_member *member)
 {
+    row->id = hp_thread_table_identity_of(member);
     hp_section_set_count(row, view->columns.pid, member->label->pid);
     if (!member->is_rest || member->label->threads > 0)
         hp_section_set_count(row, view->columns.threads, member->label->threads);
@@ -23085,13 +23391,18 @@ static bool hp_thread_table_fill(struct hotpath_results *results, struct hotpath
            hp_thread_table_set_summary(&view);
 }
 
-const struct hp_section_type hotpath_section_threads_ = {.name = "threads",
-                                                   .is_on_request = true,
-                                                   .is_left_out_empty = true,
-                                                   .has_data = hp_thread_table_has_data,
-                                                   .fill = hp_thread_table_fill,
-                                                   HP_COLUMNS(hp_thread_table_column_table),
-                                                   HP_TOTALS(hp_thread_table_total_table)};
+const struct hp_section_type hotpath_section_threads_ = {
+    .name = "threads",
+    .is_on_request = true,
+    .is_left_out_empty = true,
+    .has_data = hp_thread_table_has_data,
+    .fill = hp_thread_table_fill,
+    HP_COLUMNS(hp_thread_table_column_table),
+    HP_TOTALS(hp_thread_table_total_table),
+    .about = "What threads used, those included that have ended, as far as somebody watched.",
+    .about_row = "A thread, or several of the same name. The row <others> is what a process used beside the "
+                 "threads that were seen.",
+    .always = "order|totals"};
 
 /* ---- src/sections/timeline_table.c --------------------------------------------------------------------------- */
 
@@ -23283,6 +23594,28 @@ const struct hp_section_type hotpath_section_timeline_ = {.name = "timeline",
                                                     HP_COLUMNS(hp_timeline_table_column_table),
                                                     HP_TOTALS(hp_timeline_table_total_table)};
 
+/* ---- src/sections/tree_costs.h ------------------------------------------------------------------------------- */
+
+/* What is known of the places of the call tree beside their time. */
+
+struct hp_node_waits;
+
+struct hp_tree_cost {
+    uint64_t own_cpu_ns;
+    uint64_t all_cpu_ns;               /* with what is below */
+    const struct hp_node_waits *waits; /* NULL: nobody saw it wait */
+    uint64_t own_bytes;
+    bool has_bytes; /* what its function allocates is known of sites: of a place only if it is the only one */
+};
+
+struct hp_tree_costs {
+    struct hp_tree_cost *nodes; /* as many as the profile has, in the same order */
+    bool has_cpu, has_waits, has_allocs;
+};
+
+/* False: no memory. */
+HP_PRIVATE bool hp_tree_costs_find(struct hotpath_results *results, struct hp_tree_costs *ret_costs);
+
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
@@ -23307,10 +23640,13 @@ struct hp_calltree_place {
 };
 
 struct hp_calltree_columns {
-    size_t name, calls, total, percent, self, open, scaled;
+    size_t name, calls, total, percent, self, open, scaled, own_cpu, all_cpu, waited, waits, bytes;
 };
 
 #define HP_CALLTREE_AT(column) .index = offsetof(struct hp_calltree_columns, column)
+
+/* What this section knows beside. */
+enum { HP_CALLTREE_HAS_CPU = HP_FACT_OWN, HP_CALLTREE_HAS_WAITS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec hp_calltree_column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CALLTREE_AT(name)},
@@ -23322,6 +23658,19 @@ static const struct hp_column_spec hp_calltree_column_table[] = {
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CALLTREE_AT(percent)},
     {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_CALLTREE_AT(open)},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, HP_CALLTREE_AT(own_cpu),
+     "Processor time that was used here itself; absent when none was sampled.", .needs = HP_CALLTREE_HAS_CPU},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, HP_CALLTREE_AT(all_cpu), "The same with all that is below.",
+     .needs = HP_CALLTREE_HAS_CPU},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, 0, HP_CALLTREE_AT(waited), "Seen waiting here itself; absent when nobody watched.",
+     .needs = HP_CALLTREE_HAS_WAITS},
+    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, 0, HP_CALLTREE_AT(waits), "The same by cause, the longest first.",
+     .words = HP_WAIT_CAUSE_WORDS, .needs = HP_CALLTREE_HAS_WAITS},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, HP_CALLTREE_AT(bytes),
+     "Asked for by these calls themselves; null where the function has other places in the tree, too: it is known "
+     "of all "
+     "of them together. Absent when no allocations were recorded.",
+     .needs = HP_FACT_ALLOCS},
     {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, HP_CALLTREE_AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
@@ -23330,6 +23679,7 @@ struct hp_calltree_view {
     struct hotpath_section *section;
     struct hp_calltree_columns columns;
     uint64_t whole;
+    struct hp_tree_costs costs;
     struct hp_calltree_place *places; /* by index of the node: parents first */
     struct hp_calltree_place *first_root;
     struct hp_calltree_place **kept; /* the hottest first, then in order of the tree */
@@ -23397,15 +23747,29 @@ static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
         view->kept[at]->is_kept = true;
 }
 
+/* A number that has no column here has the index of the first one, which is the name. */
+static uint64_t hp_calltree_cost_of(const struct hp_calltree_view *view, const struct hp_tree_cost *cost, uint64_t otherwise)
+{
+    const size_t column = view->section->order.column;
+    const struct hp_calltree_columns *columns = &view->columns;
+    return column == columns->own_cpu   ? cost->own_cpu_ns
+           : column == columns->all_cpu ? cost->all_cpu_ns
+           : column == columns->bytes   ? cost->own_bytes
+           : column == columns->waited  ? (cost->waits != NULL ? cost->waits->ns : 0)
+                                        : otherwise;
+}
+
 /* What the order of siblings goes by; of text all are alike. */
-static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
+static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
 {
     const struct hp_order *order = &view->section->order;
-    const uint64_t number = order->column == view->columns.calls  ? sums->calls
-                            : order->column == view->columns.self ? hp_sums_self(sums)
-                            : order->column == view->columns.open ? sums->open
-                            : order->column == view->columns.name ? 0
-                                                                  : sums->total;
+    const struct hp_sums *sums = &node->sums;
+    const uint64_t number = order->column == view->columns.name    ? 0
+                            : order->column == view->columns.calls ? sums->calls
+                            : order->column == view->columns.self  ? hp_sums_self(sums)
+                            : order->column == view->columns.open
+                                ? sums->open
+                                : hp_calltree_cost_of(view, &view->costs.nodes[node->index], sums->total);
     return order->is_ascending ? ~number : number;
 }
 
@@ -23458,7 +23822,7 @@ static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
         return false;
     for (size_t at = 0; at < profile->node_count; at++) {
         view->places[at].node = profile->nodes[at];
-        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
+        view->places[at].rank = hp_calltree_rank_of(view, profile->nodes[at]);
     }
     view->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
@@ -23476,11 +23840,32 @@ static const struct hp_calltree_place *hp_calltree_next_in_order(const struct hp
     return place != NULL ? place->next_sibling : NULL;
 }
 
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
+/* False: no memory. */
+static bool hp_calltree_fill_costs(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_cost *cost)
+{
+    const struct hp_calltree_columns *columns = &view->columns;
+    static const struct hp_node_waits none;
+    const struct hp_node_waits *waits = cost->waits != NULL ? cost->waits : &none;
+    if (view->costs.has_cpu) {
+        hp_section_set_number(row, columns->own_cpu, (double)cost->own_cpu_ns);
+        hp_section_set_number(row, columns->all_cpu, (double)cost->all_cpu_ns);
+    }
+    if (cost->has_bytes)
+        hp_section_set_count(row, columns->bytes, cost->own_bytes);
+    if (!view->costs.has_waits)
+        return true;
+    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, waits->by_cause);
+    hp_section_set_number(row, columns->waited, (double)waits->ns);
+    hp_section_set_histogram(row, columns->waits, causes);
+    return causes != NULL;
+}
+
+static bool hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct hp_calltree_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, node->site->name);
+    row->id = hp_identity_of_site(node->site);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
@@ -23493,6 +23878,7 @@ static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
+    return hp_calltree_fill_costs(view, row, &view->costs.nodes[node->index]);
 }
 
 /* What is to be said of shares of one process stands below the functions. */
@@ -23520,11 +23906,17 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
         return false;
     size_t at = 0;
     for (const struct hp_calltree_place *place = view->first_root; place != NULL; place = hp_calltree_next_in_order(view, place))
-        if (place->is_kept && at < section->row_count)
-            hp_calltree_fill_row(view, &section->rows[at++], place->node);
+        if (place->is_kept && at < section->row_count && !hp_calltree_fill_row(view, &section->rows[at++], place->node))
+            return false;
     section->row_count = at;
     hp_calltree_add_notes(view, section);
     return true;
+}
+
+static bool hp_calltree_describe(struct hp_calltree_view *view)
+{
+    const uint32_t facts = (view->costs.has_cpu ? HP_CALLTREE_HAS_CPU : 0u) | (view->costs.has_waits ? HP_CALLTREE_HAS_WAITS : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -23533,8 +23925,7 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
     struct hp_calltree_view view = {.results = results, .section = section};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->is_tree = true;
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
+    if (!hp_tree_costs_find(results, &view.costs) || !hp_calltree_describe(&view) ||
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
@@ -23553,8 +23944,14 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
 
 static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
-const struct hp_section_type hotpath_section_calltree_ = {
-    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill, HP_COLUMNS(hp_calltree_column_table)};
+const struct hp_section_type hotpath_section_calltree_ = {.name = "calltree",
+                                                    .is_on_request = true,
+                                                    .has_data = hp_calltree_has_data,
+                                                    .fill = hp_calltree_fill,
+                                                    .is_tree = true,
+                                                    HP_COLUMNS(hp_calltree_column_table),
+                                                    .about_row = "A path of calls.",
+                                                    .always = "percent_of|order"};
 
 /* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
 
@@ -23739,6 +24136,8 @@ static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *r
     const struct hp_calls_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, call->site->name);
+    row->id = hp_identity_with_number(hp_identity_of_site(call->site), call->end);
+    row->id = hp_identity_with_number(row->id, (uint64_t)call->session->header.pid << 32 | call->tid);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
     if (hp_run_has_allocs(run)) {
@@ -23791,7 +24190,11 @@ static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_sectio
 }
 
 const struct hp_section_type hotpath_section_calls_ = {
-    .name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill, HP_COLUMNS(hp_calls_column_table)};
+    .name = "calls",
+    .has_data = hp_calls_has_data,
+    .fill = hp_calls_fill,
+    HP_COLUMNS(hp_calls_column_table),
+    .about = "The latest calls of functions whose calls are logged: by function, then the newest first."};
 
 /* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
 
@@ -23817,6 +24220,7 @@ const struct hp_section_type hotpath_section_calls_ = {
 struct hp_slowest_part {
     const struct hp_slow_row *stored; /* NULL: the call itself */
     const char *name;
+    uint64_t id; /* of the site; 0: it has come up since */
     struct hp_slowest_part *parent;
     struct hp_slowest_part *first_child;
     struct hp_slowest_part *next_sibling;
@@ -24071,10 +24475,9 @@ static struct hp_slowest_part *hp_slowest_parent_of(const struct hp_slowest_func
 }
 
 /* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
-static const char *hp_slowest_name_of(const struct hp_slowest_view *view, const struct hp_slowest_function *function, uint32_t id)
+static const char *hp_slowest_name_of(const struct hp_site_sums *site, const struct hp_slowest_function *function, uint32_t id)
 {
     struct hp_site stored;
-    const struct hp_site_sums *site = hp_profile_site(view->results->model->profile, function->session_index, id);
     if (site != NULL)
         return site->name;
     const char *name =
@@ -24087,7 +24490,10 @@ static void hp_slowest_set_part(const struct hp_slowest_view *view, const struct
     struct hp_node node = {.site = HP_SITE_ROOT};
     if (!hp_snapshot_node(function->session, part->stored->node, &node))
         node.parent = 0;
-    part->name = hp_slowest_name_of(view, function, node.site);
+    const struct hp_site_sums *site =
+        hp_profile_site(view->results->model->profile, function->session_index, node.site);
+    part->name = hp_slowest_name_of(site, function, node.site);
+    part->id = site != NULL ? hp_identity_of_site(site) : 0;
     part->parent_node = node.parent;
 }
 
@@ -24223,6 +24629,7 @@ static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_r
 {
     const struct hp_slowest_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, function->site->name);
+    row->id = hp_identity_of_site(function->site);
     hp_section_set_count(row, columns->calls, 1);
     hp_section_set_number(row, columns->percent, 100);
     if (function->session == NULL) {
@@ -24257,6 +24664,7 @@ static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_r
     const struct hp_slowest_columns *columns = &view->columns;
     const struct hp_slow_row *stored = part->stored;
     hp_section_set_text(row, columns->name, part->name);
+    row->id = part->id;
     hp_section_set_count(row, columns->calls, stored->calls);
     hp_slowest_set_ns(view, row, columns->total, stored->total);
     hp_slowest_set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
@@ -24436,7 +24844,6 @@ static void hp_slowest_note_sampled(struct hotpath_section *section)
 static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct hp_slowest_view view = {.results = results, .section = section};
-    section->is_tree = true;
     section->percent_of = "call";
     if (!hp_slowest_find_functions(&view) || !hp_slowest_find_calls(&view) || !hp_slowest_fill_rows(&view))
         return false;
@@ -24450,7 +24857,14 @@ static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_sect
 }
 
 const struct hp_section_type hotpath_section_slowest_ = {
-    .name = "slowest", .is_on_request = true, .fill = hp_slowest_fill, HP_COLUMNS(hp_slowest_column_table)};
+    .name = "slowest",
+    .is_on_request = true,
+    .fill = hp_slowest_fill,
+    .is_tree = true,
+    HP_COLUMNS(hp_slowest_column_table),
+    .about = "The slowest call of each function that HOTPATH_SLOWEST means, and what ran inside it.",
+    .about_row = "At the top a call; below it what the calls of one path inside it took together.",
+    .always = "percent_of"};
 
 /* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
 
@@ -24566,6 +24980,7 @@ static bool hp_processes_fill_row(const struct hp_processes_view *view, struct h
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
+    row->id = hp_identity_with_number(hp_identity_with_number(0, header->pid), header->wall_start_ns);
     hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
     hp_section_set_number(row, columns->started, (double)process->began_ns);
     hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
@@ -24761,8 +25176,11 @@ static bool hp_processes_has_data(const struct hotpath_results *results)
     return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
-const struct hp_section_type hotpath_section_processes_ = {
-    .name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill, HP_COLUMNS(hp_processes_column_table)};
+const struct hp_section_type hotpath_section_processes_ = {.name = "processes",
+                                                     .has_data = hp_processes_has_data,
+                                                     .fill = hp_processes_fill,
+                                                     HP_COLUMNS(hp_processes_column_table),
+                                                     .always = "percent_of|order"};
 
 /* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
 
@@ -25147,6 +25565,8 @@ static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *
 static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
+    row->id = hp_identity_with_text(hp_identity_with_text(0, cold->function->name), cold->function->source);
+    row->id = hp_identity_with_text(row->id, cold->image);
     hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
     hp_section_set_count(row, view->columns.size, cold->function->size);
     hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
@@ -25220,7 +25640,103 @@ const struct hp_section_type hotpath_section_cold_ = {
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = hp_cold_fill,
     HP_COLUMNS(hp_cold_column_table),
+    .about_row = "A function that was compiled with -finstrument-functions and not called.",
+    .always = "order"};
+
+/* ---- src/sections/histogram.c -------------------------------------------------------------------------------- */
+
+/* Cells that are histograms. */
+
+/* Counters of a line that become one bar. */
+#define HP_HISTOGRAM_STEPS 16u
+#define HP_HISTOGRAM_BARS (HP_DURATION_LINES * 64u / HP_HISTOGRAM_STEPS)
+
+struct hp_histogram_bars {
+    double from[HP_HISTOGRAM_BARS], to[HP_HISTOGRAM_BARS];
+    uint64_t amounts[HP_HISTOGRAM_BARS];
+    size_t count;
 };
+
+static uint64_t hp_histogram_amount_of(const hp_duration_line line, size_t first)
+{
+    uint64_t amount = 0;
+    for (size_t step = first; step < first + HP_HISTOGRAM_STEPS; step++)
+        amount += line[step];
+    return amount;
+}
+
+/* Counters of the first line count one value each, those of the others twice as many as those of the line before. */
+static double hp_histogram_bound_of(size_t line, size_t step)
+{
+    const uint64_t width = line > 0 ? UINT64_C(1) << (line - 1) : 1;
+    return (double)(line > 0 ? 64 + step : step) * (double)width;
+}
+
+static void hp_histogram_gather(const struct hp_durations *durations, double scale, struct hp_histogram_bars *bars)
+{
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step += HP_HISTOGRAM_STEPS) {
+            const uint64_t amount = hp_histogram_amount_of(durations->lines[line], step);
+            if (amount == 0)
+                continue;
+            bars->from[bars->count] = hp_histogram_bound_of(line, step) * scale;
+            bars->to[bars->count] = hp_histogram_bound_of(line, step + HP_HISTOGRAM_STEPS) * scale;
+            bars->amounts[bars->count++] = amount;
+        }
+}
+
+const struct hotpath_histogram *hp_histogram_of_durations(struct hp_arena *arena,
+                                                          const struct hp_durations *durations, double scale,
+                                                          enum hotpath_unit unit)
+{
+    struct hp_histogram_bars bars = {.count = 0};
+    hp_histogram_gather(durations, scale, &bars);
+    struct hotpath_histogram *histogram = hp_arena_take(arena, sizeof *histogram);
+    double *bounds = hp_arena_take_array(arena, 2 * bars.count + 1, sizeof *bounds);
+    uint64_t *amounts = hp_arena_take_array(arena, bars.count + 1, sizeof *amounts);
+    if (histogram == NULL || bounds == NULL || amounts == NULL)
+        return NULL;
+    for (size_t at = 0; at < bars.count; at++) {
+        bounds[at] = bars.from[at];
+        bounds[bars.count + at] = bars.to[at];
+        amounts[at] = bars.amounts[at];
+    }
+    *histogram = (struct hotpath_histogram){.bars = bars.count,
+                                            .unit = unit,
+                                            .amount_unit = HOTPATH_UNIT_COUNT,
+                                            .from = bounds,
+                                            .to = bounds + bars.count,
+                                            .amounts = amounts};
+    return histogram;
+}
+
+const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause)
+{
+    struct hotpath_histogram *histogram = hp_arena_take(arena, sizeof *histogram);
+    const char **labels = hp_arena_take_array(arena, HP_WAIT_CAUSES, sizeof *labels);
+    uint64_t *amounts = hp_arena_take_array(arena, HP_WAIT_CAUSES, sizeof *amounts);
+    if (histogram == NULL || labels == NULL || amounts == NULL)
+        return NULL;
+    size_t count = 0;
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        size_t at = count;
+        if (by_cause[cause] == 0)
+            continue;
+        for (; at > 0 && amounts[at - 1] < by_cause[cause]; at--) {
+            amounts[at] = amounts[at - 1];
+            labels[at] = labels[at - 1];
+        }
+        amounts[at] = by_cause[cause];
+        labels[at] = hp_wait_cause_name(cause);
+        count++;
+    }
+    *histogram = (struct hotpath_histogram){.bars = count,
+                                            .unit = HOTPATH_UNIT_TEXT,
+                                            .amount_unit = HOTPATH_UNIT_NS,
+                                            .amounts = amounts,
+                                            .labels = labels};
+    return histogram;
+}
 
 /* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
 
@@ -25371,6 +25887,9 @@ static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_se
     return copy != NULL;
 }
 
+/* Pictures are not larger or smaller than others. */
+static bool hp_order_has_order(uint32_t unit) { return unit != HOTPATH_UNIT_HISTOGRAM && unit != HOTPATH_UNIT_SERIES; }
+
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
 {
     const char *sort = results->settings->show.sort;
@@ -25378,7 +25897,7 @@ bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *se
     const char *name = sort + is_reversed;
     const size_t column = hp_section_find_column(section, name, strlen(name));
     section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
-    if (sort[0] == '\0' || column == section->column_count)
+    if (sort[0] == '\0' || column == section->column_count || !hp_order_has_order(section->columns[column].shown.unit))
         return true;
     section->columns[column].shown.visible = 1;
     section->columns[column].traits |= HP_COLUMN_LATE;
@@ -25386,7 +25905,7 @@ bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *se
         return true;
     section->order.column = column;
     section->order.is_usual = false;
-    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    section->order.is_ascending = hp_unit_is_text(section->columns[column].shown.unit) != is_reversed;
     return hp_order_add_note(results, section);
 }
 
@@ -25426,7 +25945,7 @@ static struct hp_order_key hp_order_key_of(const struct hotpath_section *section
     const uint32_t unit = section->columns[section->order.column].shown.unit;
     return (struct hp_order_key){
         .row = *row,
-        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .text = hp_unit_is_text(unit) ? cell->text : NULL,
         .number = hp_cell_number(cell, unit),
         .has_value = cell->has_value,
         .is_ascending = section->order.is_ascending,
@@ -25554,6 +26073,19 @@ const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeo
 
 _Static_assert(sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0] <= HP_MAX_SECTIONS,
                "HP_MAX_SECTIONS has to grow");
+
+/* ---- src/sections/rows.h ------------------------------------------------------------------------------------- */
+
+/*
+ * What makes rows more than a list: their parents in a tree, and identities that no two of a section share.
+ */
+
+/*
+ * Finishes the rows of a section that is filled. Those to which it gave no identity get that of their name; in a tree each counts
+ * together with those above it. Of rows with one content, the second and those after it are told apart by their order.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_rows_identify(struct hotpath_results *results, struct hotpath_section *section);
 
 /* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
 
@@ -25722,10 +26254,11 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
         if (section == NULL)
             return false;
         section->type = hotpath_section_types_[at];
-        section->name = hotpath_section_types_[at]->name;
-        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
+        section->name = section->type->name;
+        section->group = section->type->group != NULL ? section->type->group : section->name;
         section->description = section->if_empty = "";
-        if (!hotpath_section_types_[at]->fill(results, section))
+        section->is_tree = section->type->is_tree;
+        if (!section->type->fill(results, section) || !hp_rows_identify(results, section))
             return false;
         hp_results_note_linked_names(results, section);
         results->sections[results->section_count++] = section;
@@ -25925,6 +26458,11 @@ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
     return hp_run_elapsed_ns(&results->model->run);
 }
 
+const char *hotpath_results_headline(const hotpath_results *results)
+{
+    return results->headline != NULL ? results->headline : "";
+}
+
 const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
 
 size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
@@ -25963,9 +26501,148 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
         .has_value = cell->has_value,
         .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
         .number = hp_cell_number(cell, unit),
-        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+        .text = hp_unit_is_text(unit) ? (cell->text != NULL ? cell->text : "") : NULL,
     };
     return HOTPATH_OK;
+}
+
+/* Copies what the caller knows of a struct that begins with its size; what it does not know of ours is 0. */
+static int hp_results_hand_over(void *to, size_t size, const void *from, size_t known)
+{
+    if (size < sizeof size)
+        return HOTPATH_E_OPTIONS;
+    memset(to, 0, size);
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
+    return HOTPATH_OK;
+}
+
+static uint32_t hp_results_flags_of(const struct hp_row *row)
+{
+    return (row->is_open ? HOTPATH_ROW_OPEN : 0u) | (row->is_main ? HOTPATH_ROW_MAIN : 0u) |
+           (row->is_rough ? HOTPATH_ROW_ROUGH : 0u) | (row->is_sampled ? HOTPATH_ROW_SCALED : 0u) |
+           (row->is_self_sampled ? HOTPATH_ROW_SELF_SCALED : 0u);
+}
+
+int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row)
+{
+    struct hotpath_row known = {0};
+    if (row < section->row_count) {
+        const struct hp_row *its = &section->rows[row];
+        known = (struct hotpath_row){.id = its->id, .depth = its->depth, .flags = hp_results_flags_of(its)};
+        known.parent = its->parent > 0 ? section->rows[its->parent - 1].id : 0;
+    }
+    const int status = hp_results_hand_over(ret_row, ret_row->size, &known, sizeof known);
+    return row < section->row_count ? status : HOTPATH_E_OPTIONS;
+}
+
+/* NULL: there is no such cell, or it holds something else. */
+static const struct hp_cell *hp_results_cell_with(const hotpath_section *section, size_t row, size_t column, uint32_t unit)
+{
+    if (row >= section->row_count || column >= section->column_count || section->columns[column].shown.unit != unit)
+        return NULL;
+    return &section->rows[row].cells[column];
+}
+
+int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
+                              struct hotpath_histogram *ret_histogram)
+{
+    const struct hp_cell *cell = hp_results_cell_with(section, row, column, HOTPATH_UNIT_HISTOGRAM);
+    const struct hotpath_histogram none = {0};
+    const int status = hp_results_hand_over(ret_histogram, ret_histogram->size,
+                                 cell != NULL && cell->has_value ? cell->histogram : &none, sizeof none);
+    return cell != NULL ? status : HOTPATH_E_OPTIONS;
+}
+
+int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
+                           struct hotpath_series *ret_series)
+{
+    const struct hp_cell *cell = hp_results_cell_with(section, row, column, HOTPATH_UNIT_SERIES);
+    const struct hotpath_series none = {0};
+    const int status = hp_results_hand_over(ret_series, ret_series->size,
+                                 cell != NULL && cell->has_value ? cell->series : &none, sizeof none);
+    return cell != NULL ? status : HOTPATH_E_OPTIONS;
+}
+
+/* ---- src/sections/rows.c ------------------------------------------------------------------------------------- */
+
+/* Parents and identities of rows. */
+
+/* An identity, and how many rows have it. */
+struct hp_rows_seen {
+    uint64_t id; /* 0: a free place */
+    uint64_t rows;
+};
+
+struct hp_rows_seen_table {
+    struct hp_rows_seen *places; /* by the lowest bits, and from there on */
+    size_t mask;
+};
+
+static bool hp_rows_make_table(struct hp_arena *arena, size_t rows, struct hp_rows_seen_table *ret_table)
+{
+    size_t size = 16;
+    while (size < 2 * rows)
+        size *= 2;
+    ret_table->places = hp_arena_take_array(arena, size, sizeof *ret_table->places);
+    ret_table->mask = size - 1;
+    return ret_table->places != NULL;
+}
+
+static struct hp_rows_seen *hp_rows_find(const struct hp_rows_seen_table *table, uint64_t id)
+{
+    size_t at = (size_t)id & table->mask;
+    while (table->places[at].id != 0 && table->places[at].id != id)
+        at = (at + 1) & table->mask;
+    return &table->places[at];
+}
+
+/* The identity, or one that is made from it where others have it. */
+static uint64_t hp_rows_alone(const struct hp_rows_seen_table *table, uint64_t id)
+{
+    struct hp_rows_seen *seen = hp_rows_find(table, id);
+    const uint64_t content = id;
+    while (seen->id != 0) {
+        id = hp_identity_with_number(content, hp_rows_find(table, content)->rows++);
+        seen = hp_rows_find(table, id);
+    }
+    *seen = (struct hp_rows_seen){.id = id, .rows = 1};
+    return id;
+}
+
+/* Rows come parent first, so the parent is above, and what is between is below it, too. */
+static uint32_t hp_rows_parent_of(const struct hotpath_section *section, size_t row)
+{
+    uint32_t above = (uint32_t)row;
+    while (above > 0 && section->rows[above - 1].depth >= section->rows[row].depth)
+        above = section->rows[above - 1].parent;
+    return above;
+}
+
+/* That of its name, where the section gave none. */
+static uint64_t hp_rows_content_of(const struct hotpath_section *section, const struct hp_row *row)
+{
+    size_t name = 0;
+    while (name < section->column_count && !(section->columns[name].traits & HP_COLUMN_NAME))
+        name++;
+    const char *text = name < section->column_count ? row->cells[name].text : NULL;
+    return row->id != 0 ? row->id : hp_identity_with_text(0, text != NULL ? text : "");
+}
+
+bool hp_rows_identify(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_rows_seen_table table;
+    if (!hp_rows_make_table(results->model->arena, section->row_count, &table))
+        return false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        struct hp_row *row = &section->rows[at];
+        row->parent = section->is_tree ? hp_rows_parent_of(section, at) : 0;
+        uint64_t content = hp_rows_content_of(section, row);
+        if (row->parent > 0)
+            content = hp_identity_with_number(section->rows[row->parent - 1].id, content);
+        row->id = hp_rows_alone(&table, content);
+    }
+    return true;
 }
 
 /* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
@@ -26056,11 +26733,23 @@ void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
     hp_section_cell_of(row, column)->count = (uint64_t)number;
 }
 
+void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram)
+{
+    hp_section_cell_of(row, column)->histogram = histogram;
+}
+
+void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series)
+{
+    hp_section_cell_of(row, column)->series = series;
+}
+
 bool hp_unit_is_whole(uint32_t unit)
 {
     return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
-           unit == HOTPATH_UNIT_SIGNED_BYTES;
+           unit == HOTPATH_UNIT_SIGNED_BYTES || unit == HOTPATH_UNIT_INSTANT;
 }
+
+bool hp_unit_is_text(uint32_t unit) { return unit == HOTPATH_UNIT_TEXT || unit == HOTPATH_UNIT_STATE; }
 
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
 {
@@ -26207,6 +26896,81 @@ const char *hp_share_note(const struct hp_profile *profile, const char *percent_
                                         : "% Total is of the time from the first start to the last end, since no "
                                           "process had a HOTPATH_MAIN(): a "
                                           "row can have more than 100 %";
+}
+
+/* ---- src/sections/tree_costs.c ------------------------------------------------------------------------------- */
+
+/* What is known of the places of the call tree beside their time. */
+
+/* Children come after their parents, so theirs is whole when it is added. */
+static bool hp_tree_costs_find_cpu(struct hotpath_results *results, struct hp_tree_costs *costs)
+{
+    const struct hp_profile *profile = results->model->profile;
+    const struct hp_cpu *cpu = hp_model_cpu(results->model);
+    if (cpu == NULL)
+        return false;
+    for (size_t at = profile->node_count; at-- > 0;) {
+        const struct hp_tree_node *parent = profile->nodes[at]->parent;
+        struct hp_tree_cost *cost = &costs->nodes[at];
+        cost->own_cpu_ns = hp_cpu_ns(&cpu->nodes[at]);
+        cost->all_cpu_ns += cost->own_cpu_ns;
+        if (parent != NULL)
+            costs->nodes[parent->index].all_cpu_ns += cost->all_cpu_ns;
+    }
+    return true;
+}
+
+static bool hp_tree_costs_find_waits(struct hotpath_results *results, struct hp_tree_costs *costs)
+{
+    const struct hp_run_waits *waits = hp_model_waits(results->model);
+    for (size_t at = 0; waits != NULL && at < results->model->profile->node_count; at++)
+        costs->nodes[at].waits = waits->nodes[at];
+    return waits != NULL;
+}
+
+static int hp_tree_costs_compare_sites(const void *a, const void *b)
+{
+    const struct hp_tree_node *x = a, *y = b;
+    return hp_by_number(hp_site_number(x->site), hp_site_number(y->site));
+}
+
+static bool hp_tree_costs_is_same(const struct hp_tree_node *const *nodes, size_t one, size_t other)
+{
+    return hp_tree_costs_compare_sites(nodes[one], nodes[other]) == 0;
+}
+
+static bool hp_tree_costs_find_bytes(struct hotpath_results *results, struct hp_tree_costs *costs)
+{
+    const struct hp_profile *profile = results->model->profile;
+    const size_t count = profile->node_count;
+    const struct hp_tree_node **nodes = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
+    struct hp_site_allocs allocs;
+    if (nodes == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++)
+        nodes[at] = profile->nodes[at];
+    hp_sort(nodes, count, hp_tree_costs_compare_sites);
+    for (size_t at = 0; at < count; at++) {
+        if ((at > 0 && hp_tree_costs_is_same(nodes, at, at - 1)) || (at + 1 < count && hp_tree_costs_is_same(nodes, at, at + 1)) ||
+            hp_allocs_of_site_are_unknown(&results->model->run, nodes[at]->site))
+            continue;
+        hp_allocs_of_site(nodes[at]->site, &allocs);
+        costs->nodes[nodes[at]->index].own_bytes = allocs.own_bytes;
+        costs->nodes[nodes[at]->index].has_bytes = true;
+    }
+    return true;
+}
+
+bool hp_tree_costs_find(struct hotpath_results *results, struct hp_tree_costs *ret_costs)
+{
+    const struct hp_run *run = &results->model->run;
+    *ret_costs = (struct hp_tree_costs){
+        .has_cpu = hp_run_has_cpu(run), .has_waits = hp_run_has_waits(run), .has_allocs = hp_run_has_allocs(run)};
+    ret_costs->nodes = hp_arena_take_array(results->model->arena, results->model->profile->node_count + 1,
+                                           sizeof *ret_costs->nodes);
+    return ret_costs->nodes != NULL && (!ret_costs->has_cpu || hp_tree_costs_find_cpu(results, ret_costs)) &&
+           (!ret_costs->has_waits || hp_tree_costs_find_waits(results, ret_costs)) &&
+           (!ret_costs->has_allocs || hp_tree_costs_find_bytes(results, ret_costs));
 }
 
 /* ---- src/sections/trust_line.h ------------------------------------------------------------------------------- */
@@ -26468,7 +27232,7 @@ HP_PRIVATE void hp_json_report_render(const hotpath_results *results, struct hp_
  * it or not; null stands where there is no value.
  */
 
-#define HP_JSON_REPORT_REPORT_VERSION 1u
+#define HP_JSON_REPORT_REPORT_VERSION 2u
 
 /* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
 static void hp_json_report_put_ns(struct hp_json *json, double ns)
@@ -26522,6 +27286,11 @@ static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results 
         hp_json_null(json);
     hp_json_end_object(json);
     hp_json_put_u64(json, "processes", results->model->run.process_count);
+    hp_json_key(json, "headline");
+    if (results->headline != NULL)
+        hp_json_string(json, results->headline);
+    else
+        hp_json_null(json);
     hp_json_end_object(json);
 }
 
@@ -26579,10 +27348,58 @@ static void hp_json_report_put_thread(struct hp_json *json, const struct hp_thre
     hp_json_end_object(json);
 }
 
+/* A bar is [from, to, amount], or an entry with its label as key. */
+static void hp_json_report_put_histogram(struct hp_json *json, const struct hotpath_histogram *histogram)
+{
+    const bool has_labels = histogram->labels != NULL;
+    if (has_labels)
+        hp_json_begin_object(json);
+    else
+        hp_json_begin_array(json);
+    for (size_t at = 0; at < histogram->bars; at++) {
+        if (has_labels) {
+            hp_json_put_u64(json, histogram->labels[at], histogram->amounts[at]);
+            continue;
+        }
+        hp_json_begin_array(json);
+        hp_json_report_put_ns(json, histogram->from[at]);
+        hp_json_report_put_ns(json, histogram->to[at]);
+        hp_json_u64(json, histogram->amounts[at]);
+        hp_json_end_array(json);
+    }
+    if (has_labels)
+        hp_json_end_object(json);
+    else
+        hp_json_end_array(json);
+}
+
+/* A point is [nanoseconds after the beginning, value]. */
+static void hp_json_report_put_series(struct hp_json *json, const struct hotpath_series *series)
+{
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < series->points; at++) {
+        hp_json_begin_array(json);
+        hp_json_u64(json, series->times_ns[at]);
+        hp_json_number(json, series->values[at], 12);
+        hp_json_end_array(json);
+    }
+    hp_json_end_array(json);
+}
+
+static void hp_json_report_put_instant(struct hp_json *json, uint64_t ns)
+{
+    char bytes[40];
+    struct hp_text moment;
+    hp_text_init(&moment, bytes, sizeof bytes);
+    hp_units_moment(&moment, ns);
+    hp_json_string(json, hp_text_end(&moment));
+}
+
 static void hp_json_report_put_value(struct hp_json *json, uint32_t unit, const struct hp_cell *cell)
 {
     switch ((enum hotpath_unit)unit) {
     case HOTPATH_UNIT_TEXT:
+    case HOTPATH_UNIT_STATE:
         hp_json_string(json, cell->text);
         break;
     case HOTPATH_UNIT_COUNT:
@@ -26594,7 +27411,17 @@ static void hp_json_report_put_value(struct hp_json *json, uint32_t unit, const 
         break;
     case HOTPATH_UNIT_PERCENT:
     case HOTPATH_UNIT_NUMBER:
+    case HOTPATH_UNIT_RATE:
         hp_json_number(json, cell->number, 8);
+        break;
+    case HOTPATH_UNIT_INSTANT:
+        hp_json_report_put_instant(json, cell->count);
+        break;
+    case HOTPATH_UNIT_HISTOGRAM:
+        hp_json_report_put_histogram(json, cell->histogram);
+        break;
+    case HOTPATH_UNIT_SERIES:
+        hp_json_report_put_series(json, cell->series);
         break;
     case HOTPATH_UNIT_SIGNED_COUNT:
     case HOTPATH_UNIT_SIGNED_BYTES:
@@ -26616,9 +27443,25 @@ static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column
         hp_json_report_put_value(json, column->shown.unit, cell);
 }
 
+/* In hexadecimal: readers of JSON may not have whole numbers of 64 bits. */
+static void hp_json_report_put_id(struct hp_json *json, const char *key, uint64_t id)
+{
+    char digits[17] = {0};
+    for (size_t at = 0; at < 16; at++)
+        digits[at] = "0123456789abcdef"[id >> (60 - 4 * at) & 15];
+    hp_json_key(json, key);
+    if (id != 0)
+        hp_json_string(json, digits);
+    else
+        hp_json_null(json);
+}
+
 static void hp_json_report_begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
 {
     hp_json_begin_object(json);
+    hp_json_report_put_id(json, "id", row->id);
+    if (section->is_tree)
+        hp_json_report_put_id(json, "parent", row->parent > 0 ? section->rows[row->parent - 1].id : 0);
     for (size_t column = 0; column < section->column_count; column++)
         hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
 }
@@ -26985,6 +27828,61 @@ static void hp_table_put_note(const struct hp_table_style *style, struct hp_text
 
 /* --------------------------------------------------------------------------------------------- cells */
 
+/* Amounts as columns of different height, at most so many: neighbours are added up. */
+#define HP_TABLE_PICTURE_COLUMNS 24u
+
+static void hp_table_put_picture(struct hp_text *text, const double *amounts, size_t count)
+{
+    static const char *const heights[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
+    double most = 0;
+    for (size_t at = 0; at < count; at++)
+        most = amounts[at] > most ? amounts[at] : most;
+    for (size_t at = 0; at < count; at++) {
+        const double part = most > 0 && amounts[at] > 0 ? amounts[at] / most : 0;
+        hp_text_string(text, heights[part > 0 ? 1 + (size_t)(part * 7) : 0]);
+    }
+}
+
+static void hp_table_put_bars(struct hp_text *text, const struct hotpath_histogram *histogram)
+{
+    double amounts[HP_TABLE_PICTURE_COLUMNS] = {0};
+    const size_t count = histogram->bars < HP_TABLE_PICTURE_COLUMNS ? histogram->bars : HP_TABLE_PICTURE_COLUMNS;
+    for (size_t at = 0; at < histogram->bars; at++)
+        amounts[at * count / histogram->bars] += (double)histogram->amounts[at];
+    hp_table_put_picture(text, amounts, count);
+}
+
+/* "sleep 1.20 s, lock 3.00 ms": the largest first, which is their order. */
+static void hp_table_put_labelled(struct hp_text *text, const struct hotpath_histogram *histogram)
+{
+    for (size_t at = 0; at < histogram->bars; at++) {
+        hp_text_string(text, at > 0 ? ", " : "");
+        hp_text_string(text, histogram->labels[at]);
+        hp_text_char(text, ' ');
+        if (histogram->amount_unit == HOTPATH_UNIT_NS)
+            hp_units_ns(text, (double)histogram->amounts[at]);
+        else
+            hp_text_u64(text, histogram->amounts[at]);
+    }
+    if (histogram->bars == 0)
+        hp_text_char(text, '-');
+}
+
+/* The latest of them, from the lowest up. */
+static void hp_table_put_points(struct hp_text *text, const struct hotpath_series *series)
+{
+    double values[HP_TABLE_PICTURE_COLUMNS];
+    const size_t count = series->points < HP_TABLE_PICTURE_COLUMNS ? series->points : HP_TABLE_PICTURE_COLUMNS;
+    const double *latest = series->values + (series->points - count);
+    double least = count > 0 ? latest[0] : 0;
+    for (size_t at = 0; at < count; at++)
+        least = latest[at] < least ? latest[at] : least;
+    for (size_t at = 0; at < count; at++)
+        values[at] = latest[at] - (least < 0 ? least : 0);
+    hp_table_put_picture(text, values, count);
+}
+
 static void hp_table_put_value(struct hp_text *text, const struct hp_column *column, const struct hp_cell *cell)
 {
     if (!cell->has_value) {
@@ -26993,6 +27891,7 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
     }
     switch ((enum hotpath_unit)column->shown.unit) {
     case HOTPATH_UNIT_TEXT:
+    case HOTPATH_UNIT_STATE:
         hp_utf8_put_safe(text, cell->text, strlen(cell->text));
         break;
     case HOTPATH_UNIT_COUNT:
@@ -27015,6 +27914,22 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
         break;
     case HOTPATH_UNIT_SIGNED_BYTES:
         hp_units_signed_bytes(text, (int64_t)cell->count);
+        break;
+    case HOTPATH_UNIT_RATE:
+        hp_text_fixed(text, cell->number, cell->number < 999.995 ? 2 : 0);
+        hp_text_string(text, "/s");
+        break;
+    case HOTPATH_UNIT_INSTANT:
+        hp_units_moment(text, cell->count);
+        break;
+    case HOTPATH_UNIT_HISTOGRAM:
+        if (cell->histogram->labels != NULL)
+            hp_table_put_labelled(text, cell->histogram);
+        else
+            hp_table_put_bars(text, cell->histogram);
+        break;
+    case HOTPATH_UNIT_SERIES:
+        hp_table_put_points(text, cell->series);
         break;
     }
 }
@@ -27074,6 +27989,13 @@ static bool hp_table_make_cells(struct hp_table_table *table)
 static const struct hp_column *hp_table_column_at(const struct hp_table_table *table, size_t at)
 {
     return &table->section->columns[table->order[at]];
+}
+
+/* What may be of any length, and stands at the left. */
+static bool hp_table_is_textual(const struct hp_column *column)
+{
+    return hp_unit_is_text(column->shown.unit) || column->shown.unit == HOTPATH_UNIT_HISTOGRAM ||
+           column->shown.unit == HOTPATH_UNIT_SERIES;
 }
 
 static void hp_table_choose_columns(struct hp_table_table *table)
@@ -27151,7 +28073,7 @@ static void hp_table_drop_columns(struct hp_table_table *table, size_t name, uin
 static void hp_table_shrink_texts(struct hp_table_table *table, size_t name, size_t least)
 {
     for (size_t at = 0; at < table->count; at++)
-        if (at != name && hp_table_column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT)
+        if (at != name && hp_table_is_textual(hp_table_column_at(table, at)))
             hp_table_shrink(table, at, least);
 }
 
@@ -27186,7 +28108,7 @@ static void hp_table_draw_rule(const struct hp_table_table *table)
 static void hp_table_draw_cell(const struct hp_table_table *table, size_t at, const struct hp_table_shown *shown, bool is_marked)
 {
     const size_t width = table->widths[at];
-    const bool is_left = hp_table_column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT;
+    const bool is_left = hp_table_is_textual(hp_table_column_at(table, at));
     if (!is_left && shown->columns < width)
         hp_text_repeat(table->out, ' ', width - shown->columns);
     size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
@@ -29236,7 +30158,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xbe7dc0a2a4cc8948)
+#define HP_SHARED_LAYOUT UINT64_C(0xfce2db521e599c9d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

@@ -67,6 +67,22 @@ static void add_up(struct hp_cpu *cpu, const struct credits *credits)
     }
 }
 
+/* Each for itself: together they may have a little more than their function. */
+static bool keep_nodes(const struct hp_cpu *cpu, const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        const uint64_t key = hp_floors_mix(HP_FLOOR_CPU_PATH, profile->nodes[at]->key);
+        struct hp_cpu_sums *now = &cpu->nodes[at],
+                           *before = hp_floors_find(profile->run->floors, key, sizeof *before);
+        if (before == NULL)
+            return false;
+        hp_floor(&now->user_ns, &before->user_ns);
+        hp_floor(&now->kernel_ns, &before->kernel_ns);
+        hp_floor(&now->samples, &before->samples);
+    }
+    return true;
+}
+
 bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct hp_floors *floors = profile->run->floors;
@@ -89,5 +105,5 @@ bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_pro
     for (size_t at = 0; at < profile->site_count; at++)
         keep_all(&cpu->sites[at], before[at]);
     add_up(cpu, &credits);
-    return true;
+    return keep_nodes(cpu, profile);
 }

@@ -352,8 +352,9 @@ static void share_out_waiting(const struct builder *builder, const struct hp_sna
         hp_cpu_share_add(last, shares->waiting_ns);
 }
 
-static void add_share(struct builder *builder, const struct hp_snapshot *session, const struct hp_cpu_share *share)
+static void add_share(struct builder *builder, uint32_t index, uint32_t thread, const struct hp_cpu_share *share)
 {
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
     /* Both together as they are, so that rounding does not take them above what the zones took. */
     const uint64_t ns = as_count(hp_cpu_share_ns(share)), kernel_ns = as_count(share->kernel_ns);
     const struct hp_cpu_sums sums = {.samples = share->samples,
@@ -363,8 +364,12 @@ static void add_share(struct builder *builder, const struct hp_snapshot *session
     const struct link *link = link_of(builder, session, share);
     if (link == NULL)
         add(&builder->cpu->outside, &sums);
-    if (ns > 0 || share->samples > 0)
-        add_entry(builder, session, share->node, &sums);
+    if (ns == 0 && share->samples == 0)
+        return;
+    add_entry(builder, session, share->node, &sums);
+    const struct hp_tree_node *node = hp_profile_tree_node(builder->profile, index, thread, share->node);
+    if (node != NULL)
+        add(&builder->cpu->nodes[node->index], &sums);
 }
 
 static void add_all_beside(struct builder *builder, const struct hp_snapshot *session,
@@ -397,7 +402,7 @@ static bool add_thread(struct builder *builder, uint32_t index, const struct hp_
     hp_cpu_shares_weigh_walls(&builder->shares, period_of(session), TIMER_PERIODS * period_of(session));
     hp_cpu_shares_level(&builder->shares, period_of(session));
     for (size_t at = 0; at < builder->shares.count; at++)
-        add_share(builder, session, builder->shares.all[at]);
+        add_share(builder, index, offset, builder->shares.all[at]);
     add_all_beside(builder, session, &cpu);
     return true;
 }
@@ -512,7 +517,8 @@ static bool prepare(struct builder *builder)
     if (builder->cpu == NULL || builder->last_entry == NULL || !link_stats(builder, builder->arena))
         return false;
     builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
-    return builder->cpu->sites != NULL && make_costs(builder);
+    builder->cpu->nodes = hp_arena_take_array(builder->arena, profile->node_count + 1, sizeof *builder->cpu->nodes);
+    return builder->cpu->sites != NULL && builder->cpu->nodes != NULL && make_costs(builder);
 }
 
 struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)

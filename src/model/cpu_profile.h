@@ -25,6 +25,7 @@ struct hp_site_cpu {
 
 struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums *nodes;  /* likewise those of its tree: found in that call path itself */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
     struct hp_cpu_sums total;

@@ -38,6 +38,8 @@ enum hp_floor_kind {
     HP_FLOOR_WAIT,
     HP_FLOOR_THREAD,
     HP_FLOOR_ALLOCS,
+    HP_FLOOR_CPU_PATH,
+    HP_FLOOR_WAIT_PATH,
 };
 
 /* Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). */

@@ -127,6 +127,14 @@ bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, ui
     return true;
 }
 
+const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
+                                                uint32_t node)
+{
+    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
+    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
+    return record != NULL ? record->merged : NULL;
+}
+
 /* ---------------------------------------------------------------------------------------------- open */
 
 /* A stack of open zones: the present one of a thread, or that of a lane that does not run. */

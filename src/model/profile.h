@@ -81,6 +81,10 @@ bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, ui
 /* Ticks that all threads together have spent in zones. False: they are estimates. */
 bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
 
+/* Where in the tree of the run such a node is; NULL: nowhere, as roots are. */
+const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
+                                                uint32_t node);
+
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
 

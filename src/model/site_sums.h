@@ -72,6 +72,7 @@ struct hp_site_sums {
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
     const char *plain_name;               /* the name alone, which others may have, too */
+    const char *recorded_name;            /* the same as the session has it: that of the linker, say */
     const char *signature; /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     char *name_room; /* of names above level 0 */

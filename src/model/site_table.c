@@ -66,7 +66,7 @@ static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
     site->thread = table->thread;
     site->same = site;
     site->location = (struct hp_location){.file = "", .function = ""};
-    site->name = site->plain_name = describe_site(table, site);
+    site->name = site->plain_name = site->recorded_name = describe_site(table, site);
     if (site->name == NULL)
         return NULL;
     site->next = table->all;

@@ -34,12 +34,39 @@ bool hp_run_has_waits(const struct hp_run *run)
 
 /* ---------------------------------------------------------------------------------------------- gather */
 
+/* Ways through the trees of all threads, to find the one that has a node: a broken file may have many of both. */
+#define MOST_TREES UINT64_C(20000000)
+
+/* A wait, and where in the tree of the run it was. */
+struct placed {
+    const struct hp_site_sums *site;
+    const struct hp_tree_node *node; /* NULL: not known */
+    uint32_t cause;
+    uint64_t ns;
+};
+
 struct gathering {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_run_waits *waits;
+    struct placed **placed; /* one for each wait */
+    uint64_t trees_left;
     size_t capacity;
 };
+
+/* A wait knows its node and not the thread. */
+static const struct hp_tree_node *tree_node_of(struct gathering *gathering, uint32_t session, uint32_t offset)
+{
+    const struct hp_forest *forest = &gathering->profile->forest;
+    for (size_t at = 0; at < forest->tree_count && gathering->trees_left > 0; at++, gathering->trees_left--) {
+        if (forest->trees[at]->calls.session != session)
+            continue;
+        const struct hp_record *record = hp_thread_tree_find(forest->trees[at], offset);
+        if (record != NULL)
+            return record->merged;
+    }
+    return NULL;
+}
 
 /* The site of a node; NULL for roots, and for threads that have none. */
 static const struct hp_site_sums *site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
@@ -55,8 +82,9 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
 {
     struct hp_run_waits *waits = gathering->waits;
     struct hp_wait_sums *sums = hp_arena_take(gathering->arena, sizeof *sums);
-    if (sums == NULL || waits->count == gathering->capacity)
-        return sums != NULL;
+    struct placed *placed = hp_arena_take(gathering->arena, sizeof *placed);
+    if (sums == NULL || placed == NULL || waits->count == gathering->capacity)
+        return sums != NULL && placed != NULL;
     *sums = (struct hp_wait_sums){
         .site = site_of(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
@@ -67,6 +95,10 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
         .looks = wait->looks,
     };
+    *placed = (struct placed){sums->site, NULL, sums->cause, sums->ns};
+    if (sums->site != NULL)
+        placed->node = tree_node_of(gathering, session, wait->node);
+    gathering->placed[waits->count] = placed;
     waits->all[waits->count++] = sums;
     waits->waited_ns += wait->ns;
     waits->is_blind |= wait->cause == HP_WAIT_OTHER && wait->call < 0 && wait->ns > 0;
@@ -166,7 +198,7 @@ static size_t end_of_site(const struct hp_run_waits *waits, size_t at)
  * At a look all that was waited since the last one goes to the function that is found. In a short run that can be more than it took:
  * who knows where the rest was, but not there.
  */
-static void fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
+static double fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
 {
     const struct hp_site_sums *site = waits->all[from]->site;
     double seen = 0;
@@ -180,14 +212,44 @@ static void fit(struct hp_run_waits *waits, const struct hp_run *run, size_t fro
         wait->beside_ns = (uint64_t)((double)wait->beside_ns * (most / seen));
         waits->misplaced_ns += ns - wait->ns;
     }
+    return seen > most ? most / seen : 1;
 }
 
-static void fit_all(struct hp_run_waits *waits, const struct hp_run *run)
+static int compare_sites(const void *a, const void *b)
 {
+    const struct placed *x = a, *y = b;
+    return hp_by_number(number_of(x->site), number_of(y->site));
+}
+
+/* False: no memory. */
+static bool add_to_node(const struct gathering *gathering, const struct placed *placed, double part)
+{
+    struct hp_node_waits **waits = placed->node != NULL ? &gathering->waits->nodes[placed->node->index] : NULL;
+    const uint64_t ns = (uint64_t)((double)placed->ns * part);
+    if (waits == NULL)
+        return true;
+    if (*waits == NULL && (*waits = hp_arena_take(gathering->arena, sizeof **waits)) == NULL)
+        return false;
+    (*waits)->ns += ns;
+    (*waits)->by_cause[placed->cause] += ns;
+    return true;
+}
+
+/* Both are in order of their sites, `placed` and what was merged. False: no memory. */
+static bool fit_all(const struct gathering *gathering, size_t placed_count)
+{
+    struct hp_run_waits *waits = gathering->waits;
+    size_t placed = 0;
+    hp_sort(gathering->placed, placed_count, compare_sites);
     for (size_t at = 0, end; at < waits->count; at = end) {
+        const struct hp_site_sums *site = waits->all[at]->site;
         end = end_of_site(waits, at);
-        fit(waits, run, at, end);
+        const double part = fit(waits, gathering->profile->run, at, end);
+        for (; placed < placed_count && gathering->placed[placed]->site == site; placed++)
+            if (!add_to_node(gathering, gathering->placed[placed], part))
+                return false;
     }
+    return true;
 }
 
 static uint64_t key_of(const struct hp_wait_sums *wait)
@@ -198,6 +260,24 @@ static uint64_t key_of(const struct hp_wait_sums *wait)
     for (const char *at = wait->what; *at != '\0'; at++)
         key = hp_floors_mix(key, (unsigned char)*at);
     return key;
+}
+
+/* Those of paths, cause by cause. Who was seen waiting once is so in every later reading. */
+static void keep_nodes(const struct gathering *gathering, struct hp_floors *floors)
+{
+    const struct hp_profile *profile = gathering->profile;
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_node_waits *now = gathering->waits->nodes[at];
+        const uint64_t key = hp_floors_mix(HP_FLOOR_WAIT_PATH, profile->nodes[at]->key);
+        struct hp_node_waits *before = now != NULL ? hp_floors_find(floors, key, sizeof *before) : NULL;
+        if (before == NULL)
+            continue;
+        now->ns = 0;
+        for (size_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+            hp_floor(&now->by_cause[cause], &before->by_cause[cause]);
+            now->ns += now->by_cause[cause];
+        }
+    }
 }
 
 /* What is too much for a function changes with the time that it took. */
@@ -216,20 +296,27 @@ static void keep(const struct hp_run_waits *waits, struct hp_floors *floors)
 
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct gathering gathering = {.arena = arena, .profile = profile, .capacity = count_waits(profile->run)};
+    struct gathering gathering = {
+        .arena = arena, .profile = profile, .capacity = count_waits(profile->run), .trees_left = MOST_TREES};
     gathering.waits = hp_arena_take(arena, sizeof *gathering.waits);
     if (gathering.waits == NULL)
         return NULL;
     gathering.waits->all = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
-    if (gathering.waits->all == NULL)
+    gathering.waits->nodes = hp_arena_take_array(arena, profile->node_count + 1, sizeof(void *));
+    gathering.placed = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
+    if (gathering.waits->all == NULL || gathering.waits->nodes == NULL || gathering.placed == NULL)
         return NULL;
     for (uint32_t session = 0; session < profile->run->count; session++)
         if (!add_session(&gathering, session))
             return NULL;
+    const size_t placed_count = gathering.waits->count;
     merge(gathering.waits);
-    fit_all(gathering.waits, profile->run);
-    if (profile->run->floors != NULL)
+    if (!fit_all(&gathering, placed_count))
+        return NULL;
+    if (profile->run->floors != NULL) {
         keep(gathering.waits, profile->run->floors);
+        keep_nodes(&gathering, profile->run->floors);
+    }
     hp_sort(gathering.waits->all, gathering.waits->count, compare_times);
     return gathering.waits;
 }

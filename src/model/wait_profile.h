@@ -21,9 +21,17 @@ struct hp_wait_sums {
     uint64_t looks;
 };
 
+/* The same at one place of the call tree. */
+struct hp_node_waits {
+    uint64_t ns;
+    uint64_t by_cause[HP_WAIT_CAUSES];
+};
+
 struct hp_run_waits {
     struct hp_wait_sums **all; /* the longest first */
     size_t count;
+    struct hp_node_waits *
+        *nodes;            /* as many as the profile's tree has, in the same order; NULL: nothing was waited for */
     size_t sessions;       /* that were watched; 0: none */
     uint64_t looks;        /* at threads */
     uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
@@ -58,6 +66,11 @@ struct hp_site_waits {
 void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
                       struct hp_site_waits *ret_waits);
 
+/* All that the following can say. */
+#define HP_WAIT_CAUSE_WORDS                                                                                        \
+    "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "                                 \
+    "fault|stopped|condition|semaphore|"                                                                           \
+    "barrier|thread|lock or condition|client"
 /* "lock", "run queue" */
 const char *hp_wait_cause_name(uint32_t cause);
 

@@ -12,7 +12,7 @@
 #include "trust_line.h"
 #include "units.h"
 
-#define REPORT_VERSION 1u
+#define REPORT_VERSION 2u
 
 /* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
 static void put_ns(struct hp_json *json, double ns)
@@ -66,6 +66,11 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
         hp_json_null(json);
     hp_json_end_object(json);
     hp_json_put_u64(json, "processes", results->model->run.process_count);
+    hp_json_key(json, "headline");
+    if (results->headline != NULL)
+        hp_json_string(json, results->headline);
+    else
+        hp_json_null(json);
     hp_json_end_object(json);
 }
 
@@ -123,10 +128,58 @@ static void put_thread(struct hp_json *json, const struct hp_thread_label *threa
     hp_json_end_object(json);
 }
 
+/* A bar is [from, to, amount], or an entry with its label as key. */
+static void put_histogram(struct hp_json *json, const struct hotpath_histogram *histogram)
+{
+    const bool has_labels = histogram->labels != NULL;
+    if (has_labels)
+        hp_json_begin_object(json);
+    else
+        hp_json_begin_array(json);
+    for (size_t at = 0; at < histogram->bars; at++) {
+        if (has_labels) {
+            hp_json_put_u64(json, histogram->labels[at], histogram->amounts[at]);
+            continue;
+        }
+        hp_json_begin_array(json);
+        put_ns(json, histogram->from[at]);
+        put_ns(json, histogram->to[at]);
+        hp_json_u64(json, histogram->amounts[at]);
+        hp_json_end_array(json);
+    }
+    if (has_labels)
+        hp_json_end_object(json);
+    else
+        hp_json_end_array(json);
+}
+
+/* A point is [nanoseconds after the beginning, value]. */
+static void put_series(struct hp_json *json, const struct hotpath_series *series)
+{
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < series->points; at++) {
+        hp_json_begin_array(json);
+        hp_json_u64(json, series->times_ns[at]);
+        hp_json_number(json, series->values[at], 12);
+        hp_json_end_array(json);
+    }
+    hp_json_end_array(json);
+}
+
+static void put_instant(struct hp_json *json, uint64_t ns)
+{
+    char bytes[40];
+    struct hp_text moment;
+    hp_text_init(&moment, bytes, sizeof bytes);
+    hp_units_moment(&moment, ns);
+    hp_json_string(json, hp_text_end(&moment));
+}
+
 static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell *cell)
 {
     switch ((enum hotpath_unit)unit) {
     case HOTPATH_UNIT_TEXT:
+    case HOTPATH_UNIT_STATE:
         hp_json_string(json, cell->text);
         break;
     case HOTPATH_UNIT_COUNT:
@@ -138,7 +191,17 @@ static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell 
         break;
     case HOTPATH_UNIT_PERCENT:
     case HOTPATH_UNIT_NUMBER:
+    case HOTPATH_UNIT_RATE:
         hp_json_number(json, cell->number, 8);
+        break;
+    case HOTPATH_UNIT_INSTANT:
+        put_instant(json, cell->count);
+        break;
+    case HOTPATH_UNIT_HISTOGRAM:
+        put_histogram(json, cell->histogram);
+        break;
+    case HOTPATH_UNIT_SERIES:
+        put_series(json, cell->series);
         break;
     case HOTPATH_UNIT_SIGNED_COUNT:
     case HOTPATH_UNIT_SIGNED_BYTES:
@@ -160,9 +223,25 @@ static void put_cell(struct hp_json *json, const struct hp_column *column, const
         put_value(json, column->shown.unit, cell);
 }
 
+/* In hexadecimal: readers of JSON may not have whole numbers of 64 bits. */
+static void put_id(struct hp_json *json, const char *key, uint64_t id)
+{
+    char digits[17] = {0};
+    for (size_t at = 0; at < 16; at++)
+        digits[at] = "0123456789abcdef"[id >> (60 - 4 * at) & 15];
+    hp_json_key(json, key);
+    if (id != 0)
+        hp_json_string(json, digits);
+    else
+        hp_json_null(json);
+}
+
 static void begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
 {
     hp_json_begin_object(json);
+    put_id(json, "id", row->id);
+    if (section->is_tree)
+        put_id(json, "parent", row->parent > 0 ? section->rows[row->parent - 1].id : 0);
     for (size_t column = 0; column < section->column_count; column++)
         put_cell(json, &section->columns[column], &row->cells[column]);
 }

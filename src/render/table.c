@@ -84,6 +84,61 @@ static void put_note(const struct hp_table_style *style, struct hp_text *out, co
 
 /* --------------------------------------------------------------------------------------------- cells */
 
+/* Amounts as columns of different height, at most so many: neighbours are added up. */
+#define PICTURE_COLUMNS 24u
+
+static void put_picture(struct hp_text *text, const double *amounts, size_t count)
+{
+    static const char *const heights[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
+    double most = 0;
+    for (size_t at = 0; at < count; at++)
+        most = amounts[at] > most ? amounts[at] : most;
+    for (size_t at = 0; at < count; at++) {
+        const double part = most > 0 && amounts[at] > 0 ? amounts[at] / most : 0;
+        hp_text_string(text, heights[part > 0 ? 1 + (size_t)(part * 7) : 0]);
+    }
+}
+
+static void put_bars(struct hp_text *text, const struct hotpath_histogram *histogram)
+{
+    double amounts[PICTURE_COLUMNS] = {0};
+    const size_t count = histogram->bars < PICTURE_COLUMNS ? histogram->bars : PICTURE_COLUMNS;
+    for (size_t at = 0; at < histogram->bars; at++)
+        amounts[at * count / histogram->bars] += (double)histogram->amounts[at];
+    put_picture(text, amounts, count);
+}
+
+/* "sleep 1.20 s, lock 3.00 ms": the largest first, which is their order. */
+static void put_labelled(struct hp_text *text, const struct hotpath_histogram *histogram)
+{
+    for (size_t at = 0; at < histogram->bars; at++) {
+        hp_text_string(text, at > 0 ? ", " : "");
+        hp_text_string(text, histogram->labels[at]);
+        hp_text_char(text, ' ');
+        if (histogram->amount_unit == HOTPATH_UNIT_NS)
+            hp_units_ns(text, (double)histogram->amounts[at]);
+        else
+            hp_text_u64(text, histogram->amounts[at]);
+    }
+    if (histogram->bars == 0)
+        hp_text_char(text, '-');
+}
+
+/* The latest of them, from the lowest up. */
+static void put_points(struct hp_text *text, const struct hotpath_series *series)
+{
+    double values[PICTURE_COLUMNS];
+    const size_t count = series->points < PICTURE_COLUMNS ? series->points : PICTURE_COLUMNS;
+    const double *latest = series->values + (series->points - count);
+    double least = count > 0 ? latest[0] : 0;
+    for (size_t at = 0; at < count; at++)
+        least = latest[at] < least ? latest[at] : least;
+    for (size_t at = 0; at < count; at++)
+        values[at] = latest[at] - (least < 0 ? least : 0);
+    put_picture(text, values, count);
+}
+
 static void put_value(struct hp_text *text, const struct hp_column *column, const struct hp_cell *cell)
 {
     if (!cell->has_value) {
@@ -92,6 +147,7 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     }
     switch ((enum hotpath_unit)column->shown.unit) {
     case HOTPATH_UNIT_TEXT:
+    case HOTPATH_UNIT_STATE:
         hp_utf8_put_safe(text, cell->text, strlen(cell->text));
         break;
     case HOTPATH_UNIT_COUNT:
@@ -114,6 +170,22 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
         break;
     case HOTPATH_UNIT_SIGNED_BYTES:
         hp_units_signed_bytes(text, (int64_t)cell->count);
+        break;
+    case HOTPATH_UNIT_RATE:
+        hp_text_fixed(text, cell->number, cell->number < 999.995 ? 2 : 0);
+        hp_text_string(text, "/s");
+        break;
+    case HOTPATH_UNIT_INSTANT:
+        hp_units_moment(text, cell->count);
+        break;
+    case HOTPATH_UNIT_HISTOGRAM:
+        if (cell->histogram->labels != NULL)
+            put_labelled(text, cell->histogram);
+        else
+            put_bars(text, cell->histogram);
+        break;
+    case HOTPATH_UNIT_SERIES:
+        put_points(text, cell->series);
         break;
     }
 }
@@ -173,6 +245,13 @@ static bool make_cells(struct table *table)
 static const struct hp_column *column_at(const struct table *table, size_t at)
 {
     return &table->section->columns[table->order[at]];
+}
+
+/* What may be of any length, and stands at the left. */
+static bool is_textual(const struct hp_column *column)
+{
+    return hp_unit_is_text(column->shown.unit) || column->shown.unit == HOTPATH_UNIT_HISTOGRAM ||
+           column->shown.unit == HOTPATH_UNIT_SERIES;
 }
 
 static void choose_columns(struct table *table)
@@ -250,7 +329,7 @@ static void drop_columns(struct table *table, size_t name, uint32_t spared)
 static void shrink_texts(struct table *table, size_t name, size_t least)
 {
     for (size_t at = 0; at < table->count; at++)
-        if (at != name && column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT)
+        if (at != name && is_textual(column_at(table, at)))
             shrink(table, at, least);
 }
 
@@ -285,7 +364,7 @@ static void draw_rule(const struct table *table)
 static void draw_cell(const struct table *table, size_t at, const struct shown *shown, bool is_marked)
 {
     const size_t width = table->widths[at];
-    const bool is_left = column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT;
+    const bool is_left = is_textual(column_at(table, at));
     if (!is_left && shown->columns < width)
         hp_text_repeat(table->out, ' ', width - shown->columns);
     size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);

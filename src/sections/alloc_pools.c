@@ -151,5 +151,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
-const struct hp_section_type hp_section_alloc_pools = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};
+const struct hp_section_type hp_section_alloc_pools = {.name = "alloc-pools",
+                                                       .is_left_out_empty = true,
+                                                       .has_data = has_data,
+                                                       .fill = fill,
+                                                       HP_COLUMNS(column_table),
+                                                       .about =
+                                                           "Memory that the program hands out itself, by name.",
+                                                       .always = "order"};

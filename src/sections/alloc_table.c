@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "durations.h"
+#include "identity.h"
 #include "order.h"
 #include "shares.h"
 #include "sort.h"
@@ -290,6 +291,9 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const struct entry *entry = about;
     const struct hp_alloc_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, name_of(entry));
+    row->id = hp_identity_of_site(entry->site);
+    if (entry->site == NULL && entry->thread != NULL)
+        row->id = hp_identity_with_thread(row->id, entry->thread);
     hp_section_set_count(row, columns->total, entry->total);
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
@@ -542,6 +546,13 @@ static bool fill_count(struct hotpath_results *results, struct hotpath_section *
     return fill(results, section, &count_kind);
 }
 
+#define ABOUT                                                                                                      \
+    "Exclusive totals of all rows add up to the totals, which are absent when no allocations were recorded."
+#define ABOUT_ROW                                                                                                  \
+    "A function, and what its calls allocated; calls that allocated nothing count as zeros. The row <outside> "    \
+    "has what was "                                                                                                \
+    "allocated outside of all measured functions: it has no calls, and no peak of its own."
+
 const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .group = "alloc",
                                                        .is_usual = is_bytes,
@@ -549,7 +560,10 @@ const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .has_data = has_data,
                                                        .fill = fill_bytes,
                                                        HP_COLUMNS(hp_alloc_bytes_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table)};
+                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .about = ABOUT,
+                                                       .about_row = ABOUT_ROW,
+                                                       .always = "order"};
 const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
                                                        .group = "alloc",
                                                        .is_usual = is_count,
@@ -557,4 +571,7 @@ const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
                                                        .has_data = has_data,
                                                        .fill = fill_count,
                                                        HP_COLUMNS(hp_alloc_count_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table)};
+                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .about = ABOUT,
+                                                       .about_row = ABOUT_ROW,
+                                                       .always = "order"};

@@ -8,6 +8,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "identity.h"
 #include "order.h"
 #include "sort.h"
 
@@ -68,6 +69,8 @@ static bool fill_row(struct hotpath_results *results, struct hp_row *row, const 
     hp_section_set_count(row, columns->freed_count, totals->freed_count);
     hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
     hp_section_set_count(row, columns->pid, thread->pid);
+    row->id = thread->label != NULL ? hp_identity_with_thread(0, thread->label)
+                                    : hp_identity_with_number(hp_identity_with_text(0, NO_THREAD), thread->pid);
     if (thread->label == NULL) {
         hp_section_set_text(row, columns->name, NO_THREAD);
         return true;
@@ -130,9 +133,13 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_alloc_threads = {.name = "alloc-threads",
-                                                         .is_on_request = true,
-                                                         .is_left_out_empty = true,
-                                                         .has_data = has_data,
-                                                         .fill = fill,
-                                                         HP_COLUMNS(column_table)};
+const struct hp_section_type hp_section_alloc_threads = {
+    .name = "alloc-threads",
+    .is_on_request = true,
+    .is_left_out_empty = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    .about_row =
+        "A thread. The row <others> stands for the threads of a process that had no record yet, or none any more.",
+    .always = "order"};

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "cpu_profile.h"
 #include "function_profile.h"
+#include "identity.h"
 #include "order.h"
 #include "shares.h"
 #include "sort.h"
@@ -589,6 +590,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     if (why == NULL)
         return false;
     hp_section_set_text(row, columns->name, entry->site->name);
+    row->id = hp_identity_of_site(entry->site);
     hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
@@ -1023,7 +1025,7 @@ static bool set_summary(struct view *view)
         put_rest(&line, view);
     if (line.length == 0)
         return true;
-    view->section->summary = keep_line(view, &line);
+    view->section->summary = view->results->headline = keep_line(view, &line);
     return view->section->summary != NULL;
 }
 
@@ -1111,4 +1113,12 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_bottlenecks = {
-    .name = "bottlenecks", .is_left_out_empty = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};
+    .name = "bottlenecks",
+    .is_left_out_empty = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    .about = "The functions that take the most time by themselves, and what they do with it; there where more than "
+             "time was measured. The rules are in docs/verdict.md.",
+    .about_row = "A function without measured ones inside, over all threads. What was not measured is null.",
+    .always = "percent_of|order"};

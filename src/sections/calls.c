@@ -12,6 +12,7 @@
 #include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
+#include "identity.h"
 #include "sort.h"
 #include "stat_walk.h"
 
@@ -188,6 +189,8 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct c
     const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, call->site->name);
+    row->id = hp_identity_with_number(hp_identity_of_site(call->site), call->end);
+    row->id = hp_identity_with_number(row->id, (uint64_t)call->session->header.pid << 32 | call->tid);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
     if (hp_run_has_allocs(run)) {
@@ -240,4 +243,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_calls = {
-    .name = "calls", .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};
+    .name = "calls",
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    .about = "The latest calls of functions whose calls are logged: by function, then the newest first."};

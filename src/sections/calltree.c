@@ -10,10 +10,14 @@
 #include <string.h>
 
 #include "arena.h"
+#include "histogram.h"
+#include "identity.h"
 #include "order.h"
 #include "profile.h"
 #include "shares.h"
 #include "sort.h"
+#include "tree_costs.h"
+#include "wait_profile.h"
 
 /* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
 #define DEEPEST 200u
@@ -29,10 +33,13 @@ struct place {
 };
 
 struct columns {
-    size_t name, calls, total, percent, self, open, scaled;
+    size_t name, calls, total, percent, self, open, scaled, own_cpu, all_cpu, waited, waits, bytes;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
@@ -44,6 +51,19 @@ static const struct hp_column_spec column_table[] = {
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
     {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open)},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own_cpu),
+     "Processor time that was used here itself; absent when none was sampled.", .needs = HAS_CPU},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all_cpu), "The same with all that is below.",
+     .needs = HAS_CPU},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, 0, AT(waited), "Seen waiting here itself; absent when nobody watched.",
+     .needs = HAS_WAITS},
+    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, 0, AT(waits), "The same by cause, the longest first.",
+     .words = HP_WAIT_CAUSE_WORDS, .needs = HAS_WAITS},
+    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes),
+     "Asked for by these calls themselves; null where the function has other places in the tree, too: it is known "
+     "of all "
+     "of them together. Absent when no allocations were recorded.",
+     .needs = HP_FACT_ALLOCS},
     {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
@@ -52,6 +72,7 @@ struct view {
     struct hotpath_section *section;
     struct columns columns;
     uint64_t whole;
+    struct hp_tree_costs costs;
     struct place *places; /* by index of the node: parents first */
     struct place *first_root;
     struct place **kept; /* the hottest first, then in order of the tree */
@@ -119,15 +140,29 @@ static void keep_hottest(struct view *view)
         view->kept[at]->is_kept = true;
 }
 
+/* A number that has no column here has the index of the first one, which is the name. */
+static uint64_t cost_of(const struct view *view, const struct hp_tree_cost *cost, uint64_t otherwise)
+{
+    const size_t column = view->section->order.column;
+    const struct columns *columns = &view->columns;
+    return column == columns->own_cpu   ? cost->own_cpu_ns
+           : column == columns->all_cpu ? cost->all_cpu_ns
+           : column == columns->bytes   ? cost->own_bytes
+           : column == columns->waited  ? (cost->waits != NULL ? cost->waits->ns : 0)
+                                        : otherwise;
+}
+
 /* What the order of siblings goes by; of text all are alike. */
-static uint64_t rank_of(const struct view *view, const struct hp_sums *sums)
+static uint64_t rank_of(const struct view *view, const struct hp_tree_node *node)
 {
     const struct hp_order *order = &view->section->order;
-    const uint64_t number = order->column == view->columns.calls  ? sums->calls
-                            : order->column == view->columns.self ? hp_sums_self(sums)
-                            : order->column == view->columns.open ? sums->open
-                            : order->column == view->columns.name ? 0
-                                                                  : sums->total;
+    const struct hp_sums *sums = &node->sums;
+    const uint64_t number = order->column == view->columns.name    ? 0
+                            : order->column == view->columns.calls ? sums->calls
+                            : order->column == view->columns.self  ? hp_sums_self(sums)
+                            : order->column == view->columns.open
+                                ? sums->open
+                                : cost_of(view, &view->costs.nodes[node->index], sums->total);
     return order->is_ascending ? ~number : number;
 }
 
@@ -180,7 +215,7 @@ static bool sort_tree(struct view *view)
         return false;
     for (size_t at = 0; at < profile->node_count; at++) {
         view->places[at].node = profile->nodes[at];
-        view->places[at].rank = rank_of(view, &profile->nodes[at]->sums);
+        view->places[at].rank = rank_of(view, profile->nodes[at]);
     }
     view->first_root = sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
@@ -198,11 +233,32 @@ static const struct place *next_in_order(const struct view *view, const struct p
     return place != NULL ? place->next_sibling : NULL;
 }
 
-static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
+/* False: no memory. */
+static bool fill_costs(const struct view *view, struct hp_row *row, const struct hp_tree_cost *cost)
+{
+    const struct columns *columns = &view->columns;
+    static const struct hp_node_waits none;
+    const struct hp_node_waits *waits = cost->waits != NULL ? cost->waits : &none;
+    if (view->costs.has_cpu) {
+        hp_section_set_number(row, columns->own_cpu, (double)cost->own_cpu_ns);
+        hp_section_set_number(row, columns->all_cpu, (double)cost->all_cpu_ns);
+    }
+    if (cost->has_bytes)
+        hp_section_set_count(row, columns->bytes, cost->own_bytes);
+    if (!view->costs.has_waits)
+        return true;
+    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, waits->by_cause);
+    hp_section_set_number(row, columns->waited, (double)waits->ns);
+    hp_section_set_histogram(row, columns->waits, causes);
+    return causes != NULL;
+}
+
+static bool fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, node->site->name);
+    row->id = hp_identity_of_site(node->site);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
@@ -215,6 +271,7 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct h
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
+    return fill_costs(view, row, &view->costs.nodes[node->index]);
 }
 
 /* What is to be said of shares of one process stands below the functions. */
@@ -242,11 +299,17 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
         return false;
     size_t at = 0;
     for (const struct place *place = view->first_root; place != NULL; place = next_in_order(view, place))
-        if (place->is_kept && at < section->row_count)
-            fill_row(view, &section->rows[at++], place->node);
+        if (place->is_kept && at < section->row_count && !fill_row(view, &section->rows[at++], place->node))
+            return false;
     section->row_count = at;
     add_notes(view, section);
     return true;
+}
+
+static bool describe(struct view *view)
+{
+    const uint32_t facts = (view->costs.has_cpu ? HAS_CPU : 0u) | (view->costs.has_waits ? HAS_WAITS : 0u);
+    return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -255,8 +318,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .section = section};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->is_tree = true;
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
+    if (!hp_tree_costs_find(results, &view.costs) || !describe(&view) ||
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
@@ -275,5 +337,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 static bool has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
-const struct hp_section_type hp_section_calltree = {
-    .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};
+const struct hp_section_type hp_section_calltree = {.name = "calltree",
+                                                    .is_on_request = true,
+                                                    .has_data = has_data,
+                                                    .fill = fill,
+                                                    .is_tree = true,
+                                                    HP_COLUMNS(column_table),
+                                                    .about_row = "A path of calls.",
+                                                    .always = "percent_of|order"};

@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "cxxname.h"
+#include "identity.h"
 #include "order.h"
 #include "profile.h"
 #include "section.h"
@@ -353,6 +354,8 @@ static const char *readable_name(struct view *view, const char *linked)
 static void fill_row(struct view *view, struct hp_row *row, const struct cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
+    row->id = hp_identity_with_text(hp_identity_with_text(0, cold->function->name), cold->function->source);
+    row->id = hp_identity_with_text(row->id, cold->image);
     hp_section_set_text(row, view->columns.name, readable_name(view, cold->function->name));
     hp_section_set_count(row, view->columns.size, cold->function->size);
     hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
@@ -426,4 +429,5 @@ const struct hp_section_type hp_section_cold = {
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = fill,
     HP_COLUMNS(column_table),
-};
+    .about_row = "A function that was compiled with -finstrument-functions and not called.",
+    .always = "order"};

@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "identity.h"
 #include "order.h"
 #include "shares.h"
 #include "sort.h"
@@ -223,6 +224,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const struct columns *columns = &view->columns;
     const struct hp_cpu_sums *shown = entry->shown;
     hp_section_set_text(row, columns->name, name_of(entry));
+    row->id = entry->site != NULL ? hp_identity_of_site(entry->site) : 0;
     hp_section_set_count(row, columns->samples, shown->samples);
     hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
     hp_section_set_number(row, columns->user, (double)shown->user_ns);
@@ -376,10 +378,16 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_cpu = {.name = "cpu",
-                                               .is_left_out_empty = true,
-                                               .is_of_measured = true,
-                                               .has_data = has_data,
-                                               .fill = fill,
-                                               HP_COLUMNS(column_table),
-                                               HP_TOTALS(total_table)};
+const struct hp_section_type hp_section_cpu = {
+    .name = "cpu",
+    .is_left_out_empty = true,
+    .is_of_measured = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    HP_TOTALS(total_table),
+    .about = "Exclusive times of all rows add up to the total. Totals are those of all processes together, by "
+             "their own clocks, and absent when processor time was not sampled.",
+    .about_row = "A function, and the processor time it used. The row <outside> has what was used outside of all "
+                 "measured functions, <startup> what processes used before they were measured.",
+    .always = "order"};

@@ -5,6 +5,7 @@
 #include "function_profile.h"
 
 #include "arena.h"
+#include "identity.h"
 #include "order.h"
 #include "section.h"
 #include "shares.h"
@@ -65,6 +66,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const struct hp_found_function *function = about;
     const struct columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
     if (function->library[0] != '\0')
         hp_section_set_text(row, columns->library, function->library);
     if (function->file[0] != '\0')
@@ -158,9 +161,12 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return add_rows(&view, section) && (view.profile == &none || set_summary(&view, section));
 }
 
-const struct hp_section_type hp_section_functions = {.name = "functions",
-                                                     .is_left_out_empty = true,
-                                                     .has_data = has_data,
-                                                     .fill = fill,
-                                                     HP_COLUMNS(column_table),
-                                                     HP_TOTALS(total_table)};
+const struct hp_section_type hp_section_functions = {
+    .name = "functions",
+    .is_left_out_empty = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    HP_TOTALS(total_table),
+    .about = "Processor time by function, from stacks, whether or not functions are measured.",
+    .always = "percent_of|order|totals"};

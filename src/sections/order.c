@@ -27,6 +27,9 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
     return copy != NULL;
 }
 
+/* Pictures are not larger or smaller than others. */
+static bool has_order(uint32_t unit) { return unit != HOTPATH_UNIT_HISTOGRAM && unit != HOTPATH_UNIT_SERIES; }
+
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
 {
     const char *sort = results->settings->show.sort;
@@ -34,7 +37,7 @@ bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *se
     const char *name = sort + is_reversed;
     const size_t column = hp_section_find_column(section, name, strlen(name));
     section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
-    if (sort[0] == '\0' || column == section->column_count)
+    if (sort[0] == '\0' || column == section->column_count || !has_order(section->columns[column].shown.unit))
         return true;
     section->columns[column].shown.visible = 1;
     section->columns[column].traits |= HP_COLUMN_LATE;
@@ -42,7 +45,7 @@ bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *se
         return true;
     section->order.column = column;
     section->order.is_usual = false;
-    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    section->order.is_ascending = hp_unit_is_text(section->columns[column].shown.unit) != is_reversed;
     return add_note(results, section);
 }
 
@@ -82,7 +85,7 @@ static struct key key_of(const struct hotpath_section *section, size_t index)
     const uint32_t unit = section->columns[section->order.column].shown.unit;
     return (struct key){
         .row = *row,
-        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .text = hp_unit_is_text(unit) ? cell->text : NULL,
         .number = hp_cell_number(cell, unit),
         .has_value = cell->has_value,
         .is_ascending = section->order.is_ascending,

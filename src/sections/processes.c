@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "identity.h"
 #include "order.h"
 #include "profile.h"
 #include "shares.h"
@@ -121,6 +122,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct p
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
+    row->id = hp_identity_with_number(hp_identity_with_number(0, header->pid), header->wall_start_ns);
     hp_section_set_text(row, columns->state, state_of(snapshot));
     hp_section_set_number(row, columns->started, (double)process->began_ns);
     hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
@@ -316,5 +318,8 @@ static bool has_data(const struct hotpath_results *results)
     return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
-const struct hp_section_type hp_section_processes = {
-    .name = "processes", .has_data = has_data, .fill = fill, HP_COLUMNS(column_table)};
+const struct hp_section_type hp_section_processes = {.name = "processes",
+                                                     .has_data = has_data,
+                                                     .fill = fill,
+                                                     HP_COLUMNS(column_table),
+                                                     .always = "percent_of|order"};

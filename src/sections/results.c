@@ -14,6 +14,7 @@
 #include "cxxname.h"
 #include "function_profile.h"
 #include "profile.h"
+#include "rows.h"
 #include "shares.h"
 #include "text.h"
 #include "units.h"
@@ -176,10 +177,11 @@ static bool fill_chosen(struct hotpath_results *results)
         if (section == NULL)
             return false;
         section->type = hp_section_types[at];
-        section->name = hp_section_types[at]->name;
-        section->group = hp_section_types[at]->group != NULL ? hp_section_types[at]->group : section->name;
+        section->name = section->type->name;
+        section->group = section->type->group != NULL ? section->type->group : section->name;
         section->description = section->if_empty = "";
-        if (!hp_section_types[at]->fill(results, section))
+        section->is_tree = section->type->is_tree;
+        if (!section->type->fill(results, section) || !hp_rows_identify(results, section))
             return false;
         note_linked_names(results, section);
         results->sections[results->section_count++] = section;
@@ -379,6 +381,11 @@ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
     return hp_run_elapsed_ns(&results->model->run);
 }
 
+const char *hotpath_results_headline(const hotpath_results *results)
+{
+    return results->headline != NULL ? results->headline : "";
+}
+
 const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
 
 size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
@@ -417,7 +424,65 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
         .has_value = cell->has_value,
         .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
         .number = hp_cell_number(cell, unit),
-        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+        .text = hp_unit_is_text(unit) ? (cell->text != NULL ? cell->text : "") : NULL,
     };
     return HOTPATH_OK;
+}
+
+/* Copies what the caller knows of a struct that begins with its size; what it does not know of ours is 0. */
+static int hand_over(void *to, size_t size, const void *from, size_t known)
+{
+    if (size < sizeof size)
+        return HOTPATH_E_OPTIONS;
+    memset(to, 0, size);
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
+    return HOTPATH_OK;
+}
+
+static uint32_t flags_of(const struct hp_row *row)
+{
+    return (row->is_open ? HOTPATH_ROW_OPEN : 0u) | (row->is_main ? HOTPATH_ROW_MAIN : 0u) |
+           (row->is_rough ? HOTPATH_ROW_ROUGH : 0u) | (row->is_sampled ? HOTPATH_ROW_SCALED : 0u) |
+           (row->is_self_sampled ? HOTPATH_ROW_SELF_SCALED : 0u);
+}
+
+int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row)
+{
+    struct hotpath_row known = {0};
+    if (row < section->row_count) {
+        const struct hp_row *its = &section->rows[row];
+        known = (struct hotpath_row){.id = its->id, .depth = its->depth, .flags = flags_of(its)};
+        known.parent = its->parent > 0 ? section->rows[its->parent - 1].id : 0;
+    }
+    const int status = hand_over(ret_row, ret_row->size, &known, sizeof known);
+    return row < section->row_count ? status : HOTPATH_E_OPTIONS;
+}
+
+/* NULL: there is no such cell, or it holds something else. */
+static const struct hp_cell *cell_with(const hotpath_section *section, size_t row, size_t column, uint32_t unit)
+{
+    if (row >= section->row_count || column >= section->column_count || section->columns[column].shown.unit != unit)
+        return NULL;
+    return &section->rows[row].cells[column];
+}
+
+int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
+                              struct hotpath_histogram *ret_histogram)
+{
+    const struct hp_cell *cell = cell_with(section, row, column, HOTPATH_UNIT_HISTOGRAM);
+    const struct hotpath_histogram none = {0};
+    const int status = hand_over(ret_histogram, ret_histogram->size,
+                                 cell != NULL && cell->has_value ? cell->histogram : &none, sizeof none);
+    return cell != NULL ? status : HOTPATH_E_OPTIONS;
+}
+
+int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
+                           struct hotpath_series *ret_series)
+{
+    const struct hp_cell *cell = cell_with(section, row, column, HOTPATH_UNIT_SERIES);
+    const struct hotpath_series none = {0};
+    const int status = hand_over(ret_series, ret_series->size,
+                                 cell != NULL && cell->has_value ? cell->series : &none, sizeof none);
+    return cell != NULL ? status : HOTPATH_E_OPTIONS;
 }

@@ -91,11 +91,23 @@ void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
     cell_of(row, column)->count = (uint64_t)number;
 }
 
+void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram)
+{
+    cell_of(row, column)->histogram = histogram;
+}
+
+void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series)
+{
+    cell_of(row, column)->series = series;
+}
+
 bool hp_unit_is_whole(uint32_t unit)
 {
     return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
-           unit == HOTPATH_UNIT_SIGNED_BYTES;
+           unit == HOTPATH_UNIT_SIGNED_BYTES || unit == HOTPATH_UNIT_INSTANT;
 }
+
+bool hp_unit_is_text(uint32_t unit) { return unit == HOTPATH_UNIT_TEXT || unit == HOTPATH_UNIT_STATE; }
 
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
 {

@@ -32,17 +32,21 @@ struct hp_site_sums;
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER */
-    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER, RATE */
+    const char *text; /* TEXT, STATE; of locations "file:line", of threads "name tid" */
     union {
-        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
-        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+        const struct hp_location *location;        /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread;      /* HP_COLUMN_THREAD */
+        const struct hotpath_histogram *histogram; /* HISTOGRAM */
+        const struct hotpath_series *series;       /* SERIES */
     };
 };
 
 struct hp_row {
     struct hp_cell *cells; /* one per column */
+    uint64_t id;           /* of its content (identity.h); 0: of its name; in the end unlike that of any other */
+    uint32_t parent;       /* in a tree, the row above it, from 1; 0: none. Found at the end */
     uint32_t depth;        /* in a tree; rows come parent first */
     bool is_open;          /* counts something that has not ended */
     bool is_rough;         /* measuring may be a good part of its numbers */
@@ -95,6 +99,7 @@ struct hotpath_results {
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
+    const char *headline; /* what the bottleneck is, in a sentence; NULL: nobody asked */
     struct hotpath_section *sections[HP_MAX_SECTIONS];
     size_t section_count;
     const char *warnings[HP_MAX_WARNINGS];
@@ -118,6 +123,11 @@ struct hp_section_type {
     size_t column_count;
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
+    bool is_tree;
+    const char *about;     /* for the schema: what the section is, or NULL ... */
+    const char *about_row; /* ... and what a row of it */
+    const char
+        *always; /* keys of the section in JSON that are there whatever it shows, "order|totals"; NULL: none */
 };
 
 /* All of them, in the order of the report. */
@@ -167,6 +177,9 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
 bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* These stay where they are. */
+void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram);
+void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series);
 /* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 void hp_section_note(struct hotpath_section *section, const char *line);
@@ -186,8 +199,9 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
 
-/* Whether a cell of that unit has its value in `count`, and as a number. */
+/* Whether a cell of that unit has its value in `count`, or in `text`; and as a number. */
 bool hp_unit_is_whole(uint32_t unit);
+bool hp_unit_is_text(uint32_t unit);
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
 
 /* Keeps a line for the reader of the report, as it is. */

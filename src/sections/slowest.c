@@ -15,6 +15,7 @@
 #include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
+#include "identity.h"
 #include "shares.h"
 #include "sort.h"
 #include "stat_walk.h"
@@ -33,6 +34,7 @@
 struct part {
     const struct hp_slow_row *stored; /* NULL: the call itself */
     const char *name;
+    uint64_t id; /* of the site; 0: it has come up since */
     struct part *parent;
     struct part *first_child;
     struct part *next_sibling;
@@ -287,10 +289,9 @@ static struct part *parent_of(const struct function *function, const struct part
 }
 
 /* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
-static const char *name_of(const struct view *view, const struct function *function, uint32_t id)
+static const char *name_of(const struct hp_site_sums *site, const struct function *function, uint32_t id)
 {
     struct hp_site stored;
-    const struct hp_site_sums *site = hp_profile_site(view->results->model->profile, function->session_index, id);
     if (site != NULL)
         return site->name;
     const char *name =
@@ -303,7 +304,10 @@ static void set_part(const struct view *view, const struct function *function, s
     struct hp_node node = {.site = HP_SITE_ROOT};
     if (!hp_snapshot_node(function->session, part->stored->node, &node))
         node.parent = 0;
-    part->name = name_of(view, function, node.site);
+    const struct hp_site_sums *site =
+        hp_profile_site(view->results->model->profile, function->session_index, node.site);
+    part->name = name_of(site, function, node.site);
+    part->id = site != NULL ? hp_identity_of_site(site) : 0;
     part->parent_node = node.parent;
 }
 
@@ -439,6 +443,7 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
 {
     const struct columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, function->site->name);
+    row->id = hp_identity_of_site(function->site);
     hp_section_set_count(row, columns->calls, 1);
     hp_section_set_number(row, columns->percent, 100);
     if (function->session == NULL) {
@@ -473,6 +478,7 @@ static bool fill_part(const struct view *view, struct hp_row *row, const struct 
     const struct columns *columns = &view->columns;
     const struct hp_slow_row *stored = part->stored;
     hp_section_set_text(row, columns->name, part->name);
+    row->id = part->id;
     hp_section_set_count(row, columns->calls, stored->calls);
     set_ns(view, row, columns->total, stored->total);
     set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
@@ -652,7 +658,6 @@ static void note_sampled(struct hotpath_section *section)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results, .section = section};
-    section->is_tree = true;
     section->percent_of = "call";
     if (!find_functions(&view) || !find_calls(&view) || !fill_rows(&view))
         return false;
@@ -666,4 +671,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_slowest = {
-    .name = "slowest", .is_on_request = true, .fill = fill, HP_COLUMNS(column_table)};
+    .name = "slowest",
+    .is_on_request = true,
+    .fill = fill,
+    .is_tree = true,
+    HP_COLUMNS(column_table),
+    .about = "The slowest call of each function that HOTPATH_SLOWEST means, and what ran inside it.",
+    .about_row = "At the top a call; below it what the calls of one path inside it took together.",
+    .always = "percent_of"};

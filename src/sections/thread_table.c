@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "crew_profile.h"
+#include "identity.h"
 #include "order.h"
 #include "text.h"
 #include "units.h"
@@ -128,8 +129,18 @@ static void set_times(const struct columns *columns, struct hp_row *row, const s
     hp_section_set_number(row, columns->lived, (double)member->lived_ns);
 }
 
+/* Threads that are counted together are known by their name. */
+static uint64_t identity_of(const struct hp_crew_member *member)
+{
+    const struct hp_thread_label *label = member->label;
+    if (!member->is_rest && label->threads <= 1)
+        return hp_identity_with_thread(0, label);
+    return hp_identity_with_number(hp_identity_with_text(0, label->name), label->pid);
+}
+
 static bool set_name(const struct view *view, struct hp_row *row, const struct hp_crew_member *member)
 {
+    row->id = identity_of(member);
     hp_section_set_count(row, view->columns.pid, member->label->pid);
     if (!member->is_rest || member->label->threads > 0)
         hp_section_set_count(row, view->columns.threads, member->label->threads);
@@ -241,10 +252,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
            set_summary(&view);
 }
 
-const struct hp_section_type hp_section_threads = {.name = "threads",
-                                                   .is_on_request = true,
-                                                   .is_left_out_empty = true,
-                                                   .has_data = has_data,
-                                                   .fill = fill,
-                                                   HP_COLUMNS(column_table),
-                                                   HP_TOTALS(total_table)};
+const struct hp_section_type hp_section_threads = {
+    .name = "threads",
+    .is_on_request = true,
+    .is_left_out_empty = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    HP_TOTALS(total_table),
+    .about = "What threads used, those included that have ended, as far as somebody watched.",
+    .about_row = "A thread, or several of the same name. The row <others> is what a process used beside the "
+                 "threads that were seen.",
+    .always = "order|totals"};

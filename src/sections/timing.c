@@ -11,6 +11,8 @@
 
 #include "arena.h"
 #include "durations.h"
+#include "histogram.h"
+#include "identity.h"
 #include "order.h"
 #include "profile.h"
 #include "shares.h"
@@ -21,7 +23,7 @@
 
 struct columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled;
+        timed, sampling, scaled, histogram;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
@@ -47,6 +49,9 @@ static const struct hp_column_spec column_table[] = {
      "Not spent in measured functions inside."},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
+    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, 0, AT(histogram),
+     "How many calls took how long, [from, below, calls]: those that were timed. Absent when time is exclusive.",
+     .needs = HP_FACT_INCLUSIVE},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Threads that called it."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
     {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open),
@@ -169,7 +174,8 @@ static void set_ticks(struct view *view, struct hp_row *row, size_t column, doub
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
-static void fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+/* False: no memory. */
+static bool fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct columns *columns = &view->columns;
     const struct hp_settings *settings = view->results->settings;
@@ -184,7 +190,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, columns->timed, timed);
     hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
-        return;
+        return true;
     for (size_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             set_ticks(view, row, columns->percentiles[at], ticks);
@@ -192,6 +198,11 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
         set_ticks(view, row, columns->least, ticks);
     if (hp_durations_percentile(view->durations, 100, &ticks))
         set_ticks(view, row, columns->most, ticks);
+    const struct hotpath_histogram *histogram = hp_histogram_of_durations(
+        view->results->model->arena, view->durations, view->results->model->run.ns_per_tick, HOTPATH_UNIT_NS);
+    if (histogram != NULL)
+        hp_section_set_histogram(row, columns->histogram, histogram);
+    return histogram != NULL;
 }
 
 static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -202,6 +213,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
+    row->id = hp_identity_of_site(site);
     hp_section_set_count(row, columns->calls, site->sums.calls);
     set_ticks(view, row, columns->total, (double)total);
     if (view->whole > 0)
@@ -213,7 +225,8 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
                         site->is_limited         ? "limited"
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
-    fill_durations(view, row, site);
+    if (!fill_durations(view, row, site))
+        return false;
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
@@ -318,5 +331,10 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_timing = {
-    .name = "timing", .alias = "functions-timing", .is_of_measured = true, .fill = fill, HP_COLUMNS(column_table)};
+const struct hp_section_type hp_section_timing = {.name = "timing",
+                                                  .alias = "functions-timing",
+                                                  .is_of_measured = true,
+                                                  .fill = fill,
+                                                  HP_COLUMNS(column_table),
+                                                  .about_row = "A function, and the time that its calls took.",
+                                                  .always = "percent_of|order"};

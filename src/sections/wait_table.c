@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "identity.h"
 #include "order.h"
 #include "shares.h"
 #include "system_calls.h"
@@ -25,8 +26,7 @@ static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "The function, or <outside> of all measured ones."},
     {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(cause),
-     .words = "other|run queue|lock|sleep|poll|disk|socket|pipe|terminal|child|signal|page "
-              "fault|stopped|condition|semaphore|barrier|thread|lock or condition|client"},
+     .words = HP_WAIT_CAUSE_WORDS},
     {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(call),
      "The system call; null: none, or not known."},
     {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
@@ -201,6 +201,10 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const char *call = hp_system_call_name(wait->call);
     hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
+    row->id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
+    row->id = hp_identity_with_number(hp_identity_with_text(row->id, wait->what), (uint64_t)(int64_t)wait->call);
+    if (wait->other != NULL)
+        row->id = hp_identity_with_number(row->id, hp_identity_of_site(wait->other));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
     if (!set_what(view, row, wait))
@@ -242,4 +246,6 @@ const struct hp_section_type hp_section_waits = {.name = "waits",
                                                  .has_data = has_data,
                                                  .fill = fill,
                                                  HP_COLUMNS(column_table),
-                                                 HP_TOTALS(total_table)};
+                                                 HP_TOTALS(total_table),
+                                                 .about = "What threads waited for, as far as somebody watched.",
+                                                 .always = "percent_of|order|totals"};

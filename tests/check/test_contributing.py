@@ -182,6 +182,7 @@ E2E_TEST = """from harness import SOURCE
 def test_greeting(box):
     result = box.run("greeting", env={"HOTPATH_REPORT": "headcount"})
     assert result.row("called", "headcount").functions_count == 2
+    assert len(result.row("called", "headcount").id) == 16
 """
 
 
@@ -222,7 +223,8 @@ def test_recipes(tmp_path):
     [line] = [line for line in COMMANDS if "gen_docs --write" in line]
     tree.do("sh", "-ec", line.replace("--preset release", f"--preset release {quickly}"))
     for file, word in (("docs/environment.md", "HOTPATH_BRIEF"), ("man/hotpath-report.1", "brief"),
-                       ("completions/hotpath.bash", "greet"), ("completions/hotpath.bash", "--brief")):
+                       ("completions/hotpath.bash", "greet"), ("completions/hotpath.bash", "--brief"),
+                       ("docs/report.schema.json", "functions_count")):
         assert word in (tree.folder / file).read_text(), (file, word)
     tree.do("tools/amalgamate.py")
     tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "examples_greeting", "examples_greeting_off",

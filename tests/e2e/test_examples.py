@@ -41,6 +41,7 @@ CALLS = {
     "slow_call": {"main": 1, "handle_request": 200, "look_up": 101, "load_table": 1, "render": 200},
     "threads": {"main": 1, "worker": 4, "process_item": 1000, "join": 4},
     "timeout": None,
+    "tree_reporter": None,
     "unit_test": None,
 }
 
@@ -61,6 +62,22 @@ def check_csv_reporter(measured, plain):
     assert {name: int(row["calls"]) for name, row in rows.items()} == {"main": 1, "step": 100}
     assert float(rows["main"]["percent_total"]) == 100
     assert int(rows["step"]["min_ns"]) <= int(rows["step"]["p95_ns"]) <= int(rows["step"]["max_ns"])
+
+
+def check_tree_reporter(measured, plain):
+    assert plain.stdout == ""
+    tree, *histograms = measured.stdout.split("\n\n")
+    drawn = re.findall(r"^[#.]{20} ( *)(\w+), (\d+) calls$", tree, re.M)
+    assert [(len(indent) // 2, name, int(calls)) for indent, name, calls in drawn] == [
+        (0, "main", 1), (1, "answer", 100), (2, "look_up", 200), (3, "wait_for_disk", 20)]
+    calls = {}
+    for histogram in histograms:
+        name, *bars = histogram.strip().splitlines()
+        bounds = [re.fullmatch(r"[#.]{20} (\d+) calls of ([\d.]+) to ([\d.]+) us", bar).groups() for bar in bars]
+        assert all(float(low) < float(high) for _, low, high in bounds)
+        assert [float(low) for _, low, _ in bounds] == sorted(float(low) for _, low, _ in bounds)
+        calls[name] = sum(int(count) for count, _, _ in bounds)
+    assert calls == {"main": 1, "answer": 100, "look_up": 200, "wait_for_disk": 20}
 
 
 def check_unit_test(measured, plain):

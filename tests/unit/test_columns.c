@@ -26,7 +26,7 @@ static void check_key(const struct hp_column_spec *spec)
         assert_true(is_bytes);
     if (spec->unit == HOTPATH_UNIT_PERCENT)
         assert_memory_equal(spec->key, "percent_", 8);
-    if (spec->unit == HOTPATH_UNIT_TEXT)
+    if (hp_unit_is_text(spec->unit))
         assert_false(is_time || is_bytes);
     for (const char *at = spec->key; *at != '\0'; at++)
         assert_true((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || *at == '_');
@@ -38,7 +38,7 @@ static void check_column(const struct hp_column_spec *spec)
     if (spec->about != NULL)
         assert_int_equal(spec->about[strlen(spec->about) - 1], '.');
     if (spec->words != NULL)
-        assert_true(spec->unit == HOTPATH_UNIT_TEXT);
+        assert_true(hp_unit_is_text(spec->unit) || spec->unit == HOTPATH_UNIT_HISTOGRAM);
     if (spec->traits & HP_COLUMN_PART)
         assert_int_equal(spec->unit, HOTPATH_UNIT_PERCENT);
     if (spec->shown_by != 0)

@@ -477,7 +477,7 @@ static void the_table_says_how_many_are_not_whole(void **state)
     settings.output.format = HP_FORMAT_JSON;
     report = fixture_render(0, false);
     assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 files are cut off\"]"));
-    assert_non_null(strstr(report, "\"processes\":3}"));
+    assert_non_null(strstr(report, "\"processes\":3,"));
     assert_non_null(strstr(report, "\"pid\":4242,"));
 }
 

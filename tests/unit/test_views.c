@@ -350,7 +350,7 @@ static void json_has_threads_as_objects(void **state)
     settings.output.format = HP_FORMAT_JSON;
     const char *json = fixture_render(0, false);
     assert_non_null(strstr(json, "\"by\":\"thread\""));
-    assert_non_null(strstr(json, "{\"name\":\"work\",\"thread\":{\"name\":\"worker\",\"pid\":4242,\"tid\":5001,"
+    assert_non_null(strstr(json, "\"name\":\"work\",\"thread\":{\"name\":\"worker\",\"pid\":4242,\"tid\":5001,"
                                  "\"threads\":1},\"calls\":3,"));
     assert_non_null(strstr(json, "\"thread\":{\"name\":\"\",\"pid\":4242,\"tid\":5003,\"threads\":3}"));
 }

@@ -11,6 +11,9 @@ void gen_bash(FILE *out);
 void gen_zsh(FILE *out);
 void gen_fish(FILE *out);
 
+/* The end of the schema of reports: what is said of sections. */
+void gen_schema(FILE *out);
+
 /* The list of options of a command in the language of man pages. */
 void gen_man_options(FILE *out, const struct hp_command *command);
 

@@ -1,7 +1,8 @@
 /*
- * Writes what users read and shells complete, from the tables in src/session/options.c and src/cli.
+ * Writes what users read and shells complete, from the tables in src/session/options.c, src/sections and src/cli.
  *
- *     gen_docs --write ROOT     writes docs/environment.md, completions/, and the lists of options in man/
+ *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the sections
+ *                               in docs/report.schema.json
  *     gen_docs --check ROOT     changes nothing; fails when one of them is not what --write would write
  *
  * SPDX-License-Identifier: MIT
@@ -126,6 +127,40 @@ static bool make_page(const char *root, const struct hp_command *command, bool i
     return is_done;
 }
 
+/* ---------------------------------------------------------------------------------------------- schema */
+
+#define SECTIONS "      \"$comment\": \"From here on written by tools/gen, from the tables of the sections.\",\n"
+
+/* The schema with all that follows the mark written anew; false, with a message: it is not there. */
+static bool fill_schema(const char *path, const struct buffer *schema, struct buffer *wanted)
+{
+    const char *mark = strstr(schema->text, SECTIONS);
+    FILE *out = mark != NULL ? open_memstream(&wanted->text, &wanted->length) : NULL;
+    if (out == NULL) {
+        fprintf(stderr, "gen_docs: '%s' has no mark for the sections\n", path);
+        return false;
+    }
+    fwrite(schema->text, 1, (size_t)(mark - schema->text), out);
+    fputs(SECTIONS, out);
+    gen_schema(out);
+    return fclose(out) == 0;
+}
+
+static bool make_schema(const char *root, bool is_check)
+{
+    char path[4096];
+    struct buffer schema = {0}, wanted = {0};
+    snprintf(path, sizeof path, "%s/docs/report.schema.json", root);
+    if (!read_file(path, &schema)) {
+        fprintf(stderr, "gen_docs: cannot read '%s'\n", path);
+        return false;
+    }
+    const bool is_done = fill_schema(path, &schema, &wanted) && settle(path, &wanted, is_check);
+    free(schema.text);
+    free(wanted.text);
+    return is_done;
+}
+
 int main(int count, char **arguments)
 {
     const bool is_check = count == 3 && strcmp(arguments[1], "--check") == 0;
@@ -138,6 +173,7 @@ int main(int count, char **arguments)
     is_done &= make_file(root, "completions/hotpath.bash", gen_bash, is_check);
     is_done &= make_file(root, "completions/_hotpath", gen_zsh, is_check);
     is_done &= make_file(root, "completions/hotpath.fish", gen_fish, is_check);
+    is_done &= make_schema(root, is_check);
     for (size_t at = 0; at < hp_command_count; at++)
         is_done &= make_page(root, hp_commands[at], is_check);
     return is_done ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,0 +1,28 @@
+/* What is known of the places of the call tree beside their time. SPDX-License-Identifier: MIT */
+#ifndef HP_SECTIONS_TREE_COSTS_H
+#define HP_SECTIONS_TREE_COSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "section.h"
+
+struct hp_node_waits;
+
+struct hp_tree_cost {
+    uint64_t own_cpu_ns;
+    uint64_t all_cpu_ns;               /* with what is below */
+    const struct hp_node_waits *waits; /* NULL: nobody saw it wait */
+    uint64_t own_bytes;
+    bool has_bytes; /* what its function allocates is known of sites: of a place only if it is the only one */
+};
+
+struct hp_tree_costs {
+    struct hp_tree_cost *nodes; /* as many as the profile has, in the same order */
+    bool has_cpu, has_waits, has_allocs;
+};
+
+/* False: no memory. */
+bool hp_tree_costs_find(struct hotpath_results *results, struct hp_tree_costs *ret_costs);
+
+#endif
