@@ -377,6 +377,27 @@ static double part_of(const struct hp_citizen *citizen)
     return busyness_of(citizen) * (double)unseen_of(citizen);
 }
 
+static bool outlived_its_parent(const struct hp_citizen *citizen, const struct hp_citizen *parent)
+{
+    return parent->ended_ns != 0 && (citizen->ended_ns == 0 || citizen->ended_ns > parent->ended_ns);
+}
+
+#define MOST_ANCESTORS 64u
+
+/* Who outlives its parent leaves what it used with somebody else, and with it all that was left with it. */
+static bool leaves_it_with_us(const struct hp_citizen *citizen)
+{
+    for (unsigned at = 0; at < MOST_ANCESTORS && citizen != state.census.all; at++) {
+        const struct hp_citizen *parent = find(citizen->parent);
+        if (parent == NULL || parent == citizen)
+            break;
+        if (outlived_its_parent(citizen, parent))
+            return false;
+        citizen = parent;
+    }
+    return true;
+}
+
 /*
  * All who were waited for have left what they used with us. What is more than was seen was used after the last looks, mostly by those
  * who ended before anybody looked: it is shared out by how long that was and how busy they had been, since one may have waited for
@@ -387,14 +408,16 @@ static void share_out(void)
     const uint64_t all = hp_used_by_children();
     uint64_t seen = 0;
     double parts = 0;
-    for (size_t at = 0; at < state.census.count; at++) {
-        seen += state.census.all[at].seen_cpu_ns;
-        parts += part_of(&state.census.all[at]);
-    }
+    for (size_t at = 0; at < state.census.count; at++)
+        if (leaves_it_with_us(&state.census.all[at])) {
+            seen += state.census.all[at].seen_cpu_ns;
+            parts += part_of(&state.census.all[at]);
+        }
     const double share = parts > 0 && all > seen ? (double)(all - seen) / parts : 0;
     for (size_t at = 0; at < state.census.count; at++) {
         struct hp_citizen *citizen = &state.census.all[at];
-        const double most = (double)unseen_of(citizen), its = share * part_of(citizen);
+        const double most = (double)unseen_of(citizen);
+        const double its = leaves_it_with_us(citizen) ? share * part_of(citizen) : 0;
         citizen->cpu_ns = citizen->seen_cpu_ns + (uint64_t)(its < most ? its : most);
     }
 }

@@ -146,6 +146,41 @@ static void what_was_used_unseen_is_of_who_was_busy(void **state)
     check_sums(census);
 }
 
+/*
+ * An orphan used 100 ms, which it leaves with whoever takes it in. What another one used after the last look at it is told by what was left
+ * with us, and that has nothing of the orphan's in it.
+ */
+static void what_orphans_used_is_not_left_with_us(void **state)
+{
+    enum { ORPHAN = KIN + 1, BARE = KIN + 2 };
+    (void)state;
+    is_exact = true;
+    hp_census_begin(SHELL);
+    tell_of_program(SHELL, "sh", "/bin/sh");
+    used[SHELL] = 1 * MS;
+    tell(HP_TASK_FORKED, KIN, SHELL, "");
+    tell(HP_TASK_FORKED, ORPHAN, KIN, "");
+    look_after(1 * MS);
+    tell(HP_TASK_ENDED, KIN, 0, "");
+    used[ORPHAN] = 100 * MS;
+    look_after(100 * MS);
+    tell(HP_TASK_ENDED, ORPHAN, 0, "");
+    used[ORPHAN] = 0;
+    tell(HP_TASK_FORKED, BARE, SHELL, "");
+    used[BARE] = 60 * MS;
+    look_after(60 * MS);
+    fake_ns += 40 * MS;
+    tell(HP_TASK_ENDED, BARE, 0, "");
+    used[BARE] = 0;
+    fake_ns += 1 * MS;
+    tell(HP_TASK_ENDED, SHELL, 0, "");
+    used_by_children = 101 * MS; /* 1 of the shell, 100 of the last one */
+    const struct hp_census *census = hp_census_end();
+    assert_int_equal(census->count, 4);
+    assert_int_equal(census->all[2].cpu_ns, 100 * MS);
+    assert_in_range(census->all[3].cpu_ns, 95 * MS, 100 * MS);
+}
+
 /* Who was never seen may have been busy all the time, and not a moment longer. */
 static void nobody_has_more_than_the_time_there_was(void **state)
 {
@@ -385,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_unseen_is_of_who_was_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_orphans_used_is_not_left_with_us, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_has_more_than_the_time_there_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_thread_ends_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_flood_is_no_loss, set_up, tear_down),
