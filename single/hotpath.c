@@ -14072,6 +14072,9 @@ static inline uint64_t hp_floors_mix(uint64_t key, uint64_t number)
 /* Bytes that stay, all zero the first time. NULL: no memory, or no floors. */
 HP_PRIVATE void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size);
 
+/* The same; NULL also where nothing was said before. */
+HP_PRIVATE void *hp_floors_known(const struct hp_floors *floors, uint64_t key);
+
 /* The higher of the two is what is said now. */
 static inline void hp_floor(uint64_t *now, uint64_t *before)
 {
@@ -16492,6 +16495,12 @@ void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size)
         floors->count++;
     }
     return (*place)->said;
+}
+
+void *hp_floors_known(const struct hp_floors *floors, uint64_t key)
+{
+    struct hp_floor_entry *entry = floors != NULL && floors->places != NULL ? *hp_floors_place_of(floors, key) : NULL;
+    return entry != NULL ? entry->said : NULL;
 }
 
 void hp_floors_release(struct hp_floors *floors)
@@ -19407,14 +19416,20 @@ static void hp_wait_profile_keep_nodes(const struct hp_wait_profile_gathering *g
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_node_waits *now = gathering->waits->nodes[at];
         const uint64_t key = hp_floors_mix(HP_FLOOR_WAIT_PATH, profile->nodes[at]->key);
-        struct hp_node_waits *before = now != NULL ? hp_floors_find(floors, key, sizeof *before) : NULL;
+        struct hp_node_waits *before =
+            now != NULL ? hp_floors_find(floors, key, sizeof *before) : hp_floors_known(floors, key);
         if (before == NULL)
             continue;
-        now->ns = 0;
+        if (now == NULL) {
+            gathering->waits->nodes[at] = before; /* it was seen in a place that takes less time than that now */
+            continue;
+        }
+        now->ns = before->ns = 0;
         for (size_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
             hp_floor(&now->by_cause[cause], &before->by_cause[cause]);
             now->ns += now->by_cause[cause];
         }
+        before->ns = now->ns;
     }
 }
 

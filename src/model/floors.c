@@ -52,6 +52,12 @@ void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size)
     return (*place)->said;
 }
 
+void *hp_floors_known(const struct hp_floors *floors, uint64_t key)
+{
+    struct hp_floor_entry *entry = floors != NULL && floors->places != NULL ? *place_of(floors, key) : NULL;
+    return entry != NULL ? entry->said : NULL;
+}
+
 void hp_floors_release(struct hp_floors *floors)
 {
     hp_arena_release(&floors->arena);

@@ -52,6 +52,9 @@ static inline uint64_t hp_floors_mix(uint64_t key, uint64_t number)
 /* Bytes that stay, all zero the first time. NULL: no memory, or no floors. */
 void *hp_floors_find(struct hp_floors *floors, uint64_t key, size_t size);
 
+/* The same; NULL also where nothing was said before. */
+void *hp_floors_known(const struct hp_floors *floors, uint64_t key);
+
 /* The higher of the two is what is said now. */
 static inline void hp_floor(uint64_t *now, uint64_t *before)
 {

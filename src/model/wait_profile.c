@@ -269,14 +269,20 @@ static void keep_nodes(const struct gathering *gathering, struct hp_floors *floo
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_node_waits *now = gathering->waits->nodes[at];
         const uint64_t key = hp_floors_mix(HP_FLOOR_WAIT_PATH, profile->nodes[at]->key);
-        struct hp_node_waits *before = now != NULL ? hp_floors_find(floors, key, sizeof *before) : NULL;
+        struct hp_node_waits *before =
+            now != NULL ? hp_floors_find(floors, key, sizeof *before) : hp_floors_known(floors, key);
         if (before == NULL)
             continue;
-        now->ns = 0;
+        if (now == NULL) {
+            gathering->waits->nodes[at] = before; /* it was seen in a place that takes less time than that now */
+            continue;
+        }
+        now->ns = before->ns = 0;
         for (size_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
             hp_floor(&now->by_cause[cause], &before->by_cause[cause]);
             now->ns += now->by_cause[cause];
         }
+        before->ns = now->ns;
     }
 }
 
