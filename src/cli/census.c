@@ -296,11 +296,10 @@ static void look_at(size_t at, uint64_t now)
     look_for_children(pid, now);
 }
 
-/* Those that are found now are looked at the next time. */
+/* Those that are found now, too: by the next time they may have ended. */
 static void look_around(uint64_t now)
 {
-    const size_t count = least(state.living_count, MOST_LIVING);
-    for (size_t at = 0; state.programs != NULL && at < count; at++)
+    for (size_t at = 0; state.programs != NULL && at < least(state.living_count, MOST_LIVING); at++)
         look_at(state.living[at], now);
 }
 

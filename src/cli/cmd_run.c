@@ -286,7 +286,8 @@ static void report(struct run *run, pid_t program)
                 run->folder);
         return;
     }
-    add_from_outside(run, keep_stacks(run) && !has_sessions(run));
+    const bool has_stacks = keep_stacks(run);
+    add_from_outside(run, has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run));
     if (!hp_sessions_in(&sessions, run->folder))
         return;
     leave_children_out(run, &sessions, program);

@@ -61,20 +61,6 @@ static struct hp_task_event *new_event(void)
     return event;
 }
 
-static uint32_t word(const char *record, size_t offset)
-{
-    uint32_t value;
-    memcpy(&value, record + offset, sizeof value);
-    return value;
-}
-
-static uint64_t long_word(const char *record, size_t offset)
-{
-    uint64_t value;
-    memcpy(&value, record + offset, sizeof value);
-    return value;
-}
-
 static void copy_text(struct hp_task_event *event, const char *record, size_t from, size_t size)
 {
     const size_t room = sizeof event->text - 1, length = size > from ? strnlen(record + from, size - from) : 0;
@@ -98,10 +84,10 @@ static void read_record(void *unused, const struct perf_event_header *header)
     struct hp_task_event *event = new_event();
     if (event == NULL)
         return;
-    event->pid = word(record, 8);
-    event->ns = long_word(record, size - 8);
+    event->pid = hp_perf_word(record, 8);
+    event->ns = hp_perf_long_word(record, size - 8);
     if (is_fork) {
-        event->parent = word(record, 12);
+        event->parent = hp_perf_word(record, 12);
         event->kind = header->type == PERF_RECORD_EXIT ? HP_TASK_ENDED
                       : event->parent == event->pid    ? HP_TASK_THREAD
                                                        : HP_TASK_FORKED;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HP_PERF_PROCESSORS 64u /* each thread that is followed has an event for each of them */
 
@@ -34,5 +35,20 @@ void hp_perf_rings_close(struct hp_perf_rings *rings);
 /* Takes all records that are there. They lie in one piece, and are aligned, until the next one is given. */
 typedef void hp_perf_take(void *context, const struct perf_event_header *record);
 void hp_perf_ring_read(const struct hp_perf_ring *ring, hp_perf_take *take, void *context);
+
+/* What is in a record, so many bytes from its start. */
+static inline uint32_t hp_perf_word(const void *record, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline uint64_t hp_perf_long_word(const void *record, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
 
 #endif

@@ -44,20 +44,6 @@ static struct {
 
 /* --------------------------------------------------------------------------------------------- records */
 
-static uint32_t word(const void *record, size_t offset)
-{
-    uint32_t value;
-    memcpy(&value, (const char *)record + offset, sizeof value);
-    return value;
-}
-
-static uint64_t long_word(const void *record, size_t offset)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)record + offset, sizeof value);
-    return value;
-}
-
 static struct hp_seen *new_seen(enum hp_seen_kind kind, uint64_t ns, size_t more_bytes)
 {
     struct hp_seen *seen = NULL;
@@ -91,13 +77,14 @@ static struct hp_seen *read_sample(const struct perf_event_header *record)
 {
     const size_t registers_at = 32, stack_at = registers_at + 8 * source.register_count;
     uint64_t values[64];
-    if (record->size < 32 || long_word(record, 24) == PERF_SAMPLE_REGS_ABI_NONE || record->size < stack_at + 16)
+    if (record->size < 32 || hp_perf_long_word(record, 24) == PERF_SAMPLE_REGS_ABI_NONE ||
+        record->size < stack_at + 16)
         return NULL;
-    const uint64_t room = long_word(record, stack_at);
+    const uint64_t room = hp_perf_long_word(record, stack_at);
     if (room > record->size - stack_at - 16 || source.register_count > sizeof values / sizeof values[0])
         return NULL;
-    const uint64_t used = long_word(record, stack_at + 8 + room), bytes = used < room ? used : room;
-    struct hp_seen *seen = new_seen(HP_SEEN_SAMPLE, long_word(record, 16), bytes);
+    const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room), bytes = used < room ? used : room;
+    struct hp_seen *seen = new_seen(HP_SEEN_SAMPLE, hp_perf_long_word(record, 16), bytes);
     if (seen == NULL)
         return NULL;
     memcpy(values, (const char *)record + registers_at, 8 * source.register_count);
@@ -105,13 +92,16 @@ static struct hp_seen *read_sample(const struct perf_event_header *record)
     seen->is_kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     seen->stack = memcpy(more_of(seen), (const char *)record + stack_at + 8, bytes);
     seen->stack_bytes = bytes;
-    seen->pid = word(record, 8);
-    seen->tid = word(record, 12);
+    seen->pid = hp_perf_word(record, 8);
+    seen->tid = hp_perf_word(record, 12);
     return seen;
 }
 
 /* All but samples end with the ids of a thread and the time. */
-static uint64_t time_of(const struct perf_event_header *record) { return long_word(record, record->size - 8u); }
+static uint64_t time_of(const struct perf_event_header *record)
+{
+    return hp_perf_long_word(record, record->size - 8u);
+}
 
 static struct hp_seen *read_mapping(const struct perf_event_header *record)
 {
@@ -121,17 +111,17 @@ static struct hp_seen *read_mapping(const struct perf_event_header *record)
     struct hp_seen *seen = new_seen(HP_SEEN_MAPPED, time_of(record), end - path_at + 1);
     if (seen == NULL)
         return NULL;
-    seen->pid = word(record, 8);
-    seen->tid = word(record, 12);
-    seen->start = long_word(record, 16);
-    seen->end = seen->start + long_word(record, 24);
-    seen->offset = long_word(record, 32);
+    seen->pid = hp_perf_word(record, 8);
+    seen->tid = hp_perf_word(record, 12);
+    seen->start = hp_perf_long_word(record, 16);
+    seen->end = seen->start + hp_perf_long_word(record, 24);
+    seen->offset = hp_perf_long_word(record, 32);
     if (record->misc & MAPPED_WITH_BUILD_ID) {
         const uint8_t size = *((const uint8_t *)record + 40);
         seen->build_id.size = size <= 20 ? size : 0;
         memcpy(seen->build_id.bytes, (const char *)record + 44, seen->build_id.size);
     } else {
-        seen->inode = long_word(record, 48);
+        seen->inode = hp_perf_long_word(record, 48);
     }
     keep_text(seen, (const char *)record + path_at, end - path_at);
     return seen;
@@ -147,8 +137,8 @@ static struct hp_seen *read_name(const struct perf_event_header *record)
         new_seen(is_execution ? HP_SEEN_EXECUTED : HP_SEEN_NAMED, time_of(record), end - name_at + 1);
     if (seen == NULL)
         return NULL;
-    seen->pid = word(record, 8);
-    seen->tid = word(record, 12);
+    seen->pid = hp_perf_word(record, 8);
+    seen->tid = hp_perf_word(record, 12);
     keep_text(seen, (const char *)record + name_at, end - name_at);
     return seen;
 }
@@ -161,9 +151,9 @@ static struct hp_seen *read_task(const struct perf_event_header *record)
         new_seen(record->type == PERF_RECORD_FORK ? HP_SEEN_FORKED : HP_SEEN_ENDED, time_of(record), 0);
     if (seen == NULL)
         return NULL;
-    seen->pid = word(record, 8);
-    seen->parent_pid = word(record, 12);
-    seen->tid = word(record, 16);
+    seen->pid = hp_perf_word(record, 8);
+    seen->parent_pid = hp_perf_word(record, 12);
+    seen->tid = hp_perf_word(record, 16);
     return seen;
 }
 
@@ -180,7 +170,7 @@ static struct hp_seen *read_record(const struct perf_event_header *record)
     case PERF_RECORD_EXIT:
         return read_task(record);
     case PERF_RECORD_LOST:
-        source.dropped += record->size >= 24 ? long_word(record, 16) : 1;
+        source.dropped += record->size >= 24 ? hp_perf_long_word(record, 16) : 1;
         return NULL;
     default:
         return NULL;

@@ -390,6 +390,23 @@ static void without_events_proc_is_looked_through(void **state)
 }
 
 /* A child that has run nothing yet has its parent's program, and no other. */
+/* It is found once, and has ended when somebody looks again. */
+static void who_is_found_is_looked_at_at_once(void **state)
+{
+    (void)state;
+    show(SHELL, 'S', "/bin/sh", "101 ");
+    hp_census_begin(SHELL);
+    show(KIN, 'R', "/opt/kin", "");
+    look_after(50 * MS);
+    show(KIN, 'Z', "/opt/kin", "");
+    look_after(50 * MS);
+    const struct hp_citizen *kin = hp_census_find(KIN);
+    assert_non_null(kin);
+    assert_int_equal(kin->image_count, 2);
+    assert_string_equal(kin->images[1].file, "/opt/kin");
+    hp_census_end();
+}
+
 static void who_only_forks_is_no_program(void **state)
 {
     (void)state;
@@ -432,6 +449,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_are_found_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_missed_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_events_proc_is_looked_through, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_found_is_looked_at_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_only_forks_is_no_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_met_belongs_to_it, set_up, tear_down),
     };
