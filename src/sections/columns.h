@@ -73,7 +73,7 @@ struct hp_column_spec {
 };
 
 /* For the type of a section. A key may come twice, where facts decide on its place; the first one that is there counts. */
-#define HP_COLUMNS(table) .columns = (table), .column_count = HP_ROOM_CHECKED(table, 2 * HP_MAX_PERCENTILES)
+#define HP_COLUMNS(table) .columns = (table), .column_count = HP_ROOM_CHECKED(table, (size_t)2 * HP_MAX_PERCENTILES)
 #define HP_TOTALS(table) .totals = (table), .total_count = sizeof(table) / sizeof((table)[0])
 
 /* How many there are, all of which have room, with two families. */

@@ -207,7 +207,7 @@ static bool is_over(void)
 
 static void *drain(void *unused)
 {
-    struct pollfd files[HP_PERF_PROCESSORS];
+    struct pollfd files[HP_PERF_PROCESSORS] = {{.fd = -1}};
     for (size_t at = 0; at < source.rings.count; at++)
         files[at] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
     while (!is_over()) {
