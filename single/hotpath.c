@@ -16716,7 +16716,7 @@ static bool hp_forest_make_places(struct hp_forest *forest, struct hp_forest_gat
     for (size_t index = 0; index < sessions; index++) {
         forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = hp_forest_shape_of(forest->run->sessions[index]);
-        gathering->records_left += forest->shapes[index].node_count;
+        gathering->records_left += (size_t)forest->shapes[index].node_count;
         gathering->trees_left += forest->shapes[index].thread_count;
     }
     return hp_forest_take_places(forest, gathering);
@@ -19572,7 +19572,7 @@ struct hp_column_spec {
 };
 
 /* For the type of a section. A key may come twice, where facts decide on its place; the first one that is there counts. */
-#define HP_COLUMNS(table) .columns = (table), .column_count = HP_ROOM_CHECKED(table, 2 * HP_MAX_PERCENTILES)
+#define HP_COLUMNS(table) .columns = (table), .column_count = HP_ROOM_CHECKED(table, (size_t)2 * HP_MAX_PERCENTILES)
 #define HP_TOTALS(table) .totals = (table), .total_count = sizeof(table) / sizeof((table)[0])
 
 /* How many there are, all of which have room, with two families. */

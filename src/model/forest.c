@@ -213,7 +213,7 @@ static bool make_places(struct hp_forest *forest, struct gathering *gathering)
     for (size_t index = 0; index < sessions; index++) {
         forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = shape_of(forest->run->sessions[index]);
-        gathering->records_left += forest->shapes[index].node_count;
+        gathering->records_left += (size_t)forest->shapes[index].node_count;
         gathering->trees_left += forest->shapes[index].thread_count;
     }
     return take_places(forest, gathering);

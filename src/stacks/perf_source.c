@@ -80,10 +80,12 @@ static struct hp_seen *read_sample(const struct perf_event_header *record)
     if (record->size < 32 || hp_perf_long_word(record, 24) == PERF_SAMPLE_REGS_ABI_NONE ||
         record->size < stack_at + 16)
         return NULL;
-    const uint64_t room = hp_perf_long_word(record, stack_at);
-    if (room > record->size - stack_at - 16 || source.register_count > sizeof values / sizeof values[0])
+    if (hp_perf_long_word(record, stack_at) > record->size - stack_at - 16 ||
+        source.register_count > sizeof values / sizeof values[0])
         return NULL;
-    const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room), bytes = used < room ? used : room;
+    const size_t room = (size_t)hp_perf_long_word(record, stack_at);
+    const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room);
+    const size_t bytes = used < room ? (size_t)used : room;
     struct hp_seen *seen = new_seen(HP_SEEN_SAMPLE, hp_perf_long_word(record, 16), bytes);
     if (seen == NULL)
         return NULL;

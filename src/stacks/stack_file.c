@@ -129,7 +129,7 @@ static bool take(struct bytes *bytes, void *to, uint64_t size)
     if (size > bytes->left)
         return false;
     if (size > 0)
-        memcpy(to, bytes->at, size);
+        memcpy(to, bytes->at, (size_t)size);
     bytes->at += size;
     bytes->left -= size;
     return true;
@@ -138,7 +138,7 @@ static bool take(struct bytes *bytes, void *to, uint64_t size)
 /* A table of that many; NULL: it is not all there, or there is no memory. One more than needed, so that it is never empty. */
 static void *take_table(struct bytes *bytes, uint64_t count, size_t size)
 {
-    void *table = count <= bytes->left / size ? calloc(count + 1, size) : NULL;
+    void *table = count <= bytes->left / size ? calloc((size_t)count + 1, size) : NULL;
     if (table != NULL)
         take(bytes, table, count * size);
     return table;
@@ -167,7 +167,7 @@ static bool take_texts(struct bytes *bytes, const struct file_header *header, st
     if (header->text_bytes != bytes->left || header->text_bytes == 0)
         return false;
     stacks->texts = take_table(bytes, header->text_bytes, 1);
-    stacks->text_bytes = header->text_bytes;
+    stacks->text_bytes = (size_t)header->text_bytes;
     return stacks->texts != NULL && stacks->texts[stacks->text_bytes - 1] == '\0';
 }
 

@@ -83,7 +83,7 @@ bool hp_perf_map_read(struct hp_perf_map *map, pid_t pid)
     *map = (struct hp_perf_map){.count = 0};
     if (fd < 0)
         return false;
-    if (fstat(fd, &status) == 0 && status.st_size <= LARGEST_MAP)
+    if (fstat(fd, &status) == 0 && (uint64_t)status.st_size <= LARGEST_MAP)
         text = malloc((size_t)status.st_size + 1);
     if (text != NULL) {
         size_t length = 0;

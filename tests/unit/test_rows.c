@@ -268,7 +268,7 @@ static void histograms_have_every_call(void **state)
     builder_elapse(&builder, 200000000, 1);
     fixture_build();
     const struct hotpath_histogram found = histogram_of("timing", 0, "histogram_ns");
-    size_t seen = 0;
+    uint64_t seen = 0;
     assert_true(found.unit == HOTPATH_UNIT_NS && found.amount_unit == HOTPATH_UNIT_COUNT && found.labels == NULL);
     for (size_t bar = 0; bar < found.bars; bar++) {
         uint64_t expected = 0;

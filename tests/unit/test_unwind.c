@@ -312,7 +312,7 @@ static __attribute__((noinline)) void unwind_in_handler(void)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    struct hp_registers registers;
+    struct hp_registers registers = {0};
     (void)number;
     (void)info;
     get_registers(context, &registers);

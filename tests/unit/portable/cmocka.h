@@ -35,6 +35,7 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 
 #define fail_msg(...)                                                                                              \
     (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), puts(""), longjmp(cmocka_end, CMOCKA_FAILED))
+#define print_message(...) printf(__VA_ARGS__)
 #define fail() fail_msg("failed")
 #define skip() longjmp(cmocka_end, CMOCKA_SKIPPED)
 
