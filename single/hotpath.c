@@ -3990,6 +3990,7 @@ struct hp_elf {
 
 /* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */
 HP_PRIVATE bool hp_elf_read(struct hp_elf *elf, int fd);
+HP_PRIVATE bool hp_elf_begin(struct hp_elf *elf, int fd); /* without symbols */
 HP_PRIVATE void hp_elf_free(struct hp_elf *elf);
 
 /* The address that the linker gave to what lies there in the file. */
@@ -4168,11 +4169,18 @@ static void hp_elf_file_read_symbols(struct hp_elf *elf, int fd)
     hp_elf_file_sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
 }
 
-bool hp_elf_read(struct hp_elf *elf, int fd)
+bool hp_elf_begin(struct hp_elf *elf, int fd)
 {
     if (!hp_elf_file_read_header(fd, &elf->header))
         return false;
     hp_elf_file_read_parts(elf, fd);
+    return true;
+}
+
+bool hp_elf_read(struct hp_elf *elf, int fd)
+{
+    if (!hp_elf_begin(elf, fd))
+        return false;
     hp_elf_file_read_symbols(elf, fd);
     return true;
 }

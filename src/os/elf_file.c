@@ -133,11 +133,18 @@ static void read_symbols(struct hp_elf *elf, int fd)
     sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
 }
 
-bool hp_elf_read(struct hp_elf *elf, int fd)
+bool hp_elf_begin(struct hp_elf *elf, int fd)
 {
     if (!read_header(fd, &elf->header))
         return false;
     read_parts(elf, fd);
+    return true;
+}
+
+bool hp_elf_read(struct hp_elf *elf, int fd)
+{
+    if (!hp_elf_begin(elf, fd))
+        return false;
     read_symbols(elf, fd);
     return true;
 }

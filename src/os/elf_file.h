@@ -36,6 +36,7 @@ struct hp_elf {
 
 /* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */
 bool hp_elf_read(struct hp_elf *elf, int fd);
+bool hp_elf_begin(struct hp_elf *elf, int fd); /* without symbols */
 void hp_elf_free(struct hp_elf *elf);
 
 /* The address that the linker gave to what lies there in the file. */

@@ -11,6 +11,12 @@
 #define MOST_INLINED 32u
 
 /*
+ * Debug information takes time to read, a tenth of a second for the C library's. Of files that fewer samples have met, the names of their
+ * symbols are enough.
+ */
+#define SAMPLES_WORTH_LINES 20u
+
+/*
  * Texts are put behind one another, each once; while there are more to come, they are known by where they begin, since the whole
  * may move.
  */
@@ -200,9 +206,39 @@ static bool name_images(struct naming *naming)
     return true;
 }
 
+/* Of each image, in how many samples its code was called by another's. */
+static void count_meetings(const struct hp_stack_tree *tree, uint64_t *met, size_t images, uint64_t *samples)
+{
+    for (size_t at = tree->count; at-- > 1;) {
+        const struct hp_stack_node *node = &tree->nodes[at];
+        samples[at] += node->weight[HP_STACK_SAMPLES];
+        samples[node->parent] += samples[at];
+        if (node->image < images && tree->nodes[node->parent].image != node->image)
+            met[node->image] += samples[at];
+    }
+}
+
+/* By number; NULL where there is no memory: all are read then. */
+static bool *find_rare(const struct hp_stacks *stacks)
+{
+    const size_t count = stacks->images.count;
+    bool *is_rare = calloc(count + 1, sizeof *is_rare);
+    uint64_t *met = calloc(count + 1, sizeof *met);
+    uint64_t *samples = calloc(stacks->tree.count + 1, sizeof *samples);
+    if (is_rare != NULL && met != NULL && samples != NULL) {
+        count_meetings(&stacks->tree, met, count, samples);
+        for (size_t at = 0; at < count; at++)
+            is_rare[at] = met[at] < SAMPLES_WORTH_LINES;
+    }
+    free(met);
+    free(samples);
+    return is_rare;
+}
+
 bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_named)
 {
-    struct naming naming = {.stacks = stacks, .named = ret_named};
+    bool *is_rare = find_rare(stacks);
+    struct naming naming = {.stacks = stacks, .named = ret_named, .symbolizer = {.is_rare = is_rare}};
     *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
                                           .samples = stacks->samples,
                                           .whole = stacks->whole,
@@ -211,6 +247,7 @@ bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_
     const bool is_done = name_images(&naming) && name_nodes(&naming);
     free(naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);
+    free(is_rare);
     if (is_done)
         settle_texts(ret_named);
     else

@@ -11,7 +11,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "perf_ring.h"
@@ -37,6 +39,7 @@ static struct {
     pthread_mutex_t lock; /* of the lines and of what follows */
     uint64_t waiting_bytes, dropped;
     pthread_t thread;
+    int wake; /* has something to read when it is over; -1: the thread finds out by itself */
     bool is_over, has_kernel;
     uint64_t register_mask;
     size_t register_count;
@@ -209,15 +212,15 @@ static bool is_over(void)
 
 static void *drain(void *unused)
 {
-    struct pollfd files[HP_PERF_PROCESSORS] = {{.fd = -1}};
+    struct pollfd files[HP_PERF_PROCESSORS + 1] = {{.fd = source.wake, .events = POLLIN}};
     for (size_t at = 0; at < source.rings.count; at++)
-        files[at] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
+        files[at + 1] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
     while (!is_over()) {
         /* A file says POLLHUP for ever when all that it counted have ended. */
         for (size_t at = 0; at < source.rings.count; at++)
-            if (files[at].revents & POLLHUP)
-                files[at].fd = -1;
-        poll(files, source.rings.count, DRAIN_MS);
+            if (files[at + 1].revents & POLLHUP)
+                files[at + 1].fd = -1;
+        poll(files, source.rings.count + 1, DRAIN_MS);
         drain_all();
     }
     return unused;
@@ -270,6 +273,13 @@ static bool open_rings(uint32_t pid, uint64_t period_ns)
     return false;
 }
 
+static void close_all(void)
+{
+    hp_perf_rings_close(&source.rings);
+    if (source.wake >= 0)
+        close(source.wake);
+}
+
 bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
 {
     source.register_mask = mask_of(hp_machine_here());
@@ -278,11 +288,12 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
         return false;
     for (size_t at = 0; at < source.rings.count; at++)
         source.lines[at] = (struct line){.end = &source.lines[at].first};
+    source.wake = eventfd(0, EFD_CLOEXEC);
     source.is_over = false;
     source.dropped = source.waiting_bytes = 0;
     if (hp_quiet_thread_start(&source.thread, drain))
         return true;
-    hp_perf_rings_close(&source.rings);
+    close_all();
     return false;
 }
 
@@ -349,7 +360,9 @@ void hp_perf_source_end(void)
     pthread_mutex_lock(&source.lock);
     source.is_over = true;
     pthread_mutex_unlock(&source.lock);
+    if (source.wake >= 0)
+        eventfd_write(source.wake, 1);
     pthread_join(source.thread, NULL);
     drain_all();
-    hp_perf_rings_close(&source.rings);
+    close_all();
 }

@@ -9,6 +9,7 @@
 /* The section that was asked for last, since neighbours are in the same. */
 struct reading {
     const struct hp_image_file *file;
+    const struct hp_elf *elf;
     size_t section;
     uint64_t section_end;
 };
@@ -19,7 +20,7 @@ static uint64_t end_of_section(struct reading *reading, const ElfW(Sym) * symbol
     if (reading->section != symbol->st_shndx) {
         reading->section = symbol->st_shndx;
         reading->section_end = 0;
-        if (hp_elf_section(&reading->file->elf, reading->file->fd, symbol->st_shndx, &section))
+        if (hp_image_file_section_at(reading->file, symbol->st_shndx, &section))
             reading->section_end = section.sh_addr + section.sh_size;
     }
     return reading->section_end;
@@ -27,7 +28,7 @@ static uint64_t end_of_section(struct reading *reading, const ElfW(Sym) * symbol
 
 static uint64_t end_without_size(struct reading *reading, size_t at)
 {
-    const struct hp_elf *elf = &reading->file->elf;
+    const struct hp_elf *elf = reading->elf;
     const uint64_t start = hp_elf_start(elf->sorted[at]), end = end_of_section(reading, elf->sorted[at]);
     while (at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) == start)
         at++;
@@ -43,7 +44,7 @@ static bool is_alias_of_next(const struct hp_elf *elf, size_t at)
 
 static bool add_function(struct reading *reading, struct hp_ranges *ranges, size_t at)
 {
-    const struct hp_elf *elf = &reading->file->elf;
+    const struct hp_elf *elf = reading->elf;
     const ElfW(Sym) *symbol = elf->sorted[at];
     const uint64_t start = hp_elf_start(symbol), size = symbol->st_size;
     struct hp_range range = {.start = start, .value = (uint32_t)at, .rank = size > 0};
@@ -56,18 +57,24 @@ static bool add_function(struct reading *reading, struct hp_ranges *ranges, size
 bool hp_function_names_make(struct hp_function_names *names, const struct hp_image_file *file)
 {
     struct hp_ranges ranges = {.count = 0};
-    struct reading reading = {.file = file, .section = SHN_UNDEF};
-    bool is_good = file->elf.count < HP_RANGE_NONE;
-    for (size_t at = 0; is_good && at < file->elf.count; at++)
+    const struct hp_elf *elf = &names->elf;
+    struct reading reading = {.file = file, .elf = elf, .section = SHN_UNDEF};
+    bool is_good = hp_elf_read(&names->elf, file->fd) && elf->count < HP_RANGE_NONE;
+    for (size_t at = 0; is_good && at < elf->count; at++)
         is_good = add_function(&reading, &ranges, at);
     is_good = is_good && hp_range_index_make(&names->index, &ranges);
     free(ranges.all);
     return is_good;
 }
 
-void hp_function_names_free(struct hp_function_names *names) { hp_range_index_free(&names->index); }
-
-uint32_t hp_function_names_find(const struct hp_function_names *names, uint64_t linked)
+void hp_function_names_free(struct hp_function_names *names)
 {
-    return hp_range_index_find(&names->index, linked);
+    hp_range_index_free(&names->index);
+    hp_elf_free(&names->elf);
+}
+
+const char *hp_function_names_find(const struct hp_function_names *names, uint64_t linked)
+{
+    const uint32_t number = hp_range_index_find(&names->index, linked);
+    return number != HP_RANGE_NONE ? hp_elf_name(&names->elf, names->elf.sorted[number]) : "";
 }

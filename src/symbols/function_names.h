@@ -9,14 +9,15 @@
 #include "range_index.h"
 
 struct hp_function_names {
-    struct hp_range_index index; /* of places in elf->sorted */
+    struct hp_elf elf;
+    struct hp_range_index index; /* of places in elf.sorted */
 };
 
-/* The file has to stay. False: no memory. */
+/* Into a zeroed struct. False: no memory, or no symbols. */
 bool hp_function_names_make(struct hp_function_names *names, const struct hp_image_file *file);
 void hp_function_names_free(struct hp_function_names *names);
 
-/* The function that an address, as linked, lies in: its number in elf->sorted, or HP_RANGE_NONE. */
-uint32_t hp_function_names_find(const struct hp_function_names *names, uint64_t linked);
+/* The name of the function that an address, as linked, lies in; "": there is none. */
+const char *hp_function_names_find(const struct hp_function_names *names, uint64_t linked);
 
 #endif

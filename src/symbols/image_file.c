@@ -6,16 +6,30 @@
 
 #include "memory.h"
 
-#define MOST_SECTIONS 65536u
 #define MOST_NOTES 4096u /* bytes of a section of notes that are looked at */
 #define NOTE_HEAD 12u
 
 /* -------------------------------------------------------------------------------------------- sections */
 
+static void read_sections(struct hp_image_file *file)
+{
+    const ElfW(Ehdr) *header = &file->elf.header;
+    file->sections = hp_elf_copy(file->fd, header->e_shoff, header->e_shnum * sizeof *file->sections);
+    file->section_count = file->sections != NULL ? header->e_shnum : 0;
+}
+
+bool hp_image_file_section_at(const struct hp_image_file *file, size_t index, ElfW(Shdr) * ret_section)
+{
+    if (index >= file->section_count)
+        return false;
+    *ret_section = file->sections[index];
+    return true;
+}
+
 static void read_section_names(struct hp_image_file *file)
 {
     ElfW(Shdr) names;
-    if (!hp_elf_section(&file->elf, file->fd, file->elf.header.e_shstrndx, &names))
+    if (!hp_image_file_section_at(file, file->elf.header.e_shstrndx, &names))
         return;
     file->section_names = hp_elf_copy(file->fd, names.sh_offset, names.sh_size);
     file->section_names_size = file->section_names != NULL ? (size_t)names.sh_size : 0;
@@ -30,8 +44,7 @@ static bool is_named(const struct hp_image_file *file, const ElfW(Shdr) * sectio
 
 bool hp_image_file_section(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section)
 {
-    for (size_t index = 1; index < MOST_SECTIONS && hp_elf_section(&file->elf, file->fd, index, ret_section);
-         index++)
+    for (size_t index = 1; hp_image_file_section_at(file, index, ret_section); index++)
         if (ret_section->sh_type != SHT_NOBITS && is_named(file, ret_section, name))
             return true;
     return false;
@@ -104,10 +117,11 @@ bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b)
 bool hp_image_file_read(struct hp_image_file *file, int fd)
 {
     *file = (struct hp_image_file){.fd = fd};
-    if (!hp_elf_read(&file->elf, fd)) {
+    if (!hp_elf_begin(&file->elf, fd)) {
         hp_image_file_close(file);
         return false;
     }
+    read_sections(file);
     read_section_names(file);
     read_build_id(file);
     return true;
@@ -116,6 +130,8 @@ bool hp_image_file_read(struct hp_image_file *file, int fd)
 void hp_image_file_close(struct hp_image_file *file)
 {
     hp_elf_free(&file->elf);
+    if (file->sections != NULL)
+        hp_memory_unmap(file->sections, file->section_count * sizeof *file->sections);
     if (file->section_names != NULL)
         hp_memory_unmap(file->section_names, file->section_names_size);
     if (file->fd >= 0)

@@ -1,6 +1,5 @@
 /*
- * A program or library file that is open, to look things up in: its symbols (elf_file.h), its sections by name, its build-id
- * and the name of the file that has its debug information. Nothing in it is believed. SPDX-License-Identifier: MIT
+ * A program or library file that is open, to look things up in: its sections by name, its build-id and the name of the file that has its debug information. Nothing in it is believed. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_IMAGE_FILE_H
 #define HP_SYMBOLS_IMAGE_FILE_H
@@ -15,8 +14,10 @@ struct hp_build_id {
 };
 
 struct hp_image_file {
-    int fd; /* -1: none */
-    struct hp_elf elf;
+    int fd;            /* -1: none */
+    struct hp_elf elf; /* without symbols */
+    ElfW(Shdr) * sections;
+    size_t section_count;
     char *section_names;
     size_t section_names_size;
     struct hp_build_id build_id;
@@ -25,6 +26,8 @@ struct hp_image_file {
 /* Reads an open file, and keeps the descriptor. False: it is no such file, and the descriptor is closed. */
 bool hp_image_file_read(struct hp_image_file *file, int fd);
 void hp_image_file_close(struct hp_image_file *file);
+
+bool hp_image_file_section_at(const struct hp_image_file *file, size_t index, ElfW(Shdr) * ret_section);
 
 /* A section that has bytes in the file. */
 bool hp_image_file_section(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section);

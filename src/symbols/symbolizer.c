@@ -14,7 +14,6 @@
 
 struct hp_image_symbols {
     struct hp_image_file debug; /* the separate file, if there is one */
-    const struct hp_elf *elf;   /* whose symbols are used */
     struct hp_function_names names;
     struct hp_source_lines *lines;
 };
@@ -36,10 +35,8 @@ static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp
     if (!has_symbols || !has_lines)
         hp_debug_file_open(file, image->path, symbolizer->sysroot, &symbols->debug);
     const bool is_elsewhere = !has_symbols && has_section(&symbols->debug, ".symtab");
-    const struct hp_image_file *named = is_elsewhere ? &symbols->debug : file;
-    symbols->elf = &named->elf;
-    hp_function_names_make(&symbols->names, named);
-    if (!symbolizer->has_no_lines)
+    hp_function_names_make(&symbols->names, is_elsewhere ? &symbols->debug : file);
+    if (!symbolizer->has_no_lines && (symbolizer->is_rare == NULL || !symbolizer->is_rare[image->number]))
         symbols->lines = hp_source_lines_open(has_lines ? file->fd : symbols->debug.fd);
 }
 
@@ -120,13 +117,6 @@ static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_im
     return place != NULL ? place : image->path;
 }
 
-static const char *symbol_at(const struct hp_image_symbols *symbols, uint64_t linked)
-{
-    const uint32_t number = hp_function_names_find(&symbols->names, linked);
-    return symbols->elf != NULL && number != HP_RANGE_NONE ? hp_elf_name(symbols->elf, symbols->elf->sorted[number])
-                                                           : "";
-}
-
 size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,
                           struct hp_source_place *places, size_t most)
 {
@@ -140,7 +130,8 @@ size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_imag
     for (size_t at = 0; at < count; at++)
         places[at].function = readable(symbolizer, places[at].function);
     struct hp_source_place *outermost = &places[count - 1];
-    const char *symbol = symbols != NULL && !outermost->is_inlined ? symbol_at(symbols, linked) : "";
+    const char *symbol =
+        symbols != NULL && !outermost->is_inlined ? hp_function_names_find(&symbols->names, linked) : "";
     if (symbol[0] != '\0')
         outermost->function = readable(symbolizer, symbol);
     for (size_t at = 0; at < count; at++)

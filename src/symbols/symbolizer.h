@@ -18,6 +18,7 @@
 struct hp_symbolizer {
     const char *sysroot;              /* put before all paths; NULL: none */
     bool has_no_lines;                /* only names of functions are wanted */
+    const bool *is_rare;              /* by number of the image: the same of some; NULL: of none */
     struct hp_image_symbols **images; /* by number of the image; NULL: not read yet */
     size_t count;
     struct hp_text_cache names, places; /* readable names of functions; places without a name */

@@ -1,4 +1,5 @@
 /* What differs between machines. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* memmem */
 #include "machine.h"
 
 #include <elf.h>
@@ -67,16 +68,49 @@ unsigned hp_machine_saved_index(const struct hp_machine *machine, uint64_t numbe
 }
 
 /* "mov $15, %rax; syscall", as glibc and Go have it, and musl; "mov x8, 139; svc 0". */
-size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size)
+static size_t find(const uint8_t *code, size_t from, size_t size, const uint8_t *wanted, size_t bytes)
 {
-    static const uint8_t long_x86[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    static const uint8_t short_x86[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    static const uint8_t arm[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-    if (machine == &aarch64)
-        return size >= sizeof arm && memcmp(code, arm, sizeof arm) == 0 ? sizeof arm : 0;
-    if (size >= sizeof long_x86 && memcmp(code, long_x86, sizeof long_x86) == 0)
-        return sizeof long_x86;
-    return size >= sizeof short_x86 && memcmp(code, short_x86, sizeof short_x86) == 0 ? sizeof short_x86 : 0;
+    const uint8_t *found = from < size ? memmem(code + from, size - from, wanted, bytes) : NULL;
+    return found != NULL ? (size_t)(found - code) : size;
+}
+
+/* mov x8, #139; svc #0 */
+static size_t find_arm_return(const uint8_t *code, size_t size, size_t *ret_length)
+{
+    static const uint8_t wanted[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+    size_t at = find(code, 0, size, wanted, sizeof wanted);
+    while (at < size && at % 4 != 0)
+        at = find(code, at + 1, size, wanted, sizeof wanted);
+    *ret_length = sizeof wanted;
+    return at;
+}
+
+static bool comes_before(const uint8_t *code, size_t at, const uint8_t *wanted, size_t bytes)
+{
+    return at >= bytes && memcmp(code + at - bytes, wanted, bytes) == 0;
+}
+
+/* mov $15, %rax or %eax, which differ in how they begin; syscall */
+static size_t find_x86_return(const uint8_t *code, size_t size, size_t *ret_length)
+{
+    static const uint8_t long_move[] = {0x48, 0xc7, 0xc0}, short_move[] = {0xb8};
+    static const uint8_t rest[] = {0x0f, 0, 0, 0, 0x0f, 0x05};
+    for (size_t at = find(code, 0, size, rest, sizeof rest); at < size;
+         at = find(code, at + 1, size, rest, sizeof rest)) {
+        const size_t before = comes_before(code, at, long_move, sizeof long_move)     ? sizeof long_move
+                              : comes_before(code, at, short_move, sizeof short_move) ? sizeof short_move
+                                                                                      : 0;
+        *ret_length = before + sizeof rest;
+        if (before > 0)
+            return at - before;
+    }
+    return size;
+}
+
+size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size,
+                                size_t *ret_length)
+{
+    return machine == &aarch64 ? find_arm_return(code, size, ret_length) : find_x86_return(code, size, ret_length);
 }
 
 void hp_registers_from_perf(const struct hp_machine *machine, uint64_t mask, const uint64_t *values,

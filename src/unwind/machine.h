@@ -40,10 +40,11 @@ const struct hp_machine *hp_machine_here(void);
 unsigned hp_machine_saved_index(const struct hp_machine *machine, uint64_t number);
 
 /*
- * The code that a handler returns to and that asks the kernel to go on where it was interrupted. Returns its length, or 0:
- * it is something else.
+ * The code that a handler returns to and that asks the kernel to go on where it was interrupted: where the first one begins, and
+ * its length. `size`: there is none.
  */
-size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size);
+size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size,
+                                size_t *ret_length);
 
 /* Registers as perf samples have them: those of `mask`, one after the other, lowest bit first. */
 void hp_registers_from_perf(const struct hp_machine *machine, uint64_t mask, const uint64_t *values,

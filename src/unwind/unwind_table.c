@@ -178,20 +178,21 @@ static void read_frames(struct making *making, const struct hp_image_file *file,
  */
 static void find_signal_returns(struct making *making, const struct hp_image_file *file)
 {
+    const struct hp_machine *machine = making->table->machine;
     struct hp_unwind_rule rule = {.cfa_kind = HP_CFA_SIGNAL};
     for (unsigned at = 0; at < HP_SAVED; at++)
         rule.saved[at] = HP_SAVED_SAME;
     for (size_t index = 0; index < file->elf.part_count; index++) {
         const struct hp_elf_part *part = &file->elf.parts[index];
         uint8_t *code = part->is_code ? hp_elf_copy(file->fd, part->offset, part->size) : NULL;
-        const size_t step = making->table->machine->has_link_register ? 4 : 1;
         if (code == NULL)
             continue;
-        for (size_t at = 0; at < part->size; at += step) {
-            const size_t length =
-                hp_machine_signal_return(making->table->machine, code + at, (size_t)part->size - at);
+        const size_t size = (size_t)part->size;
+        size_t length;
+        for (size_t at = 0; (at += hp_machine_signal_return(machine, code + at, size - at, &length)) < size;
+             at += length) {
             const uint64_t start = part->linked + at - 1;
-            if (length > 0 && start != 0 && add_function(making, start, start + 1 + length))
+            if (start != 0 && add_function(making, start, start + 1 + length))
                 add_row(making, start, &rule);
         }
         hp_memory_unmap(code, (size_t)part->size);

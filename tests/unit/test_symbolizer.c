@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "collector.h"
 #include "demangle.h"
+#include "named_stacks.h"
 #include "perf_map.h"
 #include "range_index.h"
 #include "rust_name.h"
@@ -83,12 +85,16 @@ static struct hp_image *image_of(const char *path)
 /* The address of a label, which no function is called by. */
 static uint64_t label(const char *name)
 {
-    const struct hp_elf *elf = &image_of(file)->file.elf;
-    for (size_t at = 0; at < elf->symbols_size / sizeof(ElfW(Sym)); at++)
-        if (strcmp(hp_elf_name(elf, &elf->symbols[at]), name) == 0)
-            return elf->symbols[at].st_value;
-    fail_msg("there is no %s", name);
-    return 0;
+    struct hp_elf elf = {.count = 0};
+    uint64_t address = 0;
+    assert_true(hp_elf_read(&elf, image_of(file)->file.fd));
+    for (size_t at = 0; at < elf.symbols_size / sizeof(ElfW(Sym)); at++)
+        if (strcmp(hp_elf_name(&elf, &elf.symbols[at]), name) == 0)
+            address = elf.symbols[at].st_value;
+    hp_elf_free(&elf);
+    if (address == 0)
+        fail_msg("there is no %s", name);
+    return address;
 }
 
 /* The line of the source that ends in a mark. */
@@ -175,6 +181,33 @@ static void inlined_functions_and_lines(void **state)
             compiled++;
         }
     assert_true(compiled > 3);
+}
+
+/* Debug information of files that hardly any sample has met is not read. */
+static size_t frames_of(uint64_t samples)
+{
+    struct hp_stacks stacks = {.samples = samples};
+    struct hp_named_stacks named;
+    const struct hp_image_place place = {.path = file};
+    const struct hp_image *image = hp_image_set_find(&stacks.images, &place);
+    assert_non_null(image);
+    const uint32_t node = hp_stack_tree_below(&stacks.tree, HP_STACK_ROOT, image->number, label("probe_inner"));
+    assert_true(node > 0);
+    stacks.tree.nodes[node].weight[HP_STACK_SAMPLES] = samples;
+    assert_true(hp_name_stacks(&stacks, &named));
+    const size_t count = named.nodes[node].frame_count;
+    assert_int_equal(named.frames[named.nodes[node].first_frame].line > 0, count > 1);
+    hp_named_stacks_free(&named);
+    hp_stack_tree_free(&stacks.tree);
+    hp_image_set_free(&stacks.images);
+    return count;
+}
+
+static void lines_are_read_where_they_are_worth_it(void **state)
+{
+    NEED_LINES();
+    assert_int_equal(frames_of(19), 1);
+    assert_int_equal(frames_of(20), COUNT(inner));
 }
 
 static void names_without_lines(void **state)
@@ -396,6 +429,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(inlined_functions_and_lines),
+        TEST(lines_are_read_where_they_are_worth_it),
         TEST(names_without_lines),
         TEST(what_was_stripped_off_is_found_by_its_link),
         TEST(a_wrong_file_is_not_used),
