@@ -14732,6 +14732,9 @@ struct hp_cpu {
 /* NULL: no memory. */
 HP_PRIVATE struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
+/* False: what there is of it was seen from outside. */
+HP_PRIVATE bool hp_cpu_is_sampled(const struct hp_cpu *cpu);
+
 /* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 
@@ -15008,6 +15011,8 @@ double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
     /* Of little user time the kernel says that it was less; more than all samples there are none. */
     return cpu->rate > 0 && rate > cpu->rate ? cpu->rate : rate;
 }
+
+bool hp_cpu_is_sampled(const struct hp_cpu *cpu) { return cpu->has_perf || cpu->has_timers; }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
 {
@@ -19994,6 +19999,7 @@ struct hp_bottlenecks_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct hp_cpu *cpu;         /* NULL: not sampled */
+    const struct hp_cpu *used;        /* the same, or what was seen from outside; NULL: not known */
     bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
@@ -20804,8 +20810,8 @@ static const struct hp_found_function *hp_bottlenecks_busiest_function(const str
 /* 0: nobody knows. */
 static double hp_bottlenecks_used_by_program(const struct hp_bottlenecks_view *view)
 {
-    if (view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0)
-        return (double)hp_cpu_ns(&view->cpu->total);
+    if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
+        return (double)hp_cpu_ns(&view->used->total);
     return hp_bottlenecks_busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
 }
 
@@ -20957,7 +20963,8 @@ static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
     const struct hp_run *run = &results->model->run;
     const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
-    view->cpu = view->is_unsampled ? NULL : cpu;
+    view->used = view->is_unsampled ? NULL : cpu;
+    view->cpu = view->used != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
     view->observations = hp_bottlenecks_observations_of(view);
@@ -27164,7 +27171,7 @@ static void hp_trust_line_put_cost(const struct hp_trust *trust, struct hp_text 
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void hp_trust_line_put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
-    if (trust->cpu == NULL)
+    if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);
     hp_text_string(text, "; processor time by ");

@@ -331,15 +331,11 @@ static void add_item(const char *variable, const char *item, bool is_first)
 static void let_sanitizers_be(void) { add_item("ASAN_OPTIONS", "verify_asan_link_order=0", false); }
 
 /*
- * A program with another C library would fail to start with ours. Its dynamic linker ignores what it does not find, and only that of
- * glibc knows what $LIB is: a folder of libraries, from which this leads back to the root.
+ * A program with another C library would fail to start with ours. Its dynamic linker ignores what it does not find, or does not read.
+ * Only that of glibc knows what $LIB is: a folder of libraries, from which this leads back to the root. Only that of musl takes tabs for
+ * spaces between names; with so many of them, it is a name that is too long for glibc's.
  */
 #ifdef __GLIBC__
-#define FOR_THIS_C_LIBRARY "/$LIB/../../../../.."
-#else
-#define FOR_THIS_C_LIBRARY ""
-#endif
-
 /* Elsewhere than in these folders, $LIB may be none that exists. */
 static int note_c_library(struct dl_phdr_info *object, size_t size, void *context)
 {
@@ -350,12 +346,26 @@ static int note_c_library(struct dl_phdr_info *object, size_t size, void *contex
     return 0;
 }
 
-static void preload(const char *library)
+static char *for_this_c_library(const char *library)
 {
     char *path = NULL;
     bool is_usual = false;
     dl_iterate_phdr(note_c_library, &is_usual);
-    if (asprintf(&path, "%s%s", is_usual ? FOR_THIS_C_LIBRARY : "", library) >= 0)
+    return asprintf(&path, "%s%s", is_usual ? "/$LIB/../../../../.." : "", library) >= 0 ? path : NULL;
+}
+#else
+static char *for_this_c_library(const char *library)
+{
+    char tabs[PATH_MAX + 1], *path = NULL;
+    memset(tabs, '\t', sizeof tabs);
+    return asprintf(&path, "%.*s%s", (int)sizeof tabs, tabs, library) >= 0 ? path : NULL;
+}
+#endif
+
+static void preload(const char *library)
+{
+    char *path = for_this_c_library(library);
+    if (path != NULL)
         add_item("LD_PRELOAD", path, true);
     free(path);
 }

@@ -67,6 +67,8 @@ double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
     return cpu->rate > 0 && rate > cpu->rate ? cpu->rate : rate;
 }
 
+bool hp_cpu_is_sampled(const struct hp_cpu *cpu) { return cpu->has_perf || cpu->has_timers; }
+
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
 {
     return !cpu->has_perf ? "timers" : cpu->has_timers ? "perf and timers, or timers alone" : "perf and timers";

@@ -42,6 +42,9 @@ struct hp_cpu {
 /* NULL: no memory. */
 struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
+/* False: what there is of it was seen from outside. */
+bool hp_cpu_is_sampled(const struct hp_cpu *cpu);
+
 /* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 

@@ -112,6 +112,7 @@ struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct hp_cpu *cpu;         /* NULL: not sampled */
+    const struct hp_cpu *used;        /* the same, or what was seen from outside; NULL: not known */
     bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
@@ -922,8 +923,8 @@ static const struct hp_found_function *busiest_function(const struct view *view)
 /* 0: nobody knows. */
 static double used_by_program(const struct view *view)
 {
-    if (view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0)
-        return (double)hp_cpu_ns(&view->cpu->total);
+    if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
+        return (double)hp_cpu_ns(&view->used->total);
     return busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
 }
 
@@ -1075,7 +1076,8 @@ static bool take_measures(struct view *view)
     const struct hp_run *run = &results->model->run;
     const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
-    view->cpu = view->is_unsampled ? NULL : cpu;
+    view->used = view->is_unsampled ? NULL : cpu;
+    view->cpu = view->used != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
     view->observations = observations_of(view);

@@ -142,7 +142,7 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
-    if (trust->cpu == NULL)
+    if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);
     hp_text_string(text, "; processor time by ");

@@ -191,6 +191,23 @@ static void waiting_alone(void **state)
     assert_number(0, "percent_waiting", 100 * 5.6 / 6);
 }
 
+/* What another process used was seen from outside; nobody took samples. */
+static void waiting_alone_beside_a_process_seen_from_outside(void **state)
+{
+    (void)state;
+    build_times();
+    build_waits();
+    struct hp_header *header = builder_header(fixture_add_session());
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_engine = HP_CPU_NONE;
+    header->cpu_latest_ns = header->cpu_start_ns + 20 * SECOND;
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
+    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.30 s of its 2.50 s");
+    assert_none(0, "cpu_ns");
+}
+
 static void allocations_alone(void **state)
 {
     (void)state;
@@ -587,6 +604,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers_are_in_every_row, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_was_not_measured_is_left_empty, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_alone_beside_a_process_seen_from_outside, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(allocations_alone, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(work_outside_is_said_first, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_pool_names_the_job, fixture_set_up, fixture_tear_down),
