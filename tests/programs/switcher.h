@@ -79,7 +79,7 @@ __asm__(".text\n.type switch_stack, @function\nswitch_stack:\n"
 #elif defined(__aarch64__)
 #define HAS_SWITCH 1
 #define SAVED_WORDS 20
-__asm__(".text\n.type switch_stack, %function\nswitch_stack:\n"
+__asm__(".text\n.hidden switch_stack\n.globl switch_stack\n.type switch_stack, %function\nswitch_stack:\n"
         "sub sp, sp, #160\n"
         "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
         "stp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\nstp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\n"
@@ -90,7 +90,7 @@ __asm__(".text\n.type switch_stack, %function\nswitch_stack:\n"
         "ldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
         "add sp, sp, #160\nret\n"
         ".size switch_stack, .-switch_stack\n"
-        ".type begin_stack, %function\nbegin_stack:\n"
+        ".hidden begin_stack\n.globl begin_stack\n.type begin_stack, %function\nbegin_stack:\n"
         "mov x0, x19\nblr x20\nbrk #1\n"
         ".size begin_stack, .-begin_stack\n");
 #else
