@@ -5433,7 +5433,7 @@ const char *hp_environment(const char *name)
 /*
  * A range of addresses that shows a file and grows where it is. Only what is in use is mapped, so a limit of the address
  * space (RLIMIT_AS) and mlockall see no more than that. It begins where nothing else comes near soon: far below the place where the
- * kernel puts what it may put anywhere.
+ * kernel puts what it may put anywhere. With 32-bit addresses all are taken at once, unless there is such a limit.
  *
  *     struct hp_range range;
  *     hp_range_map(&range, fd, 128 << 10, 64 << 20, 0);
@@ -5479,16 +5479,6 @@ HP_PRIVATE void hp_range_unmap(struct hp_range *range);
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How far away, the best first; smaller machines have less to choose from. How far apart: no session is larger. */
-#if UINTPTR_MAX > UINT32_MAX
-static const uint64_t hp_range_distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
-#define HP_RANGE_STEP (UINT64_C(1) << 32)
-#define HP_RANGE_PLACES 8u
-#else
-static const uint64_t hp_range_distances[] = {UINT64_C(256) << 20};
-#define HP_RANGE_STEP (UINT64_C(64) << 20)
-#define HP_RANGE_PLACES 2u
-#endif
 #define HP_RANGE_GRANULE UINT64_C(65536) /* the largest page size of the platforms we know */
 
 static uint64_t hp_range_round_up(uint64_t size, uint64_t step) { return (size + step - 1) & ~(step - 1); }
@@ -5499,6 +5489,12 @@ static char *hp_range_map_(char *hint, int fd, uint64_t bytes)
     void *fresh = mmap(hint, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     return fresh != MAP_FAILED ? fresh : NULL;
 }
+
+#if UINTPTR_MAX > UINT32_MAX
+/* How far away, the best first. How far apart: no session is larger. */
+static const uint64_t hp_range_distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
+#define HP_RANGE_STEP (UINT64_C(1) << 32)
+#define HP_RANGE_PLACES 8u
 
 /* The address is only a wish; where it is not granted, nothing stays behind. */
 static char *hp_range_map_there(char *wish, int fd, uint64_t bytes)
@@ -5522,6 +5518,14 @@ static char *hp_range_map_far_from(const char *usual, int fd, uint64_t bytes, ui
     }
     return fresh;
 }
+#else
+/* In so few addresses nothing is far away. */
+static char *hp_range_map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t place)
+{
+    (void)usual, (void)fd, (void)bytes, (void)place;
+    return NULL;
+}
+#endif
 
 static bool hp_range_has_limit(void)
 {

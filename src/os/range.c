@@ -15,16 +15,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How far away, the best first; smaller machines have less to choose from. How far apart: no session is larger. */
-#if UINTPTR_MAX > UINT32_MAX
-static const uint64_t distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
-#define STEP (UINT64_C(1) << 32)
-#define PLACES 8u
-#else
-static const uint64_t distances[] = {UINT64_C(256) << 20};
-#define STEP (UINT64_C(64) << 20)
-#define PLACES 2u
-#endif
 #define GRANULE UINT64_C(65536) /* the largest page size of the platforms we know */
 
 static uint64_t round_up(uint64_t size, uint64_t step) { return (size + step - 1) & ~(step - 1); }
@@ -35,6 +25,12 @@ static char *map(char *hint, int fd, uint64_t bytes)
     void *fresh = mmap(hint, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     return fresh != MAP_FAILED ? fresh : NULL;
 }
+
+#if UINTPTR_MAX > UINT32_MAX
+/* How far away, the best first. How far apart: no session is larger. */
+static const uint64_t distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
+#define STEP (UINT64_C(1) << 32)
+#define PLACES 8u
 
 /* The address is only a wish; where it is not granted, nothing stays behind. */
 static char *map_there(char *wish, int fd, uint64_t bytes)
@@ -58,6 +54,14 @@ static char *map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t pl
     }
     return fresh;
 }
+#else
+/* In so few addresses nothing is far away. */
+static char *map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t place)
+{
+    (void)usual, (void)fd, (void)bytes, (void)place;
+    return NULL;
+}
+#endif
 
 static bool has_limit(void)
 {

@@ -1,7 +1,7 @@
 /*
  * A range of addresses that shows a file and grows where it is. Only what is in use is mapped, so a limit of the address
  * space (RLIMIT_AS) and mlockall see no more than that. It begins where nothing else comes near soon: far below the place where the
- * kernel puts what it may put anywhere.
+ * kernel puts what it may put anywhere. With 32-bit addresses all are taken at once, unless there is such a limit.
  *
  *     struct hp_range range;
  *     hp_range_map(&range, fd, 128 << 10, 64 << 20, 0);
