@@ -3326,8 +3326,7 @@ HP_PRIVATE enum hp_counter hp_clock_counter(void);
 
 /* Which file something is, so that a reused path or descriptor is noticed. */
 struct hp_file_identity {
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
     bool is_known;
 };
 
@@ -30192,7 +30191,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xfce2db521e599c9d)
+#define HP_SHARED_LAYOUT UINT64_C(0xb9f041f18ee87490)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

@@ -9,8 +9,7 @@
 
 /* Which file something is, so that a reused path or descriptor is noticed. */
 struct hp_file_identity {
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
     bool is_known;
 };
 

@@ -80,6 +80,7 @@ def test_child_of_vfork_ends(box, case, told):
     assert case == "exit" or result.calls("work") == 101
 
 
+@without_emulator("it forks instead of vfork, while other threads hold locks")
 @without_sanitizer("ThreadSanitizer has its own idea of threads after vfork")
 def test_children_of_vfork_in_threads_without_zones(box):
     """They are not threads of the process, so they get no record, which would be shared with the next that comes."""

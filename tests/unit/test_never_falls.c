@@ -217,7 +217,7 @@ static void compare_cell(const struct hotpath_section *section, struct said *sai
     said->values[at] = value;
 }
 
-/* A row of a tree has the names of all rows above it. */
+/* A row of a tree has the names of all rows above it. Where names are the same, it is known by its identity. */
 static void name_row(const struct hotpath_section *section, const struct hp_row *row, char *path, size_t *ends)
 {
     size_t length = row->depth > 0 ? ends[row->depth - 1] : (size_t)sprintf(path, "%s", section->name);
@@ -229,6 +229,7 @@ static void name_row(const struct hotpath_section *section, const struct hp_row 
                 length += (size_t)sprintf(path + length, "/%llu", (unsigned long long)row->cells[at].count);
         }
     ends[row->depth] = length;
+    sprintf(path + length, "/%llx", (unsigned long long)row->id);
 }
 
 static void compare_section(const struct hotpath_section *section)
