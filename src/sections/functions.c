@@ -11,6 +11,7 @@
 #include "shares.h"
 #include "text.h"
 #include "units.h"
+#include "verdict.h"
 
 struct columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, file;
@@ -118,11 +119,15 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "period_ns", profile->period_ns);
 }
 
+/* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
+static bool has_few_samples(const struct view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
+
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
-    return function->total_ns > 0 && hp_results_show_subject(view->results, &subject) &&
+    return function->total_ns > 0 && (function->samples > 0 || !has_few_samples(view)) &&
+           hp_results_show_subject(view->results, &subject) &&
            !hp_share_is_small(function->total_ns, view->profile->cpu_ns, &view->results->settings->show);
 }
 
@@ -135,6 +140,8 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
         if (is_shown(view, &profile->all[at]))
             shown[count++] = &profile->all[at];
     section->total_rows = count;
+    if (count > 0 && has_few_samples(view))
+        hp_section_note(section, "too few samples to rank functions: here are those that were found running");
     return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
                                           shown, count, fill_row, view);
 }

@@ -732,7 +732,7 @@ def test_stopped_and_continued_by_others(cli):
 
 def test_ctrl_z_of_a_program_that_does_not_stop(cli, shell):
     """The shell must not take the terminal away from it."""
-    shell.type(f"{HOTPATH} run sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"", "Enter")
+    shell.type(f"{HOTPATH} run --section timing sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"", "Enter")
     shell.wait_for("^begin")
     shell.type("C-z")
     time.sleep(0.2)
