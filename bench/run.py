@@ -45,6 +45,10 @@ ZONE_BUDGETS = (
     ("by_key", "a block with a key known at run time (HOTPATH_BLOCK_KEY)", None, None),
     ("note_not_kept", "zone with a note (HOTPATH_NOTE) in a function whose calls are not kept", None, None),
     ("logged", "zone whose latest calls are kept", None, None),
+    ("value", "a whole number (HOTPATH_VALUE)", 1.2, None),
+    ("value_real", "another number", 1.2, None),
+    ("gauge_set", "a gauge that is set", 1.2, None),
+    ("gauge_add", "a gauge that one thread adds to", None, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 

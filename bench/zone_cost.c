@@ -358,6 +358,40 @@ static void fit_work(void)
     work_steps_1us = 1000 * 5000 / best;
 }
 
+/* ------------------------------------------------------------------------------------------------- values */
+
+static NOINLINE void value_call(uint32_t number) { HOTPATH_VALUE("value", number & 1023); }
+
+static NOINLINE void real_call(double number) { HOTPATH_VALUE("real", number); }
+
+static NOINLINE void gauge_set_call(uint32_t number) { HOTPATH_GAUGE_SET("gauge", number & 1023); }
+
+static NOINLINE void gauge_add_call(int number) { HOTPATH_GAUGE_ADD("level", number); }
+
+static void run_value(uint32_t passes)
+{
+    while (passes-- > 0)
+        value_call(passes);
+}
+
+static void run_real(uint32_t passes)
+{
+    while (passes-- > 0)
+        real_call(passes * 0.125);
+}
+
+static void run_gauge_set(uint32_t passes)
+{
+    while (passes-- > 0)
+        gauge_set_call(passes);
+}
+
+static void run_gauge_add(uint32_t passes)
+{
+    while (passes-- > 0)
+        gauge_add_call(passes & 1 ? 1 : -1);
+}
+
 /* ------------------------------------------------------------------------------------------------- the run */
 
 static struct bench_case all_cases[] = {
@@ -368,6 +402,10 @@ static struct bench_case all_cases[] = {
     {.name = "by_key", .run = run_keys, .zones = 4, .base = "floor"},
     {.name = "note_not_kept", .run = run_noted, .zones = 1, .base = "floor"},
     {.name = "logged", .run = run_logged, .zones = 1, .base = "floor"},
+    {.name = "value", .run = run_value, .zones = 1, .base = "floor"},
+    {.name = "value_real", .run = run_real, .zones = 1, .base = "floor"},
+    {.name = "gauge_set", .run = run_gauge_set, .zones = 1, .base = "floor"},
+    {.name = "gauge_add", .run = run_gauge_add, .zones = 1, .base = "floor"},
     {.name = "siblings_64", .run = run_64, .zones = 64, .base = "floor"},
     {.name = "sites_1024", .run = run_1024, .zones = 1024, .base = "floor"},
     {.name = "floor_1024", .run = run_1024_floor, .zones = 1024, .base = "floor"},

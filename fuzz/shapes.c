@@ -149,6 +149,32 @@ static void build_allocations(struct session_builder *builder)
     builder_pool(builder, "arena")->peak_live = 12;
 }
 
+/* Values on two threads, texts, a gauge, a kind that nobody knows, and an instance of it. */
+static void build_values(struct session_builder *builder)
+{
+    const uint32_t threads[] = {builder_thread(builder), builder_thread(builder)};
+    const uint32_t size = builder_object(builder, "value", "size", 3);
+    const uint32_t level = builder_object(builder, "gauge", "größe", 4);
+    const uint32_t queue = builder_object(builder, "channel", "queue", 5);
+    const uint32_t instance = builder_object(builder, "channel", "queue", 5);
+    struct hp_object *one = builder_at(builder, instance);
+    one->class_ = queue;
+    one->key = 0x1000;
+    for (size_t at = 0; at < 2; at++) {
+        const uint32_t part = builder_part(builder, size, threads[at]);
+        for (int64_t value = -3; value < 200; value += 40)
+            builder_update(builder, part, 10 + (uint64_t)(value + 3), value);
+        builder_update_text(builder, part, 900, at == 0 ? "connecting" : "\xff\xfe");
+        builder_update(builder, builder_part(builder, at == 0 ? queue : instance, threads[at]), 50, 7);
+    }
+    const uint32_t part = builder_part(builder, level, threads[0]);
+    builder_update(builder, part, 70, 12);
+    struct hp_part *gauge = builder_at(builder, part);
+    gauge->count[HP_VALUE_SET_TICK] = BUILDER_START + 70;
+    gauge->count[HP_VALUE_SET] = 12;
+    gauge->flags = HP_PART_SAMPLED;
+}
+
 /* Credited and waiting time, a recursion folded beside the tree, a ring of samples once around. */
 static void build_processor_time(struct session_builder *builder)
 {
@@ -236,6 +262,7 @@ const struct fuzz_shape fuzz_shapes[] = {
     {"crew", build_crew},
     {"open-zones", build_open},
     {"empty-session", build_empty},
+    {"values", build_values},
 };
 const size_t fuzz_shape_count = sizeof fuzz_shapes / sizeof fuzz_shapes[0];
 

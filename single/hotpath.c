@@ -167,6 +167,8 @@ HP_PRIVATE void hp_text_padded(struct hp_text *text, uint64_t number, unsigned w
 HP_PRIVATE void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
 /* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
 HP_PRIVATE void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
+/* Any number, with that many significant digits (1 to 15) and no zeros at the end: "-0.125", "3", "1e-9", "inf". */
+HP_PRIVATE void hp_text_real(struct hp_text *text, double number, unsigned digits);
 
 /* Writes what is left of a stream. False: not everything was written. */
 HP_PRIVATE bool hp_text_finish(struct hp_text *text);
@@ -895,85 +897,6 @@ void hp_json_null(struct hp_json *json)
     hp_text_string(json->text, "null");
 }
 
-/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
-static double hp_json_scale_by_ten(double value, int exponent)
-{
-    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    for (; exponent > 22; exponent -= 22)
-        value *= power[22];
-    for (; exponent < -22; exponent += 22)
-        value /= power[22];
-    return exponent < 0 ? value / power[-exponent] : value * power[exponent];
-}
-
-/* The decimal exponent of the first significant digit. */
-static int hp_json_decimal_exponent(double value)
-{
-    int exponent = 0;
-    for (; value >= 1e16; exponent += 16)
-        value /= 1e16;
-    for (; value >= 10; exponent++)
-        value /= 10;
-    for (; value < 1e-16; exponent -= 16)
-        value *= 1e16;
-    for (; value < 1; exponent--)
-        value *= 10;
-    return exponent;
-}
-
-/* `digits` with the decimal point after the first `whole` of them (whole may be 0 or less). */
-static void hp_json_put_plain(struct hp_text *text, const char *digits, int count, int whole)
-{
-    if (whole <= 0)
-        hp_text_char(text, '0');
-    for (int at = 0; at < whole; at++)
-        hp_text_char(text, at < count ? digits[at] : '0');
-    if (count <= whole)
-        return;
-    hp_text_char(text, '.');
-    for (int at = whole; at < 0; at++)
-        hp_text_char(text, '0');
-    hp_text_bytes(text, digits + (whole > 0 ? whole : 0), (size_t)(count - (whole > 0 ? whole : 0)));
-}
-
-static void hp_json_put_exponent(struct hp_text *text, int exponent)
-{
-    hp_text_char(text, 'e');
-    hp_text_char(text, exponent < 0 ? '-' : '+');
-    hp_text_u64(text, (uint64_t)(exponent < 0 ? -exponent : exponent));
-}
-
-/*
- * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
- * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
- * that good.
- */
-static void hp_json_put_number(struct hp_text *text, double value, unsigned digits)
-{
-    int exponent = hp_json_decimal_exponent(value);
-    uint64_t integer = (uint64_t)(hp_json_scale_by_ten(value, (int)digits - 1 - exponent) + 0.5);
-    uint64_t limit = 1;
-    for (unsigned digit = 0; digit < digits; digit++)
-        limit *= 10;
-    if (integer >= limit) {
-        integer /= 10;
-        exponent++;
-    }
-    char decimal[20];
-    int count = 0;
-    for (uint64_t power = limit / 10; power > 0; power /= 10)
-        decimal[count++] = (char)('0' + integer / power % 10);
-    while (count > 1 && decimal[count - 1] == '0')
-        count--;
-    if (exponent >= -7 && exponent < 21) {
-        hp_json_put_plain(text, decimal, count, exponent + 1);
-    } else {
-        hp_json_put_plain(text, decimal, count, 1);
-        hp_json_put_exponent(text, exponent);
-    }
-}
-
 void hp_json_number(struct hp_json *json, double number, unsigned digits)
 {
     if (!(number - number == 0)) { /* neither infinite nor NaN */
@@ -981,12 +904,7 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits)
         return;
     }
     hp_json_separate(json);
-    if (number < 0)
-        hp_text_char(json->text, '-');
-    if (number == 0)
-        hp_text_char(json->text, '0');
-    else
-        hp_json_put_number(json->text, number < 0 ? -number : number, digits < 1 ? 1 : digits > 15 ? 15 : digits);
+    hp_text_real(json->text, number, digits);
 }
 
 void hp_json_put_string(struct hp_json *json, const char *key, const char *string)
@@ -2475,6 +2393,98 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
         hp_text_char(text, '.');
         hp_text_padded(text, units % scale, decimals < 9 ? decimals : 9);
     }
+}
+
+/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
+static double hp_text_scale_by_ten(double value, int exponent)
+{
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    for (; exponent > 22; exponent -= 22)
+        value *= power[22];
+    for (; exponent < -22; exponent += 22)
+        value /= power[22];
+    return exponent < 0 ? value / power[-exponent] : value * power[exponent];
+}
+
+/* The decimal exponent of the first significant digit. */
+static int hp_text_decimal_exponent(double value)
+{
+    int exponent = 0;
+    for (; value >= 1e16; exponent += 16)
+        value /= 1e16;
+    for (; value >= 10; exponent++)
+        value /= 10;
+    for (; value < 1e-16; exponent -= 16)
+        value *= 1e16;
+    for (; value < 1; exponent--)
+        value *= 10;
+    return exponent;
+}
+
+/* `digits` with the decimal point after the first `whole` of them (whole may be 0 or less). */
+static void hp_text_put_plain(struct hp_text *text, const char *digits, int count, int whole)
+{
+    if (whole <= 0)
+        hp_text_char(text, '0');
+    for (int at = 0; at < whole; at++)
+        hp_text_char(text, at < count ? digits[at] : '0');
+    if (count <= whole)
+        return;
+    hp_text_char(text, '.');
+    for (int at = whole; at < 0; at++)
+        hp_text_char(text, '0');
+    hp_text_bytes(text, digits + (whole > 0 ? whole : 0), (size_t)(count - (whole > 0 ? whole : 0)));
+}
+
+static void hp_text_put_exponent(struct hp_text *text, int exponent)
+{
+    hp_text_char(text, 'e');
+    hp_text_char(text, exponent < 0 ? '-' : '+');
+    hp_text_u64(text, (uint64_t)(exponent < 0 ? -exponent : exponent));
+}
+
+/*
+ * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
+ * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
+ * that good.
+ */
+static void hp_text_put_number(struct hp_text *text, double value, unsigned digits)
+{
+    int exponent = hp_text_decimal_exponent(value);
+    uint64_t integer = (uint64_t)(hp_text_scale_by_ten(value, (int)digits - 1 - exponent) + 0.5);
+    uint64_t limit = 1;
+    for (unsigned digit = 0; digit < digits; digit++)
+        limit *= 10;
+    if (integer >= limit) {
+        integer /= 10;
+        exponent++;
+    }
+    char decimal[20];
+    int count = 0;
+    for (uint64_t power = limit / 10; power > 0; power /= 10)
+        decimal[count++] = (char)('0' + integer / power % 10);
+    while (count > 1 && decimal[count - 1] == '0')
+        count--;
+    if (exponent >= -7 && exponent < 21) {
+        hp_text_put_plain(text, decimal, count, exponent + 1);
+    } else {
+        hp_text_put_plain(text, decimal, count, 1);
+        hp_text_put_exponent(text, exponent);
+    }
+}
+
+void hp_text_real(struct hp_text *text, double number, unsigned digits)
+{
+    const double magnitude = number < 0 ? -number : number;
+    if (number < 0)
+        hp_text_char(text, '-');
+    if (!(magnitude - magnitude == 0)) /* infinite, or NaN */
+        hp_text_string(text, magnitude == magnitude ? "inf" : "nan");
+    else if (magnitude == 0)
+        hp_text_char(text, '0');
+    else
+        hp_text_put_number(text, magnitude, digits < 1 ? 1 : digits > 15 ? 15 : digits);
 }
 
 bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : hp_text_drain(text); }
@@ -6684,6 +6694,163 @@ HP_PRIVATE uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, ui
 /* Reads all of a file that is being written. False: there is none, or it is broken. */
 HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
 
+/* ---- src/session/object_layout.h ----------------------------------------------------------------------------- */
+
+/*
+ * Objects in the session file: things of the program that are no zones. Values and gauges, later channels and what else comes.
+ *
+ *   header ─▶ kinds (a list) ─▶ strings      what is counted of an object, what that is called, how it is added up
+ *          └▶ objects (a list) ─▶ kind, site
+ *                             └▶ parts (a list, one for each thread record) ─▶ histograms ─▶ octaves
+ *                                                                           └▶ ring: recent values ─▶ texts
+ *
+ * A kind describes itself, so that a reader can show one that it has never heard of, and a new kind is no new version of the
+ * format. An object is a class (a kind at a place in code) or an instance of one (a kind, a place, and an address). Instances
+ * share a bounded number of records; the parts of a class count what all its instances do, those without a record included.
+ *
+ * Who writes: kinds once, before they are linked; an object under the recorder's lock; a part and all below it by its thread
+ * alone, but for `sibling`, which is written once.
+ */
+
+#define HP_KIND_COUNTERS 8u
+#define HP_KIND_HISTOGRAMS 2u
+
+/* How the same counter of several parts becomes one. */
+enum hp_merge {
+    HP_MERGE_NONE, /* the recorder's own business: not shown */
+    HP_MERGE_SUM,
+    HP_MERGE_LEAST,
+    HP_MERGE_MOST,
+    HP_MERGE_NEWEST /* that of the part with the latest last_tick */
+};
+
+/* What the counters of values, gauges and counts are. */
+enum hp_value_counter {
+    HP_VALUE_UPDATES,
+    HP_VALUE_NUMBERS,      /* of these, that were numbers, and not infinite */
+    HP_VALUE_SUM,          /* of whole numbers; may wrap */
+    HP_VALUE_SET_TICK = 2, /* of a gauge instead: when it was set last; 0: never */
+    HP_VALUE_LEAST,
+    HP_VALUE_MOST,
+    HP_VALUE_REAL_SUM, /* of all numbers, as a double */
+    HP_VALUE_ADDED,    /* of a gauge: what was added here, ever */
+    HP_VALUE_SET       /* of a gauge: what was set last, less all that had been added by then */
+};
+
+/* A counter, or a histogram. */
+struct hp_kind_field {
+    uint32_t key;   /* offset of a string: "sent" */
+    uint32_t title; /* offset of a string: "Sent" */
+    uint32_t unit;  /* enum hotpath_unit; HOTPATH_UNIT_NS: in ticks */
+    uint32_t merge; /* enum hp_merge */
+};
+
+/* In `flags`. */
+#define HP_KIND_OWN_TABLE 1u /* readers that know the kind have a section for it */
+#define HP_KIND_BY_NAME                                                                                            \
+    2u /* objects of one name are one, wherever they are in the code; else the place counts, too */
+
+struct hp_kind {
+    uint32_t next;  /* offset of an older one */
+    uint32_t name;  /* offset of a string: "channel" */
+    uint32_t title; /* offset of a string: "Channel" */
+    uint32_t flags; /* HP_KIND_... */
+    uint32_t counter_count;
+    uint32_t histogram_count;
+    uint32_t typed; /* a bit for each counter that is a number of the part's type */
+    uint32_t reserved;
+    struct hp_kind_field counters[HP_KIND_COUNTERS];
+    struct hp_kind_field histograms[HP_KIND_HISTOGRAMS];
+};
+
+enum hp_object_state { HP_OBJECT_LIVE = 1, HP_OBJECT_ENDED = 2 };
+
+struct hp_object {
+    uint32_t next;       /* offset of an older one */
+    uint32_t kind;       /* offset of hp_kind */
+    uint32_t site;       /* number of the site where it was made; its name is that of the object */
+    uint32_t class_;     /* of an instance: offset of its class; 0: it is a class */
+    uint32_t parts;      /* offset of the newest hp_part */
+    uint32_t state;      /* enum hp_object_state */
+    uint32_t generation; /* how many instances have had this record; parts of earlier ones count no more */
+    uint32_t is_added;   /* 1: a gauge to which something was added, so that it is more than what was set last */
+    uint64_t key;        /* of an instance: its address */
+    uint64_t born;       /* ticks */
+    uint64_t ended;
+    uint32_t instances;   /* of a class: made so far, with a record or not, ... */
+    uint32_t ended_count; /* ... and ended */
+};
+
+/* What a number in a part is. Bool, pointer and text are types of single values, never of sums. */
+enum hp_value_type {
+    HP_VALUE_NONE = 0,
+    HP_VALUE_SIGNED = 1,
+    HP_VALUE_UNSIGNED = 2, /* larger than an int64_t */
+    HP_VALUE_REAL = 3,     /* a double */
+    HP_VALUE_BOOL = 4,
+    HP_VALUE_POINTER = 5,
+    HP_VALUE_TEXT = 6,
+    HP_VALUE_TYPES
+};
+
+#define HP_PART_SAMPLED 1u /* of a gauge that several threads add to: not every level was looked at */
+
+/* What one thread record knows of an object. Two cache lines that nobody else writes. */
+struct hp_part {
+    uint32_t object;     /* offset */
+    uint32_t sibling;    /* offset of the next part of the object */
+    uint32_t thread;     /* offset of the thread record */
+    uint32_t generation; /* of the object, when this part began to count */
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t last; /* latest value, in the part's type */
+    uint64_t last_tick;
+    uint64_t first_tick;
+    uint32_t type;  /* enum hp_value_type */
+    uint32_t flags; /* HP_PART_SAMPLED */
+    uint32_t histograms[HP_KIND_HISTOGRAMS];
+    uint32_t ring;
+    uint32_t reserved;
+};
+
+/*
+ * How numbers of any size are distributed. Octave n counts [2 ** (n - 64), 2 ** (n - 63)) in 64 equal steps, so a percentile is within
+ * 0.8 %, and whole numbers below 128 have a counter each. What is smaller counts as 0, what is larger as the largest.
+ * Octaves are made when first used.
+ */
+#define HP_MAGNITUDES 128u
+#define HP_MAGNITUDE_ONE 64u /* the octave that begins with 1 */
+#define HP_MAGNITUDE_STEPS 64u
+struct hp_histogram {
+    uint64_t zeros;
+    uint64_t missed;                 /* numbers that found no space for their octave */
+    uint32_t octaves[HP_MAGNITUDES]; /* offsets of uint64_t[HP_MAGNITUDE_STEPS] */
+};
+
+#define HP_MOST_RECENT 64u /* places of a ring, at most */
+#define HP_RECENT_TEXT 48u /* longest text that is kept of a value, without an end mark */
+
+struct hp_recent {
+    uint64_t tick;
+    uint64_t bits; /* the value, as its type says; of a text its length */
+    uint32_t type; /* enum hp_value_type */
+    uint32_t reserved;
+};
+
+/*
+ * The latest values of a part, as in hp_call_log: number n (from 0) is at n % capacity, and one place is the writer's. The text of a value
+ * is at the same place among the texts.
+ */
+struct hp_ring {
+    uint64_t count; /* values that were ever written */
+    uint32_t capacity;
+    uint32_t texts; /* offset of char[capacity][HP_RECENT_TEXT]; 0: there was none */
+    struct hp_recent values[];
+};
+
+_Static_assert(sizeof(struct hp_kind) == 192 && sizeof(struct hp_object) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_part) == 128 && sizeof(struct hp_histogram) == 528, "part of the file");
+_Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "part of the file");
+
 /* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -6707,6 +6874,7 @@ HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
  *          ├▶ waits: what threads waited for, by node
  *          ├▶ crew: what threads used, those included that have no record
  *          └▶ lanes (a list): stacks of zones that are not their thread's present one ─▶ frames
+ *          └▶ objects, and the kinds that say what is counted of them: object_layout.h
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -6720,7 +6888,7 @@ HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
 #define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1568u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1584u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6782,6 +6950,7 @@ enum hp_loss {
     HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
     HP_LOSS_LANES, /* switches to a lane that ran elsewhere, had ended, or found no space: zones went to the thread's own */
+    HP_LOSS_VALUES, /* updates of values and other objects that found no space */
     HP_LOSSES
 };
 
@@ -6879,6 +7048,8 @@ struct hp_header {
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
     uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
     uint32_t lanes;       /* offset of the newest hp_lane */
+    uint32_t kinds;       /* offset of the newest hp_kind */
+    uint32_t objects;     /* offset of the newest hp_object */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -8747,6 +8918,505 @@ uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid)
     return is_plain ? hp_futex_cause_of_plain(futex, ret_tid) : hp_futex_cause_of_bitset(futex, ret_tid);
 }
 
+/* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
+ * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
+ * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
+ * hang.
+ *
+ * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
+ * structure never does, since everything is written before it is linked.
+ *
+ * No allocation, no system call; may be used in a signal handler.
+ */
+
+enum hp_snapshot_state {
+    HP_SNAPSHOT_RUNNING,
+    HP_SNAPSHOT_FINISHED,
+    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
+    HP_SNAPSHOT_STATES
+};
+
+/* Reads bytes of a session's file anew. False: they cannot be had. */
+typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
+
+/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
+typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
+
+struct hp_snapshot {
+    const unsigned char *bytes;
+    size_t size;
+    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
+    void *fetch_context;
+    /*
+     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
+     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
+     */
+    const unsigned char *numbers;
+    /*
+     * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
+     * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
+     */
+    hp_snapshot_read *read_anew;
+    void *read_context;
+    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
+    struct hp_header header; /* a copy, taken when opened */
+    uint64_t now_ticks;      /* open zones are counted to here */
+    double ns_per_tick;
+    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
+    bool is_live;       /* the process was running when the snapshot was taken */
+    bool is_finished;   /* the session was ended properly: its numbers are final */
+    bool is_cut_off;    /* the bytes end before what the header says is used */
+    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
+};
+
+/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
+typedef bool hp_read_name(const char *linked, char *signature, size_t size);
+
+/*
+ * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
+ * principal one, which speaks for all where only one can.
+ */
+struct hp_floors;
+struct hp_snapshots {
+    const struct hp_snapshot *const *all;
+    size_t count;
+    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
+    struct hp_floors
+        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
+};
+
+/*
+ * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
+ * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
+ * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
+ */
+HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                             const struct hp_clock_pair *now);
+
+/* Bytes that `fetch` brings when they are asked for; the header is there already. */
+struct hp_snapshot_pieces {
+    hp_snapshot_fetch *fetch;
+    void *context;
+    const void *numbers; /* as above */
+};
+
+/* The same of these. */
+HP_PRIVATE const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
+
+/*
+ * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
+ * pair of its own, read since the same boot of the same machine.
+ */
+HP_PRIVATE void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
+
+HP_PRIVATE double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
+
+/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
+HP_PRIVATE uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
+HP_PRIVATE uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
+
+HP_PRIVATE enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
+/* "running", "finished", "ended" */
+HP_PRIVATE const char *hp_snapshot_state_name(enum hp_snapshot_state state);
+
+/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
+HP_PRIVATE bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
+
+/*
+ * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
+ */
+HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
+
+/* Copies site `id`. False: there is no such site. */
+HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
+
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
+/*
+ * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
+ * the end. `offset` then names the record just copied.
+ *
+ *     struct hp_walk threads = {0}, nodes = {0};
+ *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
+ *         hp_walk_rewind(&nodes);
+ *         while (hp_snapshot_next_node(&snapshot, &thread, &nodes, &node)) ...
+ *     }
+ *
+ * Rewinding instead of zeroing keeps the count of steps, so that all threads together take no more steps than there
+ * can be records in the file, even if many (hostile) threads claim the same ones.
+ */
+struct hp_walk {
+    uint32_t offset;        /* of the record just copied */
+    uint32_t chunk;         /* nodes: of the chunk being walked */
+    uint32_t index;         /* within the chunk, or the stack */
+    struct hp_node_run run; /* nodes: those of the chunk */
+    bool is_begun;
+    uint64_t number; /* calls: of the one just copied, from 0 */
+    uint64_t steps;  /* taken so far; bounds every walk */
+};
+
+HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
+
+/* A node as a reader wants it; how the writer splits its sums is the writer's business. */
+struct hp_node {
+    uint32_t site;
+    uint32_t parent; /* offset; 0: none */
+    uint32_t stat;   /* offset of the site's stat in its thread record */
+    uint64_t calls;
+    uint64_t outermost; /* ticks of calls that were not inside another call of this node */
+    uint64_t nested;    /* ticks of those that were */
+    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t untimed;   /* calls without a duration, because of sampling */
+    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
+    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
+};
+
+HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_thread *ret_thread);
+HP_PRIVATE bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node);
+HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat);
+/* Open zones of a thread, outermost first; frame 0, which stands for the thread itself, is left out. */
+HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame);
+
+/* Lanes, newest first, whether they run or not; and one by its offset. */
+HP_PRIVATE bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
+HP_PRIVATE bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
+/*
+ * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
+ * runs, or there are none.
+ */
+HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread);
+/* The counters by which marks of a lane's zones are to be read. False: it has none. */
+HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
+
+/* The nodes of a thread, run by run, newest first. */
+HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run);
+
+/* What of a node stays as it is for good. */
+struct hp_node_links {
+    uint32_t site;
+    uint32_t parent;
+    uint32_t stat;
+};
+
+/* Of a node of a run; likewise its numbers. */
+HP_PRIVATE void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
+HP_PRIVATE void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
+/* Copies the node at an offset that a call names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
+/* Copies the stat at an offset that a walk has found. */
+HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
+
+/* A call that was kept, with a copy of its note, which may hold any bytes. */
+struct hp_kept_call {
+    uint64_t start; /* ticks */
+    uint64_t ticks;
+    uint32_t node;
+    uint32_t tid;
+    uint32_t note_length; /* 0: no note */
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
+    char note[HP_NOTE_BYTES + 1];
+};
+
+/* The moment it ended, in ticks. */
+HP_PRIVATE uint64_t hp_kept_call_end(const struct hp_kept_call *call);
+
+/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
+HP_PRIVATE bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                           struct hp_walk *walk, struct hp_kept_call *ret_call);
+
+/* The slowest call of a stat, with what was inside, in memory of the caller. */
+struct hp_slow_copy {
+    struct hp_kept_call call;
+    uint64_t self;
+    uint32_t row_count;
+    uint32_t rows_left_out;
+    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
+    const char *notes;
+};
+
+/* How long it took, so that one can choose before one copies. False: there is none. */
+HP_PRIVATE bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               uint64_t *ret_ticks);
+
+/* Bytes that a copy may need; at most what the two places in the file have. */
+HP_PRIVATE size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/*
+ * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
+ * it was replaced again and again meanwhile.
+ */
+HP_PRIVATE bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
+                              size_t size, struct hp_slow_copy *ret_copy);
+
+/*
+ * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
+ * steps.
+ */
+#define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
+typedef uint64_t hp_duration_line[64];
+
+/* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
+HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES]);
+
+/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
+HP_PRIVATE void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
+HP_PRIVATE void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/* The place of a duration in such a histogram. */
+HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
+
+/* --- allocations */
+
+/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
+HP_PRIVATE bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc);
+
+/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
+HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
+
+/* Copies what the calls of a stat allocated. False: nothing. */
+HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc);
+
+/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
+HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
+
+/* The pools of a session, newest first. */
+HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
+
+/* --- processor time */
+
+/* Copies what a thread used. False: it was not sampled, or that is broken. */
+HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu);
+
+/* The nodes that something was credited to. */
+HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node);
+
+/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
+HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample);
+
+/* --- waiting */
+
+/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
+
+/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
+
+/* --- what threads used */
+
+/* Copies what is known of all. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
+
+/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                              struct hp_crew_row *ret_row);
+
+/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
+
+/* --- for other files of this folder that read records */
+
+/* Copies a record; `wide` names its 64-bit words, a bit for each 8 bytes. False: it is not within the bytes. */
+HP_PRIVATE bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide);
+/* The same for what is written over again and again: fenced, and from the file itself where that goes on. */
+HP_PRIVATE bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes);
+/* Counts a step of a walk; false when there cannot be that many records of this size. */
+HP_PRIVATE bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes);
+
+/* ---- src/session/object_snapshot.h --------------------------------------------------------------------------- */
+
+/* Reading the objects of a session safely: see snapshot.h, whose walks these are. */
+
+/* Whether there are any. */
+HP_PRIVATE bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot);
+
+/* The objects of a session, newest first. */
+HP_PRIVATE bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_object *ret_object);
+
+/* Copies the kind at an offset that an object names. Counts of fields are within bounds. False: there is none. */
+HP_PRIVATE bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind);
+
+/* The parts of an object, without those of instances that had its record before. Rewind the walk for the next object. */
+HP_PRIVATE bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
+                           struct hp_part *ret_part);
+
+/* How numbers are distributed: hp_histogram, added up. */
+struct hp_magnitudes {
+    uint64_t steps[HP_MAGNITUDES][HP_MAGNITUDE_STEPS];
+    uint64_t zeros;
+    uint64_t missed;
+};
+
+/* Adds a histogram of a part, as far as it is within the bytes. */
+HP_PRIVATE void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
+                                struct hp_magnitudes *magnitudes);
+
+/* A recent value; of a text, a copy of it that may hold any bytes. */
+struct hp_recent_copy {
+    struct hp_recent value;
+    char text[HP_RECENT_TEXT + 1];
+};
+
+/* The latest values of a part, newest first. Those that are overwritten meanwhile end the walk. */
+HP_PRIVATE bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
+                             struct hp_recent_copy *ret_recent);
+
+/* ---- src/session/object_snapshot.c --------------------------------------------------------------------------- */
+
+/* Reading the objects of a session safely. */
+
+#define HP_OBJECT_SNAPSHOT_BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
+
+/* Not from the copy of the header: in a live session there may be newer ones. */
+static uint32_t hp_object_snapshot_newest_object(const struct hp_snapshot *snapshot)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)(snapshot->bytes + offsetof(struct hp_header, objects)),
+                           __ATOMIC_ACQUIRE);
+}
+
+bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot) { return hp_object_snapshot_newest_object(snapshot) != 0; }
+
+static bool hp_object_snapshot_copy_object(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_object *ret_object)
+{
+    return hp_snapshot_copy(snapshot, offset, ret_object, sizeof *ret_object,
+                            HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, key) | HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, born) |
+                                HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, ended));
+}
+
+bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_object *ret_object)
+{
+    const uint32_t offset = walk->is_begun ? walk->chunk : hp_object_snapshot_newest_object(snapshot);
+    walk->is_begun = offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_object) &&
+                     hp_object_snapshot_copy_object(snapshot, offset, ret_object);
+    walk->offset = offset;
+    walk->chunk = walk->is_begun ? ret_object->next : 0;
+    return walk->is_begun;
+}
+
+bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind)
+{
+    return hp_snapshot_copy(snapshot, offset, ret_kind, sizeof *ret_kind, 0) &&
+           ret_kind->counter_count <= HP_KIND_COUNTERS && ret_kind->histogram_count <= HP_KIND_HISTOGRAMS;
+}
+
+static bool hp_object_snapshot_copy_part(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_part *ret_part)
+{
+    const uint64_t wide = HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, type) - HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, count);
+    return hp_snapshot_copy(snapshot, offset, ret_part, sizeof *ret_part, wide);
+}
+
+bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
+                           struct hp_part *ret_part)
+{
+    uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
+    while (offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_part) &&
+           hp_object_snapshot_copy_part(snapshot, offset, ret_part)) {
+        walk->offset = offset;
+        walk->chunk = offset = ret_part->sibling;
+        if (ret_part->generation == object->generation)
+            return walk->is_begun = true;
+    }
+    return walk->is_begun = false;
+}
+
+static void hp_object_snapshot_add_octave(const struct hp_snapshot *snapshot, uint32_t offset, uint64_t steps[HP_MAGNITUDE_STEPS])
+{
+    uint64_t copy[HP_MAGNITUDE_STEPS];
+    if (!hp_snapshot_copy(snapshot, offset, copy, sizeof copy, UINT64_MAX))
+        return;
+    for (size_t step = 0; step < HP_MAGNITUDE_STEPS; step++)
+        steps[step] += copy[step];
+}
+
+void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
+                                struct hp_magnitudes *magnitudes)
+{
+    struct hp_histogram copy;
+    if (!hp_snapshot_copy(snapshot, histogram, &copy.zeros, offsetof(struct hp_histogram, octaves), 3) ||
+        !hp_snapshot_copy(snapshot, histogram + (uint64_t)offsetof(struct hp_histogram, octaves), copy.octaves,
+                          sizeof copy.octaves, 0))
+        return;
+    magnitudes->zeros += copy.zeros;
+    magnitudes->missed += copy.missed;
+    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++)
+        if (copy.octaves[octave] != 0)
+            hp_object_snapshot_add_octave(snapshot, copy.octaves[octave], magnitudes->steps[octave]);
+}
+
+/* ---------------------------------------------------------------------------------------------- recent values */
+
+/* A text that is broken, or newer than the snapshot, is empty. */
+static void hp_object_snapshot_copy_text(const struct hp_snapshot *snapshot, const struct hp_ring *ring, uint64_t place,
+                      struct hp_recent_copy *recent)
+{
+    const uint64_t length = recent->value.bits <= HP_RECENT_TEXT ? recent->value.bits : 0;
+    memset(recent->text, 0, sizeof recent->text);
+    if (recent->value.type != HP_VALUE_TEXT || ring->texts == 0 ||
+        !hp_snapshot_copy_changing(snapshot, ring->texts + place * HP_RECENT_TEXT, recent->text, HP_RECENT_TEXT))
+        memset(recent->text, 0, sizeof recent->text);
+    recent->text[length] = '\0';
+}
+
+static bool hp_object_snapshot_copy_ring(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_ring *ret_ring)
+{
+    return hp_snapshot_copy_changing(snapshot, offset, ret_ring, sizeof *ret_ring) && ret_ring->capacity > 0 &&
+           ret_ring->capacity <= HP_MOST_RECENT;
+}
+
+bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
+                             struct hp_recent_copy *ret_recent)
+{
+    struct hp_ring ring, after;
+    if (part->ring == 0 || !hp_object_snapshot_copy_ring(snapshot, part->ring, &ring))
+        return walk->is_begun = false;
+    if (!walk->is_begun)
+        walk->number = ring.count;
+    while (walk->number > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_recent))) {
+        const uint64_t place = --walk->number % ring.capacity;
+        const uint64_t offset = part->ring + sizeof ring + place * sizeof(struct hp_recent);
+        const bool is_there =
+            hp_snapshot_copy_changing(snapshot, offset, &ret_recent->value, sizeof ret_recent->value);
+        if (is_there)
+            hp_object_snapshot_copy_text(snapshot, &ring, place, ret_recent);
+        /* One place is the writer's, who may be at work in it. */
+        if (!hp_object_snapshot_copy_ring(snapshot, part->ring, &after) || after.count - walk->number >= ring.capacity)
+            break;
+        if (is_there && ret_recent->value.type < HP_VALUE_TYPES)
+            return walk->is_begun = true;
+    }
+    return walk->is_begun = false;
+}
+
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
 
 /*
@@ -9970,331 +10640,6 @@ bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t si
     return !text.is_cut && text.length > 0 && text.length < size;
 }
 
-/* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
-
-/*
- * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
- * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
- * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
- * hang.
- *
- * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
- * structure never does, since everything is written before it is linked.
- *
- * No allocation, no system call; may be used in a signal handler.
- */
-
-enum hp_snapshot_state {
-    HP_SNAPSHOT_RUNNING,
-    HP_SNAPSHOT_FINISHED,
-    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
-    HP_SNAPSHOT_STATES
-};
-
-/* Reads bytes of a session's file anew. False: they cannot be had. */
-typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
-
-/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
-typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
-
-struct hp_snapshot {
-    const unsigned char *bytes;
-    size_t size;
-    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
-    void *fetch_context;
-    /*
-     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
-     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
-     */
-    const unsigned char *numbers;
-    /*
-     * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
-     * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
-     */
-    hp_snapshot_read *read_anew;
-    void *read_context;
-    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
-    struct hp_header header; /* a copy, taken when opened */
-    uint64_t now_ticks;      /* open zones are counted to here */
-    double ns_per_tick;
-    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
-    bool is_live;       /* the process was running when the snapshot was taken */
-    bool is_finished;   /* the session was ended properly: its numbers are final */
-    bool is_cut_off;    /* the bytes end before what the header says is used */
-    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
-};
-
-/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
-typedef bool hp_read_name(const char *linked, char *signature, size_t size);
-
-/*
- * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
- * principal one, which speaks for all where only one can.
- */
-struct hp_floors;
-struct hp_snapshots {
-    const struct hp_snapshot *const *all;
-    size_t count;
-    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
-    struct hp_floors
-        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
-};
-
-/*
- * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
- * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
- * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
- */
-HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                             const struct hp_clock_pair *now);
-
-/* Bytes that `fetch` brings when they are asked for; the header is there already. */
-struct hp_snapshot_pieces {
-    hp_snapshot_fetch *fetch;
-    void *context;
-    const void *numbers; /* as above */
-};
-
-/* The same of these. */
-HP_PRIVATE const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
-
-/*
- * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
- * pair of its own, read since the same boot of the same machine.
- */
-HP_PRIVATE void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
-
-HP_PRIVATE double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
-
-/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
-HP_PRIVATE uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
-HP_PRIVATE uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
-
-HP_PRIVATE enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
-/* "running", "finished", "ended" */
-HP_PRIVATE const char *hp_snapshot_state_name(enum hp_snapshot_state state);
-
-/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
-HP_PRIVATE bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
-
-/*
- * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
- */
-HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
-
-/* Copies site `id`. False: there is no such site. */
-HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
-
-/* Nodes that lie side by side, all of them within the bytes. */
-struct hp_node_run {
-    uint32_t first; /* offset */
-    uint32_t count;
-};
-
-static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
-{
-    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
-}
-
-/*
- * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
- * the end. `offset` then names the record just copied.
- *
- *     struct hp_walk threads = {0}, nodes = {0};
- *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
- *         hp_walk_rewind(&nodes);
- *         while (hp_snapshot_next_node(&snapshot, &thread, &nodes, &node)) ...
- *     }
- *
- * Rewinding instead of zeroing keeps the count of steps, so that all threads together take no more steps than there
- * can be records in the file, even if many (hostile) threads claim the same ones.
- */
-struct hp_walk {
-    uint32_t offset;        /* of the record just copied */
-    uint32_t chunk;         /* nodes: of the chunk being walked */
-    uint32_t index;         /* within the chunk, or the stack */
-    struct hp_node_run run; /* nodes: those of the chunk */
-    bool is_begun;
-    uint64_t number; /* calls: of the one just copied, from 0 */
-    uint64_t steps;  /* taken so far; bounds every walk */
-};
-
-HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
-
-/* A node as a reader wants it; how the writer splits its sums is the writer's business. */
-struct hp_node {
-    uint32_t site;
-    uint32_t parent; /* offset; 0: none */
-    uint32_t stat;   /* offset of the site's stat in its thread record */
-    uint64_t calls;
-    uint64_t outermost; /* ticks of calls that were not inside another call of this node */
-    uint64_t nested;    /* ticks of those that were */
-    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
-    uint64_t untimed;   /* calls without a duration, because of sampling */
-    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
-    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
-};
-
-HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
-                             struct hp_thread *ret_thread);
-HP_PRIVATE bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hp_node *ret_node);
-HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_stat_ *ret_stat);
-/* Open zones of a thread, outermost first; frame 0, which stands for the thread itself, is left out. */
-HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_frame_ *ret_frame);
-
-/* Lanes, newest first, whether they run or not; and one by its offset. */
-HP_PRIVATE bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
-HP_PRIVATE bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
-/*
- * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
- * runs, or there are none.
- */
-HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
-                             struct hp_thread *ret_thread);
-/* The counters by which marks of a lane's zones are to be read. False: it has none. */
-HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
-
-/* The nodes of a thread, run by run, newest first. */
-HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                               struct hp_walk *walk, struct hp_node_run *ret_run);
-
-/* What of a node stays as it is for good. */
-struct hp_node_links {
-    uint32_t site;
-    uint32_t parent;
-    uint32_t stat;
-};
-
-/* Of a node of a run; likewise its numbers. */
-HP_PRIVATE void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
-HP_PRIVATE void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
-
-/* Copies the node at an offset that a call names. False: there cannot be one. */
-HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
-
-/* Copies the stat at an offset that a walk has found. */
-HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
-
-/* A call that was kept, with a copy of its note, which may hold any bytes. */
-struct hp_kept_call {
-    uint64_t start; /* ticks */
-    uint64_t ticks;
-    uint32_t node;
-    uint32_t tid;
-    uint32_t note_length; /* 0: no note */
-    uint64_t alloc_bytes; /* asked for, in this call and what it called */
-    uint64_t alloc_count;
-    char note[HP_NOTE_BYTES + 1];
-};
-
-/* The moment it ended, in ticks. */
-HP_PRIVATE uint64_t hp_kept_call_end(const struct hp_kept_call *call);
-
-/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
-HP_PRIVATE bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                           struct hp_walk *walk, struct hp_kept_call *ret_call);
-
-/* The slowest call of a stat, with what was inside, in memory of the caller. */
-struct hp_slow_copy {
-    struct hp_kept_call call;
-    uint64_t self;
-    uint32_t row_count;
-    uint32_t rows_left_out;
-    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
-    const char *notes;
-};
-
-/* How long it took, so that one can choose before one copies. False: there is none. */
-HP_PRIVATE bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                               uint64_t *ret_ticks);
-
-/* Bytes that a copy may need; at most what the two places in the file have. */
-HP_PRIVATE size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
-
-/*
- * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
- * it was replaced again and again meanwhile.
- */
-HP_PRIVATE bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
-                              size_t size, struct hp_slow_copy *ret_copy);
-
-/*
- * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
- * steps.
- */
-#define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
-typedef uint64_t hp_duration_line[64];
-
-/* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
-HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                               hp_duration_line lines[HP_DURATION_LINES]);
-
-/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
-HP_PRIVATE void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
-HP_PRIVATE void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
-
-/* The place of a duration in such a histogram. */
-HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
-
-/* --- allocations */
-
-/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
-HP_PRIVATE bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                              struct hp_alloc_thread *ret_alloc);
-
-/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
-HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
-
-/* Copies what the calls of a stat allocated. False: nothing. */
-HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                            struct hp_alloc_stat *ret_alloc);
-
-/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
-HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
-                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
-
-/* The pools of a session, newest first. */
-HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
-
-/* --- processor time */
-
-/* Copies what a thread used. False: it was not sampled, or that is broken. */
-HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                            struct hp_cpu_thread *ret_cpu);
-
-/* The nodes that something was credited to. */
-HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
-                          struct hp_cpu_node *ret_node);
-
-/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
-HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
-                             struct hp_walk *walk, struct hp_sample *ret_sample);
-
-/* --- waiting */
-
-/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
-HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
-
-/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
-HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
-
-/* --- what threads used */
-
-/* Copies what is known of all. False: nobody watched, or it is broken. */
-HP_PRIVATE bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
-
-/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
-HP_PRIVATE bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
-                              struct hp_crew_row *ret_row);
-
-/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
-HP_PRIVATE bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
-
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -10533,7 +10878,7 @@ void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
 void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
 
 /* Counts a step; false when there cannot be that many records of this size. */
-static bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+static bool hp_snapshot_may_step_(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
 {
     return walk->steps++ < snapshot->size / record_bytes;
 }
@@ -10559,7 +10904,7 @@ bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk 
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, threads));
     walk->is_begun =
-        hp_snapshot_thread(snapshot, walk->offset, ret_thread) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread);
+        hp_snapshot_thread(snapshot, walk->offset, ret_thread) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_thread);
     if (!walk->is_begun)
         walk->offset = 0;
     return walk->is_begun;
@@ -10580,7 +10925,7 @@ static bool hp_snapshot_enter_chunk(const struct hp_snapshot *snapshot, struct h
     walk->chunk = chunk;
     walk->index = 0;
     return chunk != 0 && hp_snapshot_has_record(snapshot, chunk, sizeof(struct hp_node_chunk)) &&
-           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+           hp_snapshot_may_step_(snapshot, walk, sizeof(struct hp_node_chunk));
 }
 
 bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
@@ -10619,7 +10964,7 @@ bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_t
 {
     const unsigned char *before = walk->is_begun ? hp_snapshot_numbers_at(snapshot, walk->offset, sizeof *ret_stat) : NULL;
     walk->offset = before != NULL ? hp_snapshot_load32(before + offsetof(struct hotpath_stat_, next)) : thread->stats;
-    walk->is_begun = walk->offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_stat) &&
+    walk->is_begun = walk->offset != 0 && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_stat) &&
                      hp_snapshot_stat(snapshot, walk->offset, ret_stat);
     return walk->is_begun;
 }
@@ -10631,7 +10976,7 @@ static bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const str
     walk->index++; /* frame 0 is the thread itself */
     const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
     if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
-        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_frame))
+        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_frame))
         return false;
     walk->offset = (uint32_t)offset;
     hp_snapshot_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, 7);
@@ -10660,7 +11005,7 @@ bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *w
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_lane, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, lanes));
     walk->is_begun =
-        hp_snapshot_lane(snapshot, walk->offset, ret_lane) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_lane);
+        hp_snapshot_lane(snapshot, walk->offset, ret_lane) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_lane);
     return walk->is_begun;
 }
 
@@ -10697,7 +11042,7 @@ bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread 
  */
 
 /* Copies what may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes. */
-static bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+static bool hp_snapshot_copy_changing_(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     const size_t words = bytes & ~(size_t)7;
     unsigned char *out = to;
@@ -10716,7 +11061,7 @@ static bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64
 static bool hp_snapshot_look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const bool is_there = hp_snapshot_copy_changing(snapshot, offset, to, bytes);
+    const bool is_there = hp_snapshot_copy_changing_(snapshot, offset, to, bytes);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return is_there;
 }
@@ -10748,14 +11093,14 @@ static bool hp_snapshot_is_newer(const struct hp_snapshot *snapshot, uint32_t of
 static bool hp_snapshot_copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
-    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) || !hp_snapshot_copy_changing(snapshot, offset, &stored, sizeof stored))
+    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) || !hp_snapshot_copy_changing_(snapshot, offset, &stored, sizeof stored))
         return false;
     hp_snapshot_set_call(ret_call, &stored);
     if (stored.note_length > 0 && hp_snapshot_is_newer(snapshot, stored.note + stored.note_length))
         return false;
     if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
         !hp_snapshot_has(snapshot, stored.note, stored.note_length, 8) ||
-        !hp_snapshot_copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
+        !hp_snapshot_copy_changing_(snapshot, stored.note, ret_call->note, stored.note_length))
         return true;
     ret_call->note[stored.note_length] = '\0';
     ret_call->note_length = stored.note_length;
@@ -10777,7 +11122,7 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
     const uint32_t capacity = hp_snapshot_field32(snapshot, log, offsetof(struct hp_call_log, capacity));
     if (!walk->is_begun)
         walk->number = hp_snapshot_count_of(snapshot, log);
-    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
+    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step_(snapshot, walk, sizeof(struct hp_call))) {
         walk->number--;
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
@@ -10825,7 +11170,7 @@ bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct 
 {
     struct hp_snapshot_slow_place place;
     for (unsigned try = 0; try < HP_SNAPSHOT_SLOWEST_TRIES && hp_snapshot_find_slowest(snapshot, stat->slowest, &place); try++)
-        if (hp_snapshot_copy_changing(snapshot, place.offset + offsetof(struct hp_slow_call, call.ticks), ret_ticks,
+        if (hp_snapshot_copy_changing_(snapshot, place.offset + offsetof(struct hp_slow_call, call.ticks), ret_ticks,
                           sizeof *ret_ticks) &&
             hp_snapshot_is_unchanged(snapshot, stat->slowest, &place))
             return true;
@@ -10836,7 +11181,7 @@ size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struc
 {
     struct hp_slowest slowest;
     if (stat->slowest == 0 || !hp_snapshot_has(snapshot, stat->slowest, sizeof slowest, 8) ||
-        !hp_snapshot_copy_changing(snapshot, stat->slowest, &slowest, sizeof slowest))
+        !hp_snapshot_copy_changing_(snapshot, stat->slowest, &slowest, sizeof slowest))
         return 0;
     const uint32_t larger = slowest.bytes[0] > slowest.bytes[1] ? slowest.bytes[0] : slowest.bytes[1];
     return larger < snapshot->size ? larger : snapshot->size;
@@ -10852,11 +11197,11 @@ static bool hp_snapshot_copy_place(const struct hp_snapshot *snapshot, const str
                        size_t size)
 {
     struct hp_slow_call head;
-    if (!hp_snapshot_copy_changing(snapshot, place->offset, &head, sizeof head))
+    if (!hp_snapshot_copy_changing_(snapshot, place->offset, &head, sizeof head))
         return false;
     const uint64_t bytes = hp_snapshot_slow_call_bytes(&head);
     if (bytes > place->bytes || bytes > size || !hp_snapshot_has(snapshot, place->offset, (size_t)bytes, 8) ||
-        !hp_snapshot_copy_changing(snapshot, place->offset, memory, (size_t)bytes))
+        !hp_snapshot_copy_changing_(snapshot, place->offset, memory, (size_t)bytes))
         return false;
     /* What was checked, and not what has come meanwhile. */
     memcpy(memory, &head, sizeof head);
@@ -10950,7 +11295,7 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
                                   : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, pools));
     walk->is_begun = walk->offset != 0 && hp_snapshot_has_record(snapshot, walk->offset, sizeof *ret_pool) &&
-                     hp_snapshot_may_step(snapshot, walk, sizeof *ret_pool);
+                     hp_snapshot_may_step_(snapshot, walk, sizeof *ret_pool);
     if (walk->is_begun)
         hp_snapshot_copy_words(ret_pool, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_pool,
                    ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
@@ -10984,7 +11329,7 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
                           struct hp_cpu_node *ret_node)
 {
     const uint32_t places = hp_snapshot_places_in(snapshot, cpu->table);
-    while (walk->index < places && hp_snapshot_may_step(snapshot, walk, sizeof *ret_node)) {
+    while (walk->index < places && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_node)) {
         walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
         walk->index++;
         hp_snapshot_copy_words(ret_node, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_node,
@@ -11015,7 +11360,7 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
         walk->is_begun = true;
         walk->chunk = chunk.next;
     }
-    while (hp_snapshot_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_sample)) {
+    while (hp_snapshot_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_sample)) {
         if (walk->index < chunk.used) {
             walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
             walk->number = chunk.first + walk->index++;
@@ -11054,7 +11399,7 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
         return false;
     const uint64_t offset =
         (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
-    if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_wait) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
+    if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_wait) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
     hp_snapshot_copy_words(ret_wait, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_wait,
@@ -11087,7 +11432,7 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
     for (; walk->index < crew.used && walk->index < crew.capacity; walk->index++) {
         const uint64_t offset =
             (uint64_t)snapshot->header.crew + sizeof crew + (uint64_t)walk->index * sizeof *ret_row;
-        if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_row))
+        if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_row))
             return false;
         walk->offset = (uint32_t)offset;
         hp_snapshot_copy_words(ret_row, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_row, counters);
@@ -11096,6 +11441,26 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
             return walk->is_begun = true;
     }
     return false;
+}
+
+/* ------------------------------------------------------------------------------------------ for other files */
+
+bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide)
+{
+    const unsigned char *from = offset != 0 ? hp_snapshot_numbers_at(snapshot, offset, bytes) : NULL;
+    if (from != NULL)
+        hp_snapshot_copy_words(to, from, bytes, wide);
+    return from != NULL;
+}
+
+bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+{
+    return offset != 0 && hp_snapshot_has(snapshot, offset, bytes, 8) && hp_snapshot_look_at(snapshot, offset, to, bytes);
+}
+
+bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+{
+    return hp_snapshot_may_step_(snapshot, walk, record_bytes);
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -13662,6 +14027,9 @@ HP_PRIVATE void hp_durations_of_site(const struct hp_site_sums *site, struct hp_
 
 /* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
 HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
+
+/* Which of so many, in their order, a percentile is: from 1. */
+HP_PRIVATE uint64_t hp_durations_rank(double percentile, uint64_t count);
 
 /*
  * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
@@ -16428,7 +16796,7 @@ void hp_durations_find_min(struct hp_durations *durations)
 }
 
 /* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
-static uint64_t hp_durations_rank_of(double percentile, uint64_t count)
+uint64_t hp_durations_rank(double percentile, uint64_t count)
 {
     const double exact = percentile / 100 * (double)count;
     uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
@@ -16448,7 +16816,7 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     }
     if (durations->counted == 0)
         return false;
-    uint64_t left = hp_durations_rank_of(percentile, durations->counted);
+    uint64_t left = hp_durations_rank(percentile, durations->counted);
     uint32_t line = 0, step = 0;
     while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
         left -= durations->lines[line][step];
@@ -17096,6 +17464,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_function_profile;
+struct hp_objects;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
@@ -17115,6 +17484,7 @@ struct hp_model {
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
     const struct hp_timeline *timeline;
+    const struct hp_objects *objects;
     const struct hp_trust *trust;
 };
 
@@ -17150,8 +17520,53 @@ HP_PRIVATE const struct hp_run_crew *hp_model_crew(struct hp_model *model);
 /* How it went over time. */
 HP_PRIVATE const struct hp_timeline *hp_model_timeline(struct hp_model *model);
 
+/* Values, channels and whatever else the program tells of. */
+HP_PRIVATE const struct hp_objects *hp_model_objects(struct hp_model *model);
+
 /* How far all that can be trusted. */
 HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
+
+/* ---- src/model/object_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * The objects of a run: which records are one row. Objects of several processes are one where kind and name are the same, and
+ * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is always a row of its own.
+ * What their numbers mean is their kinds' business: value_profile.h for values.
+ */
+
+/* What a thread record says of an object. */
+struct hp_object_part {
+    const struct hp_object_part *next;
+    struct hp_part part;
+};
+
+/* One record of a session. */
+struct hp_object_record {
+    struct hp_object_record *next; /* of the same row */
+    const struct hp_snapshot *session;
+    struct hp_object object;
+    struct hp_kind kind;
+    const struct hp_object_part *parts;
+    const char *kind_name;
+    const char *name;
+    struct hp_location location;
+    uint32_t session_index;
+    uint32_t offset;
+};
+
+struct hp_objects {
+    struct hp_object_record **rows; /* the first record of each, by kind and name */
+    size_t count;
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run);
+
+/* By what a row is known: kind and name, and what else tells it from others. */
+HP_PRIVATE uint64_t hp_identity_of_object(const struct hp_object_record *row);
+
+/* Whether a session of the run has objects of kinds that have a table of their own, or of others. */
+HP_PRIVATE bool hp_run_has_objects(const struct hp_run *run, bool with_own_table);
 
 /* ---- src/model/timeline.h ------------------------------------------------------------------------------------ */
 
@@ -17379,6 +17794,13 @@ const struct hp_timeline *hp_model_timeline(struct hp_model *model)
     return model->timeline;
 }
 
+const struct hp_objects *hp_model_objects(struct hp_model *model)
+{
+    if (model->objects == NULL)
+        model->objects = hp_objects_of_run(model->arena, &model->run);
+    return model->objects;
+}
+
 const struct hp_trust *hp_model_trust(struct hp_model *model)
 {
     if (model->trust == NULL) {
@@ -17388,6 +17810,167 @@ const struct hp_trust *hp_model_trust(struct hp_model *model)
         model->trust = trust;
     }
     return model->trust;
+}
+
+/* ---- src/model/object_profile.c ------------------------------------------------------------------------------ */
+
+/* The objects of a run. */
+
+struct hp_object_profile_reading {
+    struct hp_arena *arena;
+    struct hp_object_record *first;
+    size_t count;
+};
+
+/* The place it was made, whose name it has. */
+static void hp_object_profile_set_place(struct hp_object_record *record)
+{
+    struct hp_site site;
+    record->name = "";
+    record->location = (struct hp_location){.file = "", .function = ""};
+    if (hp_snapshot_site(record->session, record->object.site, &site)) {
+        record->name = hp_snapshot_text(record->session, site.name);
+        record->location = (struct hp_location){hp_snapshot_text(record->session, site.file),
+                                                hp_snapshot_text(record->session, site.function), site.line};
+    }
+    if (record->name[0] == '\0')
+        record->name = "<unknown>";
+}
+
+/* `walk` is that of all objects of the session, so that no part is read twice. False: no memory. */
+static bool hp_object_profile_read_parts(struct hp_object_profile_reading *reading, struct hp_object_record *record, struct hp_walk *walk)
+{
+    struct hp_part part;
+    hp_walk_rewind(walk);
+    while (hp_snapshot_next_part(record->session, &record->object, walk, &part)) {
+        struct hp_object_part *copy = hp_arena_take(reading->arena, sizeof *copy);
+        if (copy == NULL)
+            return false;
+        *copy = (struct hp_object_part){record->parts, part};
+        record->parts = copy;
+    }
+    return true;
+}
+
+static bool hp_object_profile_add_record(struct hp_object_profile_reading *reading, const struct hp_object_record *made, struct hp_walk *parts)
+{
+    struct hp_object_record *record = hp_arena_take(reading->arena, sizeof *record);
+    if (record == NULL)
+        return false;
+    *record = *made;
+    record->kind_name = hp_snapshot_text(record->session, record->kind.name);
+    hp_object_profile_set_place(record);
+    record->next = reading->first;
+    reading->first = record;
+    reading->count++;
+    return hp_object_profile_read_parts(reading, record, parts);
+}
+
+static bool hp_object_profile_read_session(struct hp_object_profile_reading *reading, const struct hp_snapshot *session, uint32_t index)
+{
+    struct hp_object_record made = {.session = session, .session_index = index};
+    struct hp_walk walk = {0}, parts = {0};
+    while (hp_snapshot_next_object(session, &walk, &made.object)) {
+        made.offset = walk.offset;
+        if (hp_snapshot_kind(session, made.object.kind, &made.kind) && !hp_object_profile_add_record(reading, &made, &parts))
+            return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- rows */
+
+static int hp_object_profile_compare_numbers(uint64_t a, uint64_t b) { return a == b ? 0 : a < b ? -1 : 1; }
+
+/* Zero: they are one row. */
+static int hp_object_profile_compare_rows(const struct hp_object_record *x, const struct hp_object_record *y)
+{
+    int order = strcmp(x->kind_name, y->kind_name);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    if (order == 0)
+        order = hp_object_profile_compare_numbers(x->kind.flags & HP_KIND_BY_NAME, y->kind.flags & HP_KIND_BY_NAME);
+    if (order == 0 && !(x->kind.flags & HP_KIND_BY_NAME)) {
+        order = strcmp(x->location.file, y->location.file);
+        if (order == 0)
+            order = hp_object_profile_compare_numbers(x->location.line, y->location.line);
+    }
+    if (order == 0)
+        order = hp_object_profile_compare_numbers(x->object.class_ != 0, y->object.class_ != 0);
+    if (order != 0 || x->object.class_ == 0)
+        return order;
+    order = hp_object_profile_compare_numbers(x->session_index, y->session_index);
+    return order != 0 ? order : hp_object_profile_compare_numbers(x->offset, y->offset);
+}
+
+/* Among the records of a row, those of the first process come first, and of these the oldest. */
+static int hp_object_profile_compare_records(const void *a, const void *b)
+{
+    const struct hp_object_record *x = a, *y = b;
+    int order = hp_object_profile_compare_rows(x, y);
+    if (order == 0)
+        order = hp_object_profile_compare_numbers(x->session_index, y->session_index);
+    return order != 0 ? order : hp_object_profile_compare_numbers(x->offset, y->offset);
+}
+
+static void hp_object_profile_make_rows(struct hp_objects *objects, size_t count)
+{
+    struct hp_object_record *last = NULL;
+    for (size_t at = 0; at < count; at++) {
+        struct hp_object_record *record = objects->rows[at];
+        record->next = NULL;
+        if (last != NULL && hp_object_profile_compare_rows(last, record) == 0)
+            last->next = record;
+        else
+            objects->rows[objects->count++] = record;
+        last = record;
+    }
+}
+
+const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run)
+{
+    struct hp_object_profile_reading reading = {.arena = arena};
+    struct hp_objects *objects = hp_arena_take(arena, sizeof *objects);
+    for (size_t at = 0; at < run->count; at++)
+        if (objects == NULL || !hp_object_profile_read_session(&reading, run->sessions[at], (uint32_t)at))
+            return NULL;
+    objects->rows = hp_arena_take_array(arena, reading.count + 1, sizeof(void *));
+    if (objects->rows == NULL)
+        return NULL;
+    size_t count = 0;
+    for (struct hp_object_record *record = reading.first; record != NULL; record = record->next)
+        objects->rows[count++] = record;
+    hp_sort(objects->rows, count, hp_object_profile_compare_records);
+    hp_object_profile_make_rows(objects, count);
+    return objects;
+}
+
+/* Another instance may get the address of one that has ended. */
+uint64_t hp_identity_of_object(const struct hp_object_record *row)
+{
+    uint64_t identity = hp_identity_with_text(hp_identity_with_text(0, row->kind_name), row->name);
+    if (!(row->kind.flags & HP_KIND_BY_NAME)) {
+        identity = hp_identity_with_text(identity, row->location.file);
+        identity = hp_identity_with_number(identity, row->location.line);
+    }
+    if (row->object.class_ == 0)
+        return identity;
+    identity = hp_identity_with_number(identity, row->session->header.pid);
+    return hp_identity_with_number(hp_identity_with_number(identity, row->object.key), row->object.born);
+}
+
+bool hp_run_has_objects(const struct hp_run *run, bool with_own_table)
+{
+    struct hp_object object;
+    struct hp_kind kind;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_object(run->sessions[at], &walk, &object))
+            if (hp_snapshot_kind(run->sessions[at], object.kind, &kind) &&
+                ((kind.flags & HP_KIND_OWN_TABLE) != 0) == with_own_table)
+                return true;
+    }
+    return false;
 }
 
 /* ---- src/model/open_allocs.h --------------------------------------------------------------------------------- */
@@ -18988,6 +19571,315 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
     }
 }
 
+/* ---- src/model/value_profile.h ------------------------------------------------------------------------------- */
+
+/*
+ * Values, gauges, counts and debugged expressions, over all threads and processes: objects whose counters are those of enum
+ * hp_value_counter.
+ */
+
+/* A number, whole as long as it can be. */
+struct hp_value_number {
+    double real;
+    int64_t whole; /* the same, if `is_whole` */
+    bool is_whole;
+};
+
+#define HP_RECENT_SHOWN 16u
+
+struct hp_value_sums {
+    bool is_gauge, is_count;
+    uint64_t updates;
+    uint64_t numbers; /* of these, that were numbers: the following are of those; 0: there are none */
+    struct hp_value_number least, most, total, level;
+    bool has_level; /* of a gauge: what it is now */
+    double mean;
+    uint64_t first_tick, last_tick;
+    uint32_t parts;  /* threads that updated it */
+    bool is_sampled; /* of a gauge: extremes and percentiles are of some of its levels */
+    struct hp_recent_copy recent[HP_RECENT_SHOWN]; /* newest first */
+    uint32_t recent_count;
+};
+
+/* Whether an object is one of these. */
+HP_PRIVATE bool hp_is_value(const struct hp_object_record *record);
+
+HP_PRIVATE void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *ret_sums);
+
+/* How the numbers are distributed: large, keep one and use it again. */
+struct hp_value_distribution {
+    struct hp_magnitudes positive, negative;
+};
+
+HP_PRIVATE void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
+
+/* The nearest-rank percentile, within 0.8 %; whole numbers up to 127, 0 and 100 are exact. False: there were no numbers. */
+HP_PRIVATE bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
+                         double percentile, struct hp_value_number *ret_number);
+
+/* ---- src/model/value_profile.c ------------------------------------------------------------------------------- */
+
+/* Values and gauges of a run. */
+
+static const char *const hp_value_profile_names[] = {"value", "gauge", "count", "debug"};
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_value(const struct hp_object_record *record)
+{
+    if (!(record->kind.flags & HP_KIND_OWN_TABLE) || record->kind.counter_count <= HP_VALUE_REAL_SUM)
+        return false;
+    for (size_t at = 0; at < sizeof hp_value_profile_names / sizeof hp_value_profile_names[0]; at++)
+        if (strcmp(record->kind_name, hp_value_profile_names[at]) == 0)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------- numbers */
+
+static double hp_value_profile_real_of(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real - real == 0 ? real : 0; /* a session may hold anything */
+}
+
+static struct hp_value_number hp_value_profile_number_of(uint32_t type, uint64_t bits)
+{
+    if (type == HP_VALUE_REAL)
+        return (struct hp_value_number){.real = hp_value_profile_real_of(bits)};
+    if (type == HP_VALUE_UNSIGNED)
+        return (struct hp_value_number){.real = (double)bits};
+    return (struct hp_value_number){(double)(int64_t)bits, (int64_t)bits, true};
+}
+
+static struct hp_value_number hp_value_profile_sum_of(struct hp_value_number a, struct hp_value_number b)
+{
+    struct hp_value_number sum = {.real = a.real + b.real};
+    sum.is_whole = a.is_whole && b.is_whole && !__builtin_add_overflow(a.whole, b.whole, &sum.whole);
+    return sum;
+}
+
+static bool hp_value_profile_is_less(const struct hp_value_number *a, const struct hp_value_number *b)
+{
+    return a->is_whole && b->is_whole ? a->whole < b->whole : a->real < b->real;
+}
+
+/* ------------------------------------------------------------------------------------------------- recent values */
+
+/* Newest first; those that do not fit go. */
+static void hp_value_profile_add_recent(struct hp_value_sums *sums, const struct hp_recent_copy *recent)
+{
+    uint32_t at = sums->recent_count;
+    while (at > 0 && sums->recent[at - 1].value.tick < recent->value.tick)
+        at--;
+    if (at == HP_RECENT_SHOWN)
+        return;
+    const uint32_t kept = sums->recent_count < HP_RECENT_SHOWN ? sums->recent_count : HP_RECENT_SHOWN - 1;
+    memmove(&sums->recent[at + 1], &sums->recent[at], (kept - at) * sizeof sums->recent[0]);
+    sums->recent[at] = *recent;
+    sums->recent_count = kept + 1;
+}
+
+static void hp_value_profile_add_ring(struct hp_value_sums *sums, const struct hp_snapshot *session, const struct hp_part *part)
+{
+    struct hp_recent_copy recent;
+    struct hp_walk walk = {0};
+    while (hp_snapshot_next_recent(session, part, &walk, &recent))
+        hp_value_profile_add_recent(sums, &recent);
+}
+
+/* ------------------------------------------------------------------------------------------------- sums */
+
+/* What the parts of one process say of a gauge. */
+struct hp_value_profile_gauge {
+    struct hp_value_number added, set;
+    uint64_t set_tick, last_tick;
+};
+
+static void hp_value_profile_add_to_gauge(struct hp_value_profile_gauge *gauge, const struct hp_part *part)
+{
+    gauge->added = hp_value_profile_sum_of(gauge->added, hp_value_profile_number_of(part->type, part->count[HP_VALUE_ADDED]));
+    if (part->last_tick > gauge->last_tick)
+        gauge->last_tick = part->last_tick;
+    if (part->count[HP_VALUE_SET_TICK] > gauge->set_tick) {
+        gauge->set_tick = part->count[HP_VALUE_SET_TICK];
+        gauge->set = hp_value_profile_number_of(part->type, part->count[HP_VALUE_SET]);
+    }
+}
+
+static void hp_value_profile_add_numbers(struct hp_value_sums *sums, const struct hp_part *part)
+{
+    const struct hp_value_number least = hp_value_profile_number_of(part->type, part->count[HP_VALUE_LEAST]),
+                                 most = hp_value_profile_number_of(part->type, part->count[HP_VALUE_MOST]);
+    if (sums->numbers == 0 || hp_value_profile_is_less(&least, &sums->least))
+        sums->least = least;
+    if (sums->numbers == 0 || hp_value_profile_is_less(&sums->most, &most))
+        sums->most = most;
+    sums->numbers += part->count[HP_VALUE_NUMBERS];
+    sums->mean += hp_value_profile_real_of(part->count[HP_VALUE_REAL_SUM]); /* the sum, for now */
+    struct hp_value_number total = hp_value_profile_number_of(part->type, part->count[HP_VALUE_SUM]);
+    /* Whole numbers may have gone round; doubles do not. */
+    const double real = hp_value_profile_real_of(part->count[HP_VALUE_REAL_SUM]);
+    total.is_whole &= real < 0x1p62 && real > -0x1p62;
+    total.real = real;
+    sums->total = hp_value_profile_sum_of(sums->total, total);
+}
+
+static void hp_value_profile_add_part(struct hp_value_sums *sums, const struct hp_snapshot *session, const struct hp_part *part)
+{
+    if (part->count[HP_VALUE_UPDATES] == 0)
+        return;
+    sums->parts++;
+    sums->updates += part->count[HP_VALUE_UPDATES];
+    sums->is_sampled |= (part->flags & HP_PART_SAMPLED) != 0;
+    if (part->count[HP_VALUE_NUMBERS] > 0)
+        hp_value_profile_add_numbers(sums, part);
+    if (part->first_tick < sums->first_tick)
+        sums->first_tick = part->first_tick;
+    if (part->last_tick > sums->last_tick)
+        sums->last_tick = part->last_tick;
+    hp_value_profile_add_ring(sums, session, part);
+}
+
+/* The level of the process that was last heard of, of those that have set the gauge; if none has, what all added. */
+static void hp_value_profile_add_level(struct hp_value_sums *sums, const struct hp_value_profile_gauge *gauge, struct hp_value_profile_gauge *newest)
+{
+    if (gauge->last_tick == 0)
+        return;
+    sums->has_level = true;
+    if (gauge->set_tick == 0) {
+        if (newest->set_tick == 0)
+            sums->level = hp_value_profile_sum_of(sums->level, gauge->added);
+    } else if (newest->set_tick == 0 || gauge->last_tick > newest->last_tick) {
+        sums->level = hp_value_profile_sum_of(gauge->set, gauge->added);
+        *newest = *gauge;
+    }
+}
+
+void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *ret_sums)
+{
+    const struct hp_value_number zero = {.is_whole = true};
+    struct hp_value_profile_gauge newest = {0};
+    memset(ret_sums, 0, sizeof *ret_sums);
+    ret_sums->first_tick = UINT64_MAX;
+    ret_sums->total = ret_sums->level = zero;
+    ret_sums->is_gauge = strcmp(row->kind_name, "gauge") == 0;
+    ret_sums->is_count = strcmp(row->kind_name, "count") == 0;
+    for (const struct hp_object_record *record = row; record != NULL; record = record->next) {
+        struct hp_value_profile_gauge gauge = {.added = zero, .set = zero};
+        for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next) {
+            hp_value_profile_add_part(ret_sums, record->session, &at->part);
+            hp_value_profile_add_to_gauge(&gauge, &at->part);
+        }
+        if (ret_sums->is_gauge)
+            hp_value_profile_add_level(ret_sums, &gauge, &newest);
+    }
+    /* The sum of whole numbers is exact, if it did not go round. */
+    if (!ret_sums->is_gauge && ret_sums->total.is_whole)
+        ret_sums->mean = (double)ret_sums->total.whole;
+    if (ret_sums->numbers > 0)
+        ret_sums->mean /= (double)ret_sums->numbers;
+}
+
+/* ------------------------------------------------------------------------------------------------- percentiles */
+
+void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution)
+{
+    memset(ret_distribution, 0, sizeof *ret_distribution);
+    for (; row != NULL; row = row->next)
+        for (const struct hp_object_part *at = row->parts; at != NULL; at = at->next) {
+            hp_snapshot_add_magnitudes(row->session, at->part.histograms[0], &ret_distribution->positive);
+            hp_snapshot_add_magnitudes(row->session, at->part.histograms[1], &ret_distribution->negative);
+        }
+}
+
+static uint64_t hp_value_profile_counted(const struct hp_magnitudes *magnitudes)
+{
+    uint64_t sum = 0;
+    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++)
+        for (size_t step = 0; step < HP_MAGNITUDE_STEPS; step++)
+            sum += magnitudes->steps[octave][step];
+    return sum;
+}
+
+/* Where step `number` of all begins, from the smallest magnitude on. */
+static double hp_value_profile_begin_of(uint32_t number)
+{
+    double begin = 1 + (double)(number % HP_MAGNITUDE_STEPS) / HP_MAGNITUDE_STEPS;
+    uint32_t octave = number / HP_MAGNITUDE_STEPS;
+    for (; octave > HP_MAGNITUDE_ONE; octave--)
+        begin *= 2;
+    for (; octave < HP_MAGNITUDE_ONE; octave++)
+        begin /= 2;
+    return begin;
+}
+
+static double hp_value_profile_round_up(double number)
+{
+    if (number >= 0x1p53)
+        return number;
+    const double whole = (double)(uint64_t)number;
+    return whole < number ? whole + 1 : whole;
+}
+
+/* The middle of what one counter counts; of whole numbers, the middle of those that are there. */
+static double hp_value_profile_middle_of(uint32_t number, bool is_whole)
+{
+    const double begin = hp_value_profile_begin_of(number), end = hp_value_profile_begin_of(number + 1);
+    if (is_whole && end < 0x1p53)
+        return (hp_value_profile_round_up(begin) + hp_value_profile_round_up(end) - 1) / 2;
+    return (begin + end) / 2;
+}
+
+/* The magnitude below which `left` of the counters are, from the smallest on. */
+static double hp_value_profile_find(const struct hp_magnitudes *magnitudes, uint64_t left, bool is_whole)
+{
+    const uint32_t all = HP_MAGNITUDES * HP_MAGNITUDE_STEPS;
+    uint32_t number = 0;
+    for (; number < all; number++) {
+        const uint64_t here = magnitudes->steps[number / HP_MAGNITUDE_STEPS][number % HP_MAGNITUDE_STEPS];
+        if (left <= here)
+            break;
+        left -= here;
+    }
+    return hp_value_profile_middle_of(number < all ? number : all - 1, is_whole);
+}
+
+static double hp_value_profile_clamp(double number, const struct hp_value_sums *sums)
+{
+    return number < sums->least.real ? sums->least.real : number > sums->most.real ? sums->most.real : number;
+}
+
+static struct hp_value_number hp_value_profile_as_number(double real, bool is_whole)
+{
+    const bool fits = is_whole && real > -0x1p53 && real < 0x1p53 && (double)(int64_t)real == real;
+    return (struct hp_value_number){real, fits ? (int64_t)real : 0, fits};
+}
+
+bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
+                         double percentile, struct hp_value_number *ret_number)
+{
+    if (sums->numbers == 0)
+        return false;
+    if (percentile <= 0 || percentile >= 100) {
+        *ret_number = percentile <= 0 ? sums->least : sums->most;
+        return true;
+    }
+    const bool is_whole = sums->least.is_whole && sums->most.is_whole;
+    const uint64_t below = hp_value_profile_counted(&distribution->negative), above = hp_value_profile_counted(&distribution->positive);
+    const uint64_t zeros = distribution->positive.zeros + distribution->negative.zeros;
+    if (below + zeros + above == 0)
+        return false;
+    const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
+    double number = 0;
+    if (rank <= below) /* the lowest are those of the largest magnitude */
+        number = -hp_value_profile_find(&distribution->negative, below - rank + 1, is_whole);
+    else if (rank > below + zeros)
+        number = hp_value_profile_find(&distribution->positive, rank - below - zeros, is_whole);
+    *ret_number = hp_value_profile_as_number(hp_value_profile_clamp(number, sums), is_whole);
+    return true;
+}
+
 /* ---- src/model/verdict.h ------------------------------------------------------------------------------------- */
 
 /*
@@ -19624,7 +20516,7 @@ struct hp_site_sums;
 struct hp_cell {
     bool has_value;
     uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER, RATE */
+    double number;    /* NS, PERCENT, NUMBER, RATE, VALUE: of a whole number, `count` has it as an int64_t */
     const char *text; /* TEXT, STATE; of locations "file:line", of threads "name tid" */
     union {
         const struct hp_location *location;        /* HP_COLUMN_LOCATION */
@@ -19733,6 +20625,7 @@ HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 HP_SHARED const struct hp_section_type hotpath_section_waits_;
 HP_SHARED const struct hp_section_type hotpath_section_threads_;
 HP_SHARED const struct hp_section_type hotpath_section_timeline_;
+HP_SHARED const struct hp_section_type hotpath_section_values_;
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 HP_SHARED const struct hp_section_type hotpath_section_calls_;
 HP_SHARED const struct hp_section_type hotpath_section_slowest_;
@@ -19807,6 +20700,8 @@ HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, c
 HP_PRIVATE bool hp_unit_is_whole(uint32_t unit);
 HP_PRIVATE bool hp_unit_is_text(uint32_t unit);
 HP_PRIVATE double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+/* Whether a VALUE is a whole number, which is in `count`. */
+HP_PRIVATE bool hp_cell_is_whole_value(const struct hp_cell *cell);
 
 /* Keeps a line for the reader of the report, as it is. */
 HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char *line);
@@ -21128,11 +22023,15 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
     hp_section_add_total(section, "period_ns", profile->period_ns);
 }
 
+/* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
+static bool hp_functions_has_few_samples(const struct hp_functions_view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
+
 static bool hp_functions_is_shown(const struct hp_functions_view *view, const struct hp_found_function *function)
 {
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
-    return function->total_ns > 0 && hp_results_show_subject(view->results, &subject) &&
+    return function->total_ns > 0 && (function->samples > 0 || !hp_functions_has_few_samples(view)) &&
+           hp_results_show_subject(view->results, &subject) &&
            !hp_share_is_small(function->total_ns, view->profile->cpu_ns, &view->results->settings->show);
 }
 
@@ -21145,6 +22044,8 @@ static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath
         if (hp_functions_is_shown(view, &profile->all[at]))
             shown[count++] = &profile->all[at];
     section->total_rows = count;
+    if (count > 0 && hp_functions_has_few_samples(view))
+        hp_section_note(section, "too few samples to rank functions: here are those that were found running");
     return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
                                           shown, count, hp_functions_fill_row, view);
 }
@@ -23627,6 +24528,294 @@ const struct hp_section_type hotpath_section_timeline_ = {.name = "timeline",
                                                     HP_COLUMNS(hp_timeline_table_column_table),
                                                     HP_TOTALS(hp_timeline_table_total_table)};
 
+/* ---- src/sections/value_table.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `values`: one row per key of HOTPATH_VALUE, HOTPATH_GAUGE_SET and _ADD, HOTPATH_COUNT, and per HOTPATH_DEBUG. The most often
+ * updated comes first.
+ */
+
+struct hp_value_table_columns {
+    size_t name, kind, updates, last, least, mean, most, total, rate, recent, threads, sampled, location, number;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+#define HP_VALUE_TABLE_AT(column) .index = offsetof(struct hp_value_table_columns, column)
+
+static const struct hp_column_spec hp_value_table_column_table[] = {
+    {"name", "Value", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_VALUE_TABLE_AT(name),
+     "The key; of HOTPATH_DEBUG the text of the expression."},
+    {"kind", "Kind", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, HP_VALUE_TABLE_AT(kind), .words = "value|gauge|count|debug"},
+    {"updates", "Updates", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_VALUE_TABLE_AT(updates)},
+    {"last", "Last", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_VALUE_TABLE_AT(last), "The newest value as text; of a gauge its level."},
+    {"min", "Min", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(least)},
+    {"mean", "Mean", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(mean)},
+    {"", "", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, HP_VALUE_TABLE_AT(percentiles),
+     "A percentile: p99_9 is P99.9."},
+    {"max", "Max", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(most)},
+    {"total", "Total", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(total),
+     "Of a count; null of others."},
+    {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(rate),
+     "Per second, from the first update to the last: updates; of a count what was counted."},
+    {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(recent),
+     "The latest values, the newest first."},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, HP_VALUE_TABLE_AT(threads), "Thread records that updated it."},
+    {"sampled", "Sampled", HOTPATH_UNIT_TEXT, 0, HP_VALUE_TABLE_AT(sampled),
+     "yes: several threads add to this gauge; all but its last level is of one in 16 of its levels.",
+     .words = "yes|no"},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(location)},
+    {"last_number", "Number", HOTPATH_UNIT_VALUE, HP_COLUMN_MAYBE, HP_VALUE_TABLE_AT(number),
+     "The newest value, or the level, as a number; null where it is none."},
+};
+
+struct hp_value_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_value_table_columns columns;
+    struct hp_value_distribution *distribution;
+};
+
+/* A row to be: how often it was updated says where it stands. */
+struct hp_value_table_entry {
+    const struct hp_object_record *record;
+    struct hp_value_sums sums;
+};
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_value_table_set_value(struct hp_row *row, size_t column, struct hp_value_number number)
+{
+    hp_section_set_number(row, column, number.real);
+    row->cells[column].count = number.is_whole ? (uint64_t)number.whole : 0;
+    if (number.is_whole)
+        row->cells[column].number = (double)number.whole;
+}
+
+static void hp_value_table_set_real(struct hp_row *row, size_t column, double real)
+{
+    const bool is_whole = real > -0x1p53 && real < 0x1p53 && (double)(int64_t)real == real;
+    hp_value_table_set_value(row, column, (struct hp_value_number){real, is_whole ? (int64_t)real : 0, is_whole});
+}
+
+static void hp_value_table_put_address(struct hp_text *text, uint64_t address)
+{
+    unsigned digits = 1;
+    while (digits < 16 && address >> (4 * digits) != 0)
+        digits++;
+    hp_text_string(text, "0x");
+    if (digits > 8)
+        hp_text_hex(text, (uint32_t)(address >> 32), digits - 8);
+    hp_text_hex(text, (uint32_t)address, digits > 8 ? 8 : digits);
+}
+
+static double hp_value_table_double_of(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+static void hp_value_table_put_recent(struct hp_text *text, const struct hp_recent_copy *recent)
+{
+    const uint64_t bits = recent->value.bits;
+    switch ((enum hp_value_type)recent->value.type) {
+    case HP_VALUE_SIGNED:
+        hp_text_i64(text, (int64_t)bits);
+        break;
+    case HP_VALUE_UNSIGNED:
+        hp_text_u64(text, bits);
+        break;
+    case HP_VALUE_REAL:
+        hp_text_real(text, hp_value_table_double_of(bits), 6);
+        break;
+    case HP_VALUE_BOOL:
+        hp_text_string(text, bits != 0 ? "true" : "false");
+        break;
+    case HP_VALUE_POINTER:
+        hp_value_table_put_address(text, bits);
+        break;
+    case HP_VALUE_TEXT:
+        hp_text_string(text, recent->text);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool hp_value_table_set_copy(struct hp_value_table_view *view, struct hp_row *row, size_t column, const struct hp_text *text)
+{
+    const char *copy = hp_arena_copy(view->results->model->arena, text->bytes, text->length);
+    if (copy != NULL)
+        hp_section_set_text(row, column, copy);
+    return copy != NULL;
+}
+
+static bool hp_value_table_fill_recent(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_sums *sums)
+{
+    char bytes[HP_RECENT_SHOWN * (HP_RECENT_TEXT + 8)];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < sums->recent_count; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_value_table_put_recent(&text, &sums->recent[at]);
+    }
+    return sums->recent_count == 0 || hp_value_table_set_copy(view, row, view->columns.recent, &text);
+}
+
+/* A gauge is at its level; of the others it is the newest value. */
+static bool hp_value_table_fill_last(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_sums *sums)
+{
+    char bytes[HP_RECENT_TEXT + 32];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    if (sums->has_level) {
+        hp_value_table_set_value(row, view->columns.number, sums->level);
+        if (sums->level.is_whole)
+            hp_text_i64(&text, sums->level.whole);
+        else
+            hp_text_real(&text, sums->level.real, 6);
+        return hp_value_table_set_copy(view, row, view->columns.last, &text);
+    }
+    if (sums->recent_count == 0)
+        return true;
+    const struct hp_recent *last = &sums->recent[0].value;
+    if (last->type == HP_VALUE_SIGNED || last->type == HP_VALUE_BOOL)
+        hp_value_table_set_value(row, view->columns.number,
+                  (struct hp_value_number){(double)(int64_t)last->bits, (int64_t)last->bits, true});
+    else if (last->type == HP_VALUE_UNSIGNED || last->type == HP_VALUE_REAL)
+        hp_value_table_set_real(row, view->columns.number,
+                 last->type == HP_VALUE_REAL ? hp_value_table_double_of(last->bits) : (double)last->bits);
+    hp_value_table_put_recent(&text, &sums->recent[0]);
+    return hp_value_table_set_copy(view, row, view->columns.last, &text);
+}
+
+/* From the first update to the last, which are one less than updates. */
+static void hp_value_table_fill_rate(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_sums *sums)
+{
+    if (sums->updates < 2 || sums->last_tick <= sums->first_tick)
+        return;
+    const double seconds = hp_run_ns(&view->results->model->run, sums->last_tick - sums->first_tick) / 1e9;
+    const double each = sums->is_count ? sums->total.real / (double)sums->updates : 1;
+    hp_value_table_set_real(row, view->columns.rate, (double)(sums->updates - 1) * each / seconds);
+}
+
+static void hp_value_table_fill_numbers(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_table_entry *entry)
+{
+    const struct hp_value_table_columns *columns = &view->columns;
+    const struct hp_value_sums *sums = &entry->sums;
+    struct hp_value_number number;
+    if (sums->numbers == 0)
+        return;
+    hp_value_table_set_value(row, columns->least, sums->least);
+    hp_value_table_set_value(row, columns->most, sums->most);
+    hp_value_table_set_real(row, columns->mean, sums->mean);
+    if (sums->is_count)
+        hp_value_table_set_value(row, columns->total, sums->total);
+    hp_value_distribution_of(entry->record, view->distribution);
+    const struct hp_show_settings *show = &view->results->settings->show;
+    for (size_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_value_percentile(sums, view->distribution, show->percentiles[at], &number))
+            hp_value_table_set_value(row, columns->percentiles[at], number);
+}
+
+static bool hp_value_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    struct hp_value_table_view *view = of;
+    const struct hp_value_table_columns *columns = &view->columns;
+    const struct hp_value_table_entry *entry = what;
+    row->id = hp_identity_of_object(entry->record);
+    hp_section_set_text(row, columns->name, entry->record->name);
+    hp_section_set_text(row, columns->kind, entry->record->kind_name);
+    hp_section_set_count(row, columns->updates, entry->sums.updates);
+    hp_section_set_count(row, columns->threads, entry->sums.parts);
+    hp_section_set_text(row, columns->sampled, entry->sums.is_sampled ? "yes" : "no");
+    hp_value_table_fill_numbers(view, row, entry);
+    hp_value_table_fill_rate(view, row, &entry->sums);
+    return hp_value_table_fill_last(view, row, &entry->sums) && hp_value_table_fill_recent(view, row, &entry->sums) &&
+           hp_section_set_location(view->results, row, columns->location, &entry->record->location);
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static int hp_value_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_value_table_entry *x = a, *y = b;
+    if (x->sums.updates != y->sums.updates)
+        return x->sums.updates > y->sums.updates ? -1 : 1;
+    const int order = strcmp(x->record->name, y->record->name);
+    if (order != 0)
+        return order;
+    return x->record->offset == y->record->offset ? 0 : x->record->offset < y->record->offset ? -1 : 1;
+}
+
+static bool hp_value_table_add_entry(struct hp_value_table_view *view, const struct hp_object_record *record, struct hp_value_table_entry **ret_entry)
+{
+    *ret_entry = hp_arena_take(view->results->model->arena, sizeof **ret_entry);
+    if (*ret_entry == NULL)
+        return false;
+    (*ret_entry)->record = record;
+    hp_value_sums_of(record, &(*ret_entry)->sums);
+    return true;
+}
+
+static bool hp_value_table_fill_rows(struct hp_value_table_view *view, const struct hp_objects *objects)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_value_table_entry **entries = hp_arena_take_array(view->results->model->arena, objects->count + 1, sizeof(void *));
+    size_t count = 0;
+    if (entries == NULL)
+        return false;
+    for (size_t at = 0; at < objects->count; at++)
+        if (hp_is_value(objects->rows[at])) {
+            if (!hp_value_table_add_entry(view, objects->rows[at], &entries[count]))
+                return false;
+            count += entries[count]->sums.updates > 0; /* for all updates there was no space */
+        }
+    hp_sort(entries, count, hp_value_table_compare_entries);
+    section->total_rows = count;
+    return hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
+                         (const void *const *)entries, count, hp_value_table_fill_row, view);
+}
+
+static void hp_value_table_add_notes(const struct hp_value_table_view *view)
+{
+    const struct hotpath_section *section = view->section;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (strcmp(section->rows[at].cells[view->columns.sampled].text, "yes") == 0) {
+            hp_section_note(view->section,
+                            "several threads add to a gauge: what is said of it is its last level, which "
+                            "is exact, and one in 16 of those before");
+            return;
+        }
+}
+
+static bool hp_value_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, true);
+}
+
+static bool hp_value_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    struct hp_value_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (objects == NULL || view == NULL)
+        return false;
+    *view = (struct hp_value_table_view){.results = results, .section = section};
+    view->distribution = hp_arena_take(results->model->arena, sizeof *view->distribution);
+    section->description = "Values of the program's own.";
+    section->if_empty =
+        "no values were recorded: HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_COUNT and HOTPATH_DEBUG do so";
+    if (view->distribution == NULL || !hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_order_choose(results, section, view->columns.updates, HP_MAX_COLUMNS) || !hp_value_table_fill_rows(view, objects))
+        return false;
+    hp_value_table_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_values_ = {
+    .name = "values", .is_left_out_empty = true, .has_data = hp_value_table_has_data, .fill = hp_value_table_fill, HP_COLUMNS(hp_value_table_column_table)};
+
 /* ---- src/sections/tree_costs.h ------------------------------------------------------------------------------- */
 
 /* What is known of the places of the call tree beside their time. */
@@ -26095,6 +27284,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_waits_,
 &hotpath_section_threads_,
 &hotpath_section_timeline_,
+&hotpath_section_values_,
 &hotpath_section_calltree_,
 &hotpath_section_calls_,
 &hotpath_section_slowest_,
@@ -26791,6 +27981,8 @@ double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
     return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
 }
 
+bool hp_cell_is_whole_value(const struct hp_cell *cell) { return (double)(int64_t)cell->count == cell->number; }
+
 void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count)
 {
     for (size_t at = 0; at < section->type->total_count && section->total_count < HP_MAX_TOTALS; at++) {
@@ -27073,6 +28265,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                            "processes could not be followed, only seen from outside"},
     [HP_LOSS_LANES] = {"lanes", "switch found its lane on another thread, ended, or without space: not followed",
                        "switches found their lanes on another thread, ended, or without space: not followed"},
+    [HP_LOSS_VALUES] = {"values", "update of a value or another object was not counted: no space for it",
+                        "updates of values and other objects were not counted: no space for them"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -27459,6 +28653,12 @@ static void hp_json_report_put_value(struct hp_json *json, uint32_t unit, const 
     case HOTPATH_UNIT_SIGNED_COUNT:
     case HOTPATH_UNIT_SIGNED_BYTES:
         hp_json_i64(json, (int64_t)cell->count);
+        break;
+    case HOTPATH_UNIT_VALUE:
+        if (hp_cell_is_whole_value(cell))
+            hp_json_i64(json, (int64_t)cell->count);
+        else
+            hp_json_number(json, cell->number, 15);
         break;
     }
 }
@@ -27963,6 +29163,12 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
         break;
     case HOTPATH_UNIT_SERIES:
         hp_table_put_points(text, cell->series);
+        break;
+    case HOTPATH_UNIT_VALUE:
+        if (hp_cell_is_whole_value(cell))
+            hp_text_i64(text, (int64_t)cell->count);
+        else
+            hp_text_real(text, cell->number, 6);
         break;
     }
 }
@@ -28577,6 +29783,8 @@ struct hp_head {
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
+    uint32_t *parts;               /* offsets of its parts of objects, by their numbers: see objects.c */
+    uint32_t part_places;          /* of these */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
@@ -28650,6 +29858,21 @@ struct hp_site_choice {
     bool has_log; /* the last one */
 };
 
+struct hp_kind_type;
+
+/* An object as the process knows it, whatever session runs: see objects.h. */
+struct hp_known_object {
+    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
+    const struct hp_kind_type *kind;
+    uint32_t site;
+    uint32_t next; /* number of the next in its bucket */
+};
+
+#define HP_OBJECTS_PER_CHUNK 1024u
+#define HP_OBJECT_CHUNKS 64u
+#define HP_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
+#define HP_OBJECT_BUCKETS 256u
+
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
@@ -28704,6 +29927,9 @@ struct hp_recorder {
     uint32_t site_count;
     uint32_t site_buckets[HP_SITE_BUCKETS];
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
+    uint32_t object_count;
+    uint32_t object_buckets[HP_OBJECT_BUCKETS];
+    struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
@@ -28845,6 +30071,16 @@ HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
 HP_PRIVATE void hp_sites_reserve(void);
+
+/* What the process knows of a site that has a number. */
+HP_PRIVATE const struct hp_known_site *hp_site_known(uint32_t id);
+
+/* --- objects.c, and see objects.h */
+/* A head begins with a new record: it has no parts of objects yet. */
+HP_PRIVATE void hp_objects_forget(struct hp_head *head);
+/* Memory for as many objects as fit into a chunk; and for the parts of a thread. Under the lock. */
+HP_PRIVATE void hp_objects_reserve(void);
+HP_PRIVATE void hp_objects_reserve_parts(struct hp_head *head);
 
 /* --- threads.c */
 #define HP_HEADS_BYTES 65536u
@@ -30191,7 +31427,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xb9f041f18ee87490)
+#define HP_SHARED_LAYOUT UINT64_C(0x0386194085ab4701)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -33321,6 +34557,7 @@ static void hp_lifecycle_calibrate(bool is_quick)
 static void hp_lifecycle_reserve_everything(void)
 {
     hp_sites_reserve();
+    hp_objects_reserve();
     hp_thread_reserve();
     hp_seal(true);
 }
@@ -34314,6 +35551,466 @@ void hotpath_v1_note(const char *format, ...)
     if (length > 0 && &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && HOTPATH_GET_(head->hot.ready) != 0)
         hp_notes_attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     errno = saved;
+}
+
+/* ---- src/record/objects.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Objects: what a program tells about things that are no zones (values, gauges, channels). A kind is a descriptor and one
+ * recorder file; this is what all of them share: who an object is, and where the calling thread counts for it.
+ *
+ *     struct hp_object_use use;
+ *     if (hp_object_begin(site, &kind, &use)) {
+ *         HOTPATH_ADD_(use.part->count[0], 1);      only this thread writes here, and the head is held
+ *         hp_object_end(&use);
+ *     }
+ *
+ * Quick where the thread has a part of the object already: no lock, and no cache line that another thread writes.
+ */
+
+struct hp_field_type {
+    const char *key, *title;
+    enum hotpath_unit unit;
+    enum hp_merge merge;
+};
+
+/* A kind, as it will be described in the session. */
+struct hp_kind_type {
+    const char *name, *title;
+    uint32_t flags; /* HP_KIND_... */
+    uint32_t typed; /* counters that are numbers of the part's type, a bit each */
+    struct hp_field_type counters[HP_KIND_COUNTERS];
+    struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
+};
+
+/* An object in use: the head is held, so the session stays where it is. */
+struct hp_object_use {
+    struct hp_head *head;
+    struct hp_part *part;
+    uint64_t now; /* ticks */
+};
+
+/* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
+HP_PRIVATE bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
+static inline void hp_object_end(const struct hp_object_use *use) { hp_let_go(&use->head->hot); }
+
+static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
+{
+    return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
+}
+
+/* Adds to a histogram of the part. What finds no space is counted there as missed. */
+HP_PRIVATE void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
+
+/* A value among the recent ones. `text` is that of a text, else NULL. */
+HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
+
+/* ---- src/record/objects.c ------------------------------------------------------------------------------------ */
+
+/*
+ * Objects: who they are, and where a thread counts for them.
+ *
+ * An object has a number, which lasts as long as the process: a static site keeps it in `log`, so that it is at hand; whoever
+ * has lost it (a library that was opened again) finds it by its site, or by its name. The head of a thread has a table that
+ * leads from the number to the thread's part in the session. That is all of the quick way. What is missing is made: the object in
+ * the session under the lock, the part by its thread, which then links it among those of the object.
+ */
+
+#define HP_OBJECTS_FIRST_PARTS 64u
+#define HP_OBJECTS_RECENT_VALUES 16u /* one place is the writer's */
+
+/* ---------------------------------------------------------------------------------- what the process knows */
+
+static struct hp_known_object *hp_objects_known_object(uint32_t number)
+{
+    struct hp_known_object **chunk = &hotpath_runtime_->object_chunks[number / HP_OBJECTS_PER_CHUNK];
+    return &__atomic_load_n(chunk, __ATOMIC_ACQUIRE)[number % HP_OBJECTS_PER_CHUNK];
+}
+
+static bool hp_objects_is_same(const struct hp_known_object *known, uint32_t site, const struct hp_kind_type *kind)
+{
+    if (known->site == site)
+        return true;
+    /* By its name, since another copy of the library has a descriptor of its own. */
+    return kind->flags & HP_KIND_BY_NAME && strcmp(known->kind->name, kind->name) == 0 &&
+           strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0;
+}
+
+static uint32_t *hp_objects_bucket_of(uint32_t site)
+{
+    const char *name = hp_site_known(site)->name;
+    return &hotpath_runtime_->object_buckets[hp_text_hash(name, strlen(name)) % HP_OBJECT_BUCKETS];
+}
+
+/* Numbers begin with 1. 0: there is no space for it. */
+static uint32_t hp_objects_add_object(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hotpath_runtime_->object_count + 1;
+    if (number >= HP_MAX_OBJECTS)
+        return 0;
+    struct hp_known_object **chunk = &hotpath_runtime_->object_chunks[number / HP_OBJECTS_PER_CHUNK];
+    if (*chunk == NULL)
+        __atomic_store_n(chunk, hp_more_memory(HP_OBJECTS_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
+    if (*chunk == NULL)
+        return 0;
+    uint32_t *bucket = hp_objects_bucket_of(site);
+    *hp_objects_known_object(number) = (struct hp_known_object){.site = site, .kind = kind, .next = *bucket};
+    hotpath_runtime_->object_count = number;
+    *bucket = number;
+    return number;
+}
+
+static uint32_t hp_objects_number_of(uint32_t site, const struct hp_kind_type *kind)
+{
+    uint32_t number = *hp_objects_bucket_of(site);
+    while (number != 0 && !hp_objects_is_same(hp_objects_known_object(number), site, kind))
+        number = hp_objects_known_object(number)->next;
+    return number != 0 ? number : hp_objects_add_object(site, kind);
+}
+
+/* ---------------------------------------------------------------------------- in the session, under the lock */
+
+static bool hp_objects_write_field(struct hp_store *store, struct hp_kind_field *field, const struct hp_field_type *type)
+{
+    field->key = hp_store_text(store, type->key);
+    field->title = hp_store_text(store, type->title);
+    field->unit = type->unit;
+    field->merge = type->merge;
+    return field->key != 0 && field->title != 0;
+}
+
+static bool hp_objects_fill_kind(struct hp_store *store, struct hp_kind *kind, const struct hp_kind_type *type)
+{
+    kind->name = hp_store_text(store, type->name);
+    kind->title = hp_store_text(store, type->title);
+    kind->flags = type->flags;
+    kind->typed = type->typed;
+    bool is_whole = kind->name != 0 && kind->title != 0;
+    for (; kind->counter_count < HP_KIND_COUNTERS && type->counters[kind->counter_count].key != NULL;
+         kind->counter_count++)
+        is_whole &= hp_objects_write_field(store, &kind->counters[kind->counter_count], &type->counters[kind->counter_count]);
+    for (; kind->histogram_count < HP_KIND_HISTOGRAMS && type->histograms[kind->histogram_count].key != NULL;
+         kind->histogram_count++)
+        is_whole &=
+            hp_objects_write_field(store, &kind->histograms[kind->histogram_count], &type->histograms[kind->histogram_count]);
+    return is_whole;
+}
+
+static uint32_t hp_objects_kind_in(struct hp_store *store, const struct hp_kind_type *type)
+{
+    struct hp_header *header = hp_store_header(store);
+    uint32_t offset = header->kinds;
+    for (; offset != 0; offset = ((struct hp_kind *)hp_store_at(store, offset))->next) {
+        const struct hp_string *name = hp_store_at(store, ((struct hp_kind *)hp_store_at(store, offset))->name);
+        if (strcmp(name->bytes, type->name) == 0)
+            return offset;
+    }
+    offset = hp_store_allocate(store, sizeof(struct hp_kind), 64);
+    struct hp_kind *kind = offset != 0 ? hp_store_at(store, offset) : NULL;
+    if (kind == NULL || !hp_objects_fill_kind(store, kind, type))
+        return 0;
+    kind->next = header->kinds;
+    __atomic_store_n(&header->kinds, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+static uint64_t hp_objects_place_of(uint32_t epoch, uint32_t offset) { return (uint64_t)epoch << 32 | offset; }
+
+static bool hp_objects_write_object(uint32_t number, const struct hp_kind_type *type)
+{
+    struct hp_store *store = hotpath_runtime_->store;
+    struct hp_header *header = hp_store_header(store);
+    struct hp_known_object *known = hp_objects_known_object(number);
+    if (known->place >> 32 == hp_epoch())
+        return true;
+    const uint32_t kind = hp_objects_kind_in(store, type);
+    const uint32_t offset = kind != 0 ? hp_store_allocate(store, sizeof(struct hp_object), 64) : 0;
+    if (offset == 0)
+        return false;
+    struct hp_object *object = hp_store_at(store, offset);
+    object->kind = kind;
+    object->site = known->site;
+    object->state = HP_OBJECT_LIVE;
+    object->born = hp_now();
+    object->next = header->objects;
+    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
+    /* Release: whoever makes a part finds the object whole. */
+    __atomic_store_n(&known->place, hp_objects_place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The number of the site's object, which is in the running session then. 0: it cannot be. */
+static uint32_t hp_objects_need_object(struct hotpath_site *site, const struct hp_kind_type *kind)
+{
+    struct hp_signals held;
+    uint32_t number = 0;
+    if (hp_site_id(site) >= HOTPATH_READY_ || !hp_lock(&held))
+        return 0;
+    if (hotpath_runtime_->gate != 0) {
+        number = hp_objects_number_of(HOTPATH_GET_(site->id), kind);
+        if (number != 0 && !hp_objects_write_object(number, kind))
+            number = 0;
+    }
+    hp_unlock(&held);
+    if (number != 0)
+        HOTPATH_PUT_(site->log, number);
+    return number;
+}
+
+/* --------------------------------------------------------------------------------------------------- parts */
+
+void hp_objects_forget(struct hp_head *head)
+{
+    if (head->parts != NULL)
+        memset(head->parts, 0, head->part_places * sizeof *head->parts);
+}
+
+void hp_objects_reserve(void)
+{
+    if (hotpath_runtime_->object_chunks[0] == NULL)
+        hotpath_runtime_->object_chunks[0] = hp_memory_map(HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object));
+}
+
+static bool hp_objects_make_places(struct hp_head *head, uint32_t number)
+{
+    uint32_t places = head->part_places != 0 ? head->part_places : HP_OBJECTS_FIRST_PARTS;
+    while (places <= number)
+        places *= 2;
+    if (places == head->part_places)
+        return true;
+    uint32_t *parts = hp_more_memory(places * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    if (head->parts != NULL) {
+        memcpy(parts, head->parts, head->part_places * sizeof *parts);
+        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
+    }
+    head->parts = parts;
+    head->part_places = places;
+    return true;
+}
+
+/* Any thread may do so at the same time. Release: who finds the part finds it whole. */
+static void hp_objects_link_part(struct hp_object *object, struct hp_part *part, uint32_t offset)
+{
+    uint32_t first = __atomic_load_n(&object->parts, __ATOMIC_RELAXED);
+    do
+        part->sibling = first;
+    while (!__atomic_compare_exchange_n(&object->parts, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void hp_objects_reserve_parts(struct hp_head *head) { hp_objects_make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
+
+/* With the head held. NULL: there is no space, or the object is not in this session. */
+static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t number)
+{
+    const uint64_t place = __atomic_load_n(&hp_objects_known_object(number)->place, __ATOMIC_ACQUIRE);
+    if (place >> 32 != head->hot.epoch || !hp_objects_make_places(head, number))
+        return NULL;
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
+    part->object = (uint32_t)place;
+    part->thread = head->record_offset;
+    hp_objects_link_part((struct hp_object *)(void *)(head->hot.base + part->object), part, offset);
+    head->parts[number] = offset;
+    return part;
+}
+
+/* ------------------------------------------------------------------------------------------------ the quick way */
+
+/* Not while recording is paused. */
+static inline bool hp_objects_is_on(const struct hp_head *head)
+{
+    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
+}
+
+static inline struct hp_part *hp_objects_part_at(const struct hp_head *head, uint32_t number)
+{
+    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
+    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+/* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
+static struct hp_head *hp_objects_head_at_rest(struct hp_head *head)
+{
+    for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
+        head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
+    return head;
+}
+
+static bool hp_objects_lose(void)
+{
+    hp_session_lose(HP_LOSS_VALUES);
+    return false;
+}
+
+/* A thread that may not read the counter never comes here: its gate is closed. */
+static inline uint64_t hp_objects_now(void)
+{
+    return HOTPATH_LIKELY_(hotpath_runtime_->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
+}
+
+static bool hp_objects_begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    hp_unrecorded_meet(site);
+    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
+    if (head == NULL)
+        return hp_page() != NULL && hp_objects_lose();
+    if (HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED)
+        return false;
+    const uint32_t number = hp_objects_need_object(site, kind);
+    head = hp_objects_head_at_rest(head);
+    if (number == 0 || head == NULL)
+        return hp_objects_lose();
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    struct hp_part *part = NULL;
+    const bool is_wanted = hp_objects_is_on(head);
+    if (is_wanted && (part = hp_objects_part_at(head, number)) == NULL)
+        part = hp_objects_make_part(head, number);
+    if (part != NULL) {
+        *ret_use = (struct hp_object_use){head, part, hp_objects_now()};
+        return true;
+    }
+    hp_let_go(&head->hot);
+    return is_wanted && hp_objects_lose();
+}
+
+static __attribute__((noinline)) bool hp_objects_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                        struct hp_object_use *ret_use)
+{
+    const int saved = errno;
+    const bool is_begun = hp_objects_begin_anew(site, kind, ret_use);
+    errno = saved;
+    return is_begun;
+}
+
+bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->hot.ready) != 0)) {
+        HOTPATH_PUT_(head->hot.ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_LIKELY_(hp_objects_is_on(head))) {
+            /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
+            const uint64_t ticks = hp_objects_now();
+            struct hp_part *part = hp_objects_part_at(head, number);
+            if (HOTPATH_LIKELY_(part != NULL)) {
+                *ret_use = (struct hp_object_use){head, part, ticks};
+                return true;
+            }
+        }
+        hp_let_go(&head->hot);
+    }
+    return hp_objects_begin_out_of_line(site, kind, ret_use);
+}
+
+/* ------------------------------------------------------------------------------------ histograms and recent values */
+
+static void *hp_objects_at(const struct hp_object_use *use, uint32_t offset) { return use->head->hot.base + offset; }
+
+static uint32_t hp_objects_allocate(const struct hp_object_use *use, uint32_t size)
+{
+    const int saved = errno;
+    const uint32_t offset = hp_thread_allocate(use->head, size, 64);
+    errno = saved;
+    return offset;
+}
+
+static struct hp_histogram *hp_objects_make_histogram(const struct hp_object_use *use, uint32_t histogram)
+{
+    const uint32_t offset = hp_objects_allocate(use, sizeof(struct hp_histogram));
+    if (offset != 0)
+        __atomic_store_n(&use->part->histograms[histogram], offset, __ATOMIC_RELEASE);
+    return offset != 0 ? hp_objects_at(use, offset) : NULL;
+}
+
+static uint32_t hp_objects_make_octave(const struct hp_object_use *use, uint32_t *octave)
+{
+    const uint32_t offset = hp_objects_allocate(use, HP_MAGNITUDE_STEPS * sizeof(uint64_t));
+    if (offset != 0)
+        __atomic_store_n(octave, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+/* The exponent of a double says the octave, and what follows it the step. */
+void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude)
+{
+    const int32_t bias = 1023 - (int32_t)HP_MAGNITUDE_ONE;
+    const uint32_t offset = use->part->histograms[histogram];
+    struct hp_histogram *to = offset != 0 ? hp_objects_at(use, offset) : hp_objects_make_histogram(use, histogram);
+    uint64_t bits;
+    if (to == NULL) {
+        hp_lose(use->head, HP_LOSS_BUCKETS);
+        return;
+    }
+    memcpy(&bits, &magnitude, sizeof bits);
+    const int32_t number = (int32_t)(bits >> 52 & 0x7ff) - bias;
+    if (number < 0) {
+        HOTPATH_ADD_(to->zeros, 1);
+        return;
+    }
+    const bool is_largest = number >= (int32_t)HP_MAGNITUDES;
+    uint32_t *octave = &to->octaves[is_largest ? HP_MAGNITUDES - 1 : (uint32_t)number];
+    const uint32_t step = is_largest ? HP_MAGNITUDE_STEPS - 1 : bits >> 46 & (HP_MAGNITUDE_STEPS - 1);
+    if (__builtin_expect(*octave == 0 && hp_objects_make_octave(use, octave) == 0, 0)) {
+        HOTPATH_ADD_(to->missed, 1);
+        hp_lose(use->head, HP_LOSS_BUCKETS);
+        return;
+    }
+    uint64_t *steps = hp_objects_at(use, *octave);
+    HOTPATH_ADD_(steps[step], 1);
+}
+
+static struct hp_ring *hp_objects_make_ring(const struct hp_object_use *use)
+{
+    const uint32_t bytes = (uint32_t)(sizeof(struct hp_ring) + HP_OBJECTS_RECENT_VALUES * sizeof(struct hp_recent));
+    const uint32_t offset = hp_objects_allocate(use, bytes);
+    if (offset == 0)
+        return NULL;
+    struct hp_ring *ring = hp_objects_at(use, offset);
+    ring->capacity = HP_OBJECTS_RECENT_VALUES;
+    __atomic_store_n(&use->part->ring, offset, __ATOMIC_RELEASE);
+    return ring;
+}
+
+/* Word by word, since somebody may be reading. */
+static void hp_objects_put_text(char *to, const char *text, size_t length)
+{
+    uint64_t words[HP_RECENT_TEXT / sizeof(uint64_t)] = {0};
+    memcpy(words, text, length);
+    for (size_t word = 0; word < sizeof words / sizeof words[0]; word++)
+        HOTPATH_PUT_(((uint64_t *)(void *)to)[word], words[word]);
+}
+
+static void hp_objects_keep_text(const struct hp_object_use *use, struct hp_ring *ring, uint64_t place, const char *text,
+                      size_t length)
+{
+    if (ring->texts == 0)
+        __atomic_store_n(&ring->texts, hp_objects_allocate(use, HP_OBJECTS_RECENT_VALUES * HP_RECENT_TEXT), __ATOMIC_RELEASE);
+    if (ring->texts != 0)
+        hp_objects_put_text((char *)hp_objects_at(use, ring->texts) + place * HP_RECENT_TEXT, text, length);
+}
+
+void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text)
+{
+    const uint32_t offset = use->part->ring;
+    struct hp_ring *ring = offset != 0 ? hp_objects_at(use, offset) : hp_objects_make_ring(use);
+    if (ring == NULL)
+        return;
+    const uint64_t place = ring->count % HP_OBJECTS_RECENT_VALUES;
+    struct hp_recent *to = &ring->values[place];
+    /* After the count of the value before, which says that this place is at work now. Pairs with the reader's fences. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (text != NULL)
+        hp_objects_keep_text(use, ring, place, text, value->bits);
+    HOTPATH_PUT_(to->tick, value->tick);
+    HOTPATH_PUT_(to->bits, value->bits);
+    HOTPATH_PUT_(to->type, value->type);
+    __atomic_store_n(&ring->count, ring->count + 1, __ATOMIC_RELEASE);
 }
 
 /* ---- src/record/owners.c ------------------------------------------------------------------------------------- */
@@ -35880,6 +37577,8 @@ static struct hp_known_site *hp_sites_known_site(uint32_t id)
                             __ATOMIC_ACQUIRE)[id % HP_SITES_PER_CHUNK];
 }
 
+const struct hp_known_site *hp_site_known(uint32_t id) { return hp_sites_known_site(id); }
+
 static const char *hp_sites_keep_text(const char *text)
 {
     const size_t size = strnlen(text, 4000) + 1;
@@ -36078,12 +37777,20 @@ void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, size
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&hp_sites_known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Neither main functions nor what is no place in code are for patterns to choose. */
+/* Values and other objects are no functions. */
+static bool hp_sites_is_object(uint32_t kind)
+{
+    const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
+    return plain >= HOTPATH_KIND_VALUE_ && plain <= HOTPATH_KIND_LAST_;
+}
+
+/* Neither main functions, nor objects, nor what is no place in code are for patterns to choose. */
 static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hotpath_runtime_->choice;
     char qualified[HP_SITES_NAME_BYTES];
-    if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind) || site->kind == HOTPATH_KIND_SUSPENDED_)
+    if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind) || hp_sites_is_object(site->kind) ||
+        site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     hp_cxx_qualified_name(name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {name, qualified},
@@ -36389,6 +38096,7 @@ static bool hp_threads_new_record(struct hp_head *head)
     head->space = head->space_end = 0;
     head->record = NULL;
     head->alloc = NULL;
+    hp_objects_forget(head);
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -36615,6 +38323,8 @@ void hp_thread_reserve(void)
     struct hp_head *head = hp_threads_register_thread(&self, 1);
     if (head != NULL && head->handler == NULL)
         hp_threads_add_handler_head(head);
+    for (; head != NULL; head = head->handler)
+        hp_objects_reserve_parts(head);
 }
 
 /* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
@@ -37355,6 +39065,360 @@ void hp_unrecorded_explain(void)
         hp_say("hotpath: zones were met, but nothing was recorded: put HOTPATH_MAIN() first in main, or run the "
                "program "
                "with 'hotpath run'; HOTPATH=0 keeps it silent");
+}
+
+/* ---- src/record/values.c ------------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_GAUGE_ADD, HOTPATH_COUNT and HOTPATH_DEBUG: numbers of the program's own.
+ *
+ * A thread adds to its part: how often, the sum, the extremes, a histogram, and a few recent values with the moment they came. Whole
+ * numbers stay whole; a key that is given both whole and other numbers has doubles from then on.
+ *
+ * A gauge that is only set is the value that was set last. One that is added to is that value and all that was added since,
+ * by whichever thread. No thread writes where another does: each has the sum of what it added, ever, and who sets the gauge takes
+ * these sums off what it keeps. So the level is at any time what was set last plus all the sums. To add them up takes a look
+ * at the parts of all threads, which who adds does each time while it is alone, else once in SAMPLED_ADDS times.
+ */
+
+#define HP_VALUES_SAMPLED_ADDS 16u
+
+#define HP_VALUES_TYPED                                                                                                      \
+    (1u << HP_VALUE_SUM | 1u << HP_VALUE_LEAST | 1u << HP_VALUE_MOST | 1u << HP_VALUE_ADDED | 1u << HP_VALUE_SET)
+#define HP_VALUES_UPDATES                                                                                                    \
+    {                                                                                                              \
+        "updates", "Updates", HOTPATH_UNIT_COUNT, HP_MERGE_SUM                                                     \
+    }
+#define HP_VALUES_NUMBERS                                                                                                    \
+    {                                                                                                              \
+        "numbers", "Numbers", HOTPATH_UNIT_COUNT, HP_MERGE_SUM                                                     \
+    }
+#define HP_VALUES_LEAST                                                                                                      \
+    {                                                                                                              \
+        "min", "Min", HOTPATH_UNIT_NUMBER, HP_MERGE_LEAST                                                          \
+    }
+#define HP_VALUES_MOST                                                                                                       \
+    {                                                                                                              \
+        "max", "Max", HOTPATH_UNIT_NUMBER, HP_MERGE_MOST                                                           \
+    }
+#define HP_VALUES_REAL_SUM                                                                                                   \
+    {                                                                                                              \
+        "real_sum", "Sum", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE                                                      \
+    }
+#define HP_VALUES_DISTRIBUTIONS                                                                                              \
+    {                                                                                                              \
+        {"value", "Value", HOTPATH_UNIT_NUMBER, HP_MERGE_SUM},                                                     \
+        {                                                                                                          \
+            "negative", "Below Zero", HOTPATH_UNIT_NUMBER, HP_MERGE_SUM                                            \
+        }                                                                                                          \
+    }
+#define HP_VALUES_PLAIN_KIND(name_, title_, flags_)                                                                          \
+    {                                                                                                              \
+        .name = name_, .title = title_, .flags = HP_KIND_OWN_TABLE | (flags_),                                     \
+        .typed = HP_VALUES_TYPED & ~(1u << HP_VALUE_ADDED | 1u << HP_VALUE_SET),                                             \
+        .counters = {HP_VALUES_UPDATES, HP_VALUES_NUMBERS, {"total", "Total", HOTPATH_UNIT_NUMBER, HP_MERGE_SUM},                      \
+                     HP_VALUES_LEAST,   HP_VALUES_MOST,    HP_VALUES_REAL_SUM},                                                                  \
+        .histograms = HP_VALUES_DISTRIBUTIONS                                                                                \
+    }
+
+static const struct hp_kind_type hp_values_kinds[] = {
+    [HOTPATH_KIND_VALUE_ - HOTPATH_KIND_VALUE_] = HP_VALUES_PLAIN_KIND("value", "Value", HP_KIND_BY_NAME),
+    [HOTPATH_KIND_GAUGE_ -
+        HOTPATH_KIND_VALUE_] = {.name = "gauge",
+                                .title = "Gauge",
+                                .flags = HP_KIND_OWN_TABLE | HP_KIND_BY_NAME,
+                                .typed = HP_VALUES_TYPED & ~(1u << HP_VALUE_SUM),
+                                .counters = {HP_VALUES_UPDATES,
+                                             HP_VALUES_NUMBERS,
+                                             {"set_tick", "Set At", HOTPATH_UNIT_NS, HP_MERGE_NONE},
+                                             HP_VALUES_LEAST,
+                                             HP_VALUES_MOST,
+                                             HP_VALUES_REAL_SUM,
+                                             {"added", "Added", HOTPATH_UNIT_NUMBER, HP_MERGE_SUM},
+                                             {"set", "Set", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE}},
+                                .histograms = HP_VALUES_DISTRIBUTIONS},
+    [HOTPATH_KIND_COUNT_ - HOTPATH_KIND_VALUE_] = HP_VALUES_PLAIN_KIND("count", "Count", HP_KIND_BY_NAME),
+    [HOTPATH_KIND_DEBUG_ - HOTPATH_KIND_VALUE_] = HP_VALUES_PLAIN_KIND("debug", "Expression", 0),
+};
+
+static const struct hp_kind_type *hp_values_kind_of(const struct hotpath_site *site)
+{
+    return &hp_values_kinds[(site->kind & ~HOTPATH_KIND_CXX_) - HOTPATH_KIND_VALUE_];
+}
+
+/* ------------------------------------------------------------------------------------------------- numbers */
+
+/* Of one of the types that sums have. */
+struct hp_values_number {
+    uint32_t type;
+    uint64_t bits;
+};
+
+static inline uint64_t hp_values_bits_of(double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+static inline double hp_values_real_of(uint32_t type, uint64_t bits)
+{
+    double real;
+    if (type == HP_VALUE_SIGNED)
+        return (double)(int64_t)bits;
+    if (type == HP_VALUE_UNSIGNED)
+        return (double)bits;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+/* What a value is as a number. False: it is none, or none that could be added to others. */
+static inline bool hp_values_number_of(struct hotpath_scalar_ value, struct hp_values_number *ret_number)
+{
+    ret_number->bits = value.bits;
+    switch (value.type) {
+    case HP_VALUE_SIGNED:
+    case HP_VALUE_BOOL:
+        ret_number->type = HP_VALUE_SIGNED;
+        return true;
+    case HP_VALUE_UNSIGNED:
+        ret_number->type = value.bits > INT64_MAX ? HP_VALUE_UNSIGNED : HP_VALUE_SIGNED;
+        return true;
+    case HP_VALUE_REAL:
+        ret_number->type = HP_VALUE_REAL;
+        return (value.bits >> 52 & 0x7ff) != 0x7ff;
+    default:
+        return false;
+    }
+}
+
+static inline bool hp_values_is_less(uint32_t type, uint64_t a, uint64_t b)
+{
+    if (type == HP_VALUE_SIGNED)
+        return (int64_t)a < (int64_t)b;
+    return type == HP_VALUE_UNSIGNED ? a < b : hp_values_real_of(type, a) < hp_values_real_of(type, b);
+}
+
+static uint64_t hp_values_plus(uint32_t type, uint64_t a, uint64_t b)
+{
+    return type == HP_VALUE_REAL ? hp_values_bits_of(hp_values_real_of(type, a) + hp_values_real_of(type, b)) : a + b;
+}
+
+static struct hp_values_number hp_values_as_real(struct hp_values_number number)
+{
+    return (struct hp_values_number){HP_VALUE_REAL, hp_values_bits_of(hp_values_real_of(number.type, number.bits))};
+}
+
+/* All numbers of the part are doubles from now on. */
+static void hp_values_make_real(struct hp_part *part, const struct hp_kind_type *kind)
+{
+    for (uint32_t at = 0; at < HP_KIND_COUNTERS; at++)
+        if (kind->typed >> at & 1)
+            HOTPATH_PUT_(part->count[at], hp_values_bits_of(hp_values_real_of(part->type, part->count[at])));
+    HOTPATH_PUT_(part->type, HP_VALUE_REAL);
+}
+
+/* The number in the type of the part, which may become another one by it. */
+static inline struct hp_values_number hp_values_fit(struct hp_part *part, const struct hp_kind_type *kind, struct hp_values_number number)
+{
+    if (HOTPATH_LIKELY_(part->type == number.type))
+        return number;
+    if (part->type == HP_VALUE_NONE) {
+        HOTPATH_PUT_(part->type, number.type);
+        return number;
+    }
+    if (part->type != HP_VALUE_REAL)
+        hp_values_make_real(part, kind);
+    return hp_values_as_real(number);
+}
+
+/* ------------------------------------------------------------------------------------------------- values */
+
+static inline void hp_values_count_update(const struct hp_object_use *use)
+{
+    HOTPATH_ADD_(use->part->count[HP_VALUE_UPDATES], 1);
+    if (__builtin_expect(use->part->first_tick == 0, 0))
+        HOTPATH_PUT_(use->part->first_tick, use->now);
+    HOTPATH_PUT_(use->part->last_tick, use->now);
+}
+
+/* In the part's type. */
+static inline void hp_values_add_number(const struct hp_object_use *use, struct hp_values_number number)
+{
+    struct hp_part *part = use->part;
+    const double real = hp_values_real_of(number.type, number.bits);
+    const bool is_first = part->count[HP_VALUE_NUMBERS] == 0;
+    HOTPATH_PUT_(part->count[HP_VALUE_REAL_SUM],
+                 hp_values_bits_of(hp_values_real_of(HP_VALUE_REAL, part->count[HP_VALUE_REAL_SUM]) + real));
+    if (is_first || hp_values_is_less(number.type, number.bits, part->count[HP_VALUE_LEAST]))
+        HOTPATH_PUT_(part->count[HP_VALUE_LEAST], number.bits);
+    if (is_first || hp_values_is_less(number.type, part->count[HP_VALUE_MOST], number.bits))
+        HOTPATH_PUT_(part->count[HP_VALUE_MOST], number.bits);
+    HOTPATH_ADD_(part->count[HP_VALUE_NUMBERS], 1);
+    hp_object_distribute(use, real < 0, real < 0 ? -real : real);
+    HOTPATH_PUT_(part->last, number.bits);
+}
+
+static void hp_values_remember(const struct hp_object_use *use, struct hotpath_scalar_ value)
+{
+    const char *text = NULL;
+    if (value.type == HP_VALUE_TEXT) {
+        text = value.bits != 0 ? (const char *)(uintptr_t)value.bits : "(null)";
+        value.bits = strnlen(text, HP_RECENT_TEXT);
+    }
+    hp_object_remember(use, &(struct hp_recent){.tick = use->now, .bits = value.bits, .type = value.type}, text);
+}
+
+static void hp_values_record(const struct hp_object_use *use, const struct hp_kind_type *kind, struct hotpath_scalar_ value)
+{
+    struct hp_values_number number;
+    if (HOTPATH_LIKELY_(hp_values_number_of(value, &number))) {
+        number = hp_values_fit(use->part, kind, number);
+        if (kind != &hp_values_kinds[HOTPATH_KIND_GAUGE_ - HOTPATH_KIND_VALUE_])
+            HOTPATH_PUT_(use->part->count[HP_VALUE_SUM],
+                         hp_values_plus(number.type, use->part->count[HP_VALUE_SUM], number.bits));
+        hp_values_add_number(use, number);
+    }
+    hp_values_remember(use, value);
+}
+
+/* ------------------------------------------------------------------------------------------------- gauges */
+
+/* A sum over the parts of a gauge: whole as long as all of them are. */
+struct hp_values_level {
+    bool is_real;
+    uint64_t whole;
+    double real;
+};
+
+static void hp_values_lift(struct hp_values_level *level, uint32_t type, uint64_t bits)
+{
+    level->is_real |= type == HP_VALUE_REAL;
+    level->whole += bits;
+    level->real += hp_values_real_of(type, bits);
+}
+
+static const struct hp_part *hp_values_next_part(const struct hp_object_use *use, const struct hp_part *part)
+{
+    const uint32_t offset =
+        part == NULL ? __atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_ACQUIRE) : part->sibling;
+    return offset != 0 ? (const struct hp_part *)(const void *)(use->head->hot.base + offset) : NULL;
+}
+
+/* What all threads have added, ever. */
+static struct hp_values_level hp_values_sum_of_added(const struct hp_object_use *use)
+{
+    struct hp_values_level level = {0};
+    for (const struct hp_part *part = NULL; (part = hp_values_next_part(use, part)) != NULL;)
+        hp_values_lift(&level, HOTPATH_GET_(part->type), HOTPATH_GET_(part->count[HP_VALUE_ADDED]));
+    return level;
+}
+
+static struct hotpath_scalar_ hp_values_scalar_of(const struct hp_values_level *level)
+{
+    if (level->is_real)
+        return (struct hotpath_scalar_){HP_VALUE_REAL, hp_values_bits_of(level->real)};
+    return (struct hotpath_scalar_){HP_VALUE_SIGNED, level->whole};
+}
+
+/* What was set last by any thread, and all that was added. */
+static struct hotpath_scalar_ hp_values_level_of(const struct hp_object_use *use)
+{
+    struct hp_values_level level = hp_values_sum_of_added(use);
+    const struct hp_part *newest = NULL;
+    uint64_t tick = 0;
+    for (const struct hp_part *part = NULL; (part = hp_values_next_part(use, part)) != NULL;)
+        if (HOTPATH_GET_(part->count[HP_VALUE_SET_TICK]) > tick) {
+            tick = HOTPATH_GET_(part->count[HP_VALUE_SET_TICK]);
+            newest = part;
+        }
+    if (newest != NULL)
+        hp_values_lift(&level, HOTPATH_GET_(newest->type), HOTPATH_GET_(newest->count[HP_VALUE_SET]));
+    return hp_values_scalar_of(&level);
+}
+
+/* What is kept of a gauge that is set to `number`: that, less what was added so far. */
+static struct hp_values_number hp_values_less_added(const struct hp_object_use *use, struct hp_values_number number)
+{
+    if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
+        return number;
+    const struct hp_values_level added = hp_values_sum_of_added(use);
+    if (!added.is_real && number.type != HP_VALUE_REAL)
+        return (struct hp_values_number){number.type, number.bits - added.whole};
+    return (struct hp_values_number){HP_VALUE_REAL, hp_values_bits_of(hp_values_real_of(number.type, number.bits) - added.real)};
+}
+
+static void hp_values_set_gauge(const struct hp_object_use *use, const struct hp_kind_type *kind,
+                      struct hotpath_scalar_ value)
+{
+    struct hp_values_number number;
+    if (hp_values_number_of(value, &number)) {
+        number = hp_values_fit(use->part, kind, hp_values_less_added(use, number));
+        HOTPATH_PUT_(use->part->count[HP_VALUE_SET], number.bits);
+        HOTPATH_PUT_(use->part->count[HP_VALUE_SET_TICK], use->now);
+    }
+    hp_values_record(use, kind, value);
+}
+
+static bool hp_values_is_alone(const struct hp_object_use *use)
+{
+    return use->part->sibling == 0 && (const char *)use->part - use->head->hot.base ==
+                                          (ptrdiff_t)__atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_RELAXED);
+}
+
+/* The same for a thread that is alone. What was never set is 0. */
+static struct hotpath_scalar_ hp_values_own_level(const struct hp_part *part)
+{
+    return (struct hotpath_scalar_){part->type,
+                                    hp_values_plus(part->type, part->count[HP_VALUE_SET], part->count[HP_VALUE_ADDED])};
+}
+
+static void hp_values_add_to_gauge(const struct hp_object_use *use, const struct hp_kind_type *kind,
+                         struct hotpath_scalar_ value)
+{
+    struct hp_part *part = use->part;
+    struct hp_values_number number;
+    if (!hp_values_number_of(value, &number))
+        return;
+    number = hp_values_fit(part, kind, number);
+    HOTPATH_PUT_(part->count[HP_VALUE_ADDED], hp_values_plus(number.type, part->count[HP_VALUE_ADDED], number.bits));
+    if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(&hp_object_of(use)->is_added, 1, __ATOMIC_RELAXED);
+    if (HOTPATH_LIKELY_(hp_values_is_alone(use))) {
+        hp_values_record(use, kind, hp_values_own_level(part));
+        return;
+    }
+    if (!(part->flags & HP_PART_SAMPLED))
+        HOTPATH_PUT_(part->flags, part->flags | HP_PART_SAMPLED);
+    if (part->count[HP_VALUE_UPDATES] % HP_VALUES_SAMPLED_ADDS == 1)
+        hp_values_record(use, kind, hp_values_level_of(use));
+}
+
+/* --------------------------------------------------------------------------------------------- what macros call */
+
+void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value)
+{
+    const struct hp_kind_type *kind = hp_values_kind_of(site);
+    struct hp_object_use use;
+    if (HOTPATH_LIKELY_(hp_object_begin(site, kind, &use))) {
+        hp_values_count_update(&use);
+        if (kind == &hp_values_kinds[HOTPATH_KIND_GAUGE_ - HOTPATH_KIND_VALUE_])
+            hp_values_set_gauge(&use, kind, value);
+        else
+            hp_values_record(&use, kind, value);
+        hp_object_end(&use);
+    }
+}
+
+void hotpath_v1_gauge_add(struct hotpath_site *site, struct hotpath_scalar_ value)
+{
+    const struct hp_kind_type *kind = hp_values_kind_of(site);
+    struct hp_object_use use;
+    if (HOTPATH_LIKELY_(hp_object_begin(site, kind, &use))) {
+        hp_values_count_update(&use);
+        hp_values_add_to_gauge(&use, kind, value);
+        hp_object_end(&use);
+    }
 }
 
 /* ---- src/record/waits.c -------------------------------------------------------------------------------------- */

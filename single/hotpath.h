@@ -186,7 +186,8 @@ enum hotpath_unit {
     HOTPATH_UNIT_INSTANT = 9,    /* nanoseconds since 1970, in UTC */
     HOTPATH_UNIT_STATE = 10,     /* one of a few words */
     HOTPATH_UNIT_HISTOGRAM = 11, /* hotpath_section_histogram has it */
-    HOTPATH_UNIT_SERIES = 12     /* hotpath_section_series has it */
+    HOTPATH_UNIT_SERIES = 12,    /* hotpath_section_series has it */
+    HOTPATH_UNIT_VALUE = 13      /* a number of the program's own, whole or not, of any sign */
 };
 
 struct hotpath_column {
@@ -201,7 +202,7 @@ struct hotpath_cell {
     uint32_t unit; /* enum hotpath_unit */
     uint32_t has_value;
     uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES, INSTANT; of SIGNED ones cast it to int64_t */
-    double number;    /* the same, PERCENT and RATE, unrounded */
+    double number;    /* the same, PERCENT, RATE and VALUE, unrounded */
     const char *text; /* TEXT, STATE; otherwise NULL */
 };
 
@@ -343,6 +344,11 @@ extern "C" {
  *   HOTPATH_BLOCK_KEY("label", key) declaration  as HOTPATH_BLOCK, one row for each text that `key` has had
  *   HOTPATH_NOTE("format", ...)  expression    attaches text, as of printf, to the innermost zone that is open
  *   HOTPATH_EXPECT_ALLOCS(most)  declaration   complains if more is allocated from here to the end of the braces
+ *   HOTPATH_VALUE("key", x)      expression    a number, bool, pointer or text of the program's own: see below
+ *   HOTPATH_GAUGE_SET("key", n)  expression    a level: it is n now ...
+ *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or n more than before, on any thread
+ *   HOTPATH_COUNT("key", n)      expression    n more of something
+ *   HOTPATH_DEBUG(expr)          expression    records what the expression yields, and yields it
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
  * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
@@ -372,6 +378,26 @@ extern "C" {
 #define HOTPATH_EXPR(label, ...) HOTPATH_EXPR_("" label "", (__VA_ARGS__))
 
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
+
+/*
+ * Values: the report has the last, the least, the largest, the mean and percentiles of each key, how often it came, and the latest
+ * ones. Keys are string literals; uses with the same key are one row. With a key that is known at run time, HOTPATH_VALUE_KEY("label", key, x) and so
+ * on, there is a row label[key] for each text, up to HOTPATH_KEYS_LIMIT. Gauges and counts take numbers only. HOTPATH_DEBUG
+ * is known by its text and its place; it yields a value of the same type (an array becomes a pointer, in C).
+ */
+#define HOTPATH_VALUE(key, value) HOTPATH_UPDATE_(hotpath_update_, VALUE, key, HOTPATH_SCALAR_(value))
+#define HOTPATH_GAUGE_SET(key, number) HOTPATH_UPDATE_(hotpath_update_, GAUGE, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_GAUGE_ADD(key, number) HOTPATH_UPDATE_(hotpath_raise_, GAUGE, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_COUNT(key, number) HOTPATH_UPDATE_(hotpath_update_, COUNT, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_VALUE_KEY(label, key, value)                                                                       \
+    HOTPATH_UPDATE_KEY_(hotpath_update_, VALUE, label, key, HOTPATH_SCALAR_(value))
+#define HOTPATH_GAUGE_SET_KEY(label, key, number)                                                                  \
+    HOTPATH_UPDATE_KEY_(hotpath_update_, GAUGE, label, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_GAUGE_ADD_KEY(label, key, number)                                                                  \
+    HOTPATH_UPDATE_KEY_(hotpath_raise_, GAUGE, label, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_COUNT_KEY(label, key, number)                                                                      \
+    HOTPATH_UPDATE_KEY_(hotpath_update_, COUNT, label, key, HOTPATH_NUMBER_(number))
+#define HOTPATH_DEBUG(...) HOTPATH_DEBUG_(#__VA_ARGS__, (__VA_ARGS__))
 
 /*
  * For tests: a scope in which this thread may allocate at most so often (a realloc counts). More ends the program with one
@@ -493,7 +519,7 @@ struct hotpath_site {
     uint32_t id;
     uint32_t kind;
     uint32_t line;
-    uint32_t log; /* 1: the latest calls are kept */
+    uint32_t log; /* 1: the latest calls are kept; of values and the like the number of the object, 0: none yet */
     const char *name;
     const char *function;
     const char *file;
@@ -509,7 +535,12 @@ struct hotpath_site {
 #define HOTPATH_KIND_MAIN_ 3u
 #define HOTPATH_KIND_KEY_ 4u       /* one key of a block */
 #define HOTPATH_KIND_SUSPENDED_ 5u /* no place in code: a coroutine does not run */
-#define HOTPATH_KIND_CXX_ 16u      /* `name` is a C++ signature to be shortened */
+#define HOTPATH_KIND_VALUE_ 6u
+#define HOTPATH_KIND_GAUGE_ 7u
+#define HOTPATH_KIND_COUNT_ 8u
+#define HOTPATH_KIND_DEBUG_ 9u
+#define HOTPATH_KIND_LAST_ 9u
+#define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
 
 /* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
 struct hotpath_keys_ {
@@ -648,6 +679,21 @@ HOTPATH_API_ void hotpath_v1_session_end(struct hotpath_zone *zone);
 HOTPATH_API_ uint64_t hotpath_v1_clock(void);
 HOTPATH_API_ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *key);
 HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A value of any type: see enum hp_value_type. */
+struct hotpath_scalar_ {
+    uint32_t type;
+    uint64_t bits; /* a text: its address */
+};
+#define HOTPATH_SIGNED_ 1u
+#define HOTPATH_UNSIGNED_ 2u
+#define HOTPATH_REAL_ 3u
+#define HOTPATH_BOOL_ 4u
+#define HOTPATH_ADDRESS_ 5u
+#define HOTPATH_STRING_ 6u
+/* A new value of the key that the site stands for; a gauge is set to it, or raised by it. */
+HOTPATH_API_ void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value);
+HOTPATH_API_ void hotpath_v1_gauge_add(struct hotpath_site *site, struct hotpath_scalar_ value);
 
 /*
  * What malloc and its kin, where they are watched, tell the library. `asked` is what the program asked for, `usable` what the
@@ -1101,6 +1147,44 @@ HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct h
 
 #pragma GCC diagnostic pop
 
+/* The site of a key, or NULL. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_site *
+hotpath_site_of_key_(struct hotpath_keys_ *keys, const char *key)
+{
+    return HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_key(keys, key) : NULL;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_update_(struct hotpath_site *site, struct hotpath_scalar_ value)
+{
+    if (site != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_value(site, value);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_raise_(struct hotpath_site *site, struct hotpath_scalar_ value)
+{
+    if (site != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_gauge_add(site, value);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_scalar_of_(uint32_t type, uint64_t bits)
+{
+    struct hotpath_scalar_ value;
+    value.type = type;
+    value.bits = bits;
+    return value;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_double_(double real)
+{
+    uint64_t bits;
+    __builtin_memcpy(&bits, &real, sizeof bits);
+    return hotpath_scalar_of_(HOTPATH_REAL_, bits);
+}
+
 #ifdef __cplusplus
 #define HOTPATH_POINTER_(options) hotpath::address(options)
 #define HOTPATH_FUNCTION_ __PRETTY_FUNCTION__
@@ -1162,11 +1246,22 @@ HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct h
  * makes (compound literals, temporaries of C++), arrays would become pointers and references copies. So it stays an operand
  * of the expression around it, and the zone is opened and closed by operands beside it.
  */
-#define HOTPATH_EXPR_SITE_(label)                                                                                  \
+#define HOTPATH_EXPR_SITE_(label) HOTPATH_STATIC_SITE_(HOTPATH_KIND_BLOCK_, label)
+#define HOTPATH_STATIC_SITE_(kind, label)                                                                          \
     __extension__({                                                                                                \
-        HOTPATH_SITE_(hotpath_expr_site_, HOTPATH_KIND_BLOCK_, label, );                                           \
+        HOTPATH_SITE_(hotpath_expr_site_, kind, label, );                                                          \
         &hotpath_expr_site_;                                                                                       \
     })
+#define HOTPATH_STATIC_KEYS_(kind, label)                                                                          \
+    __extension__({                                                                                                \
+        static struct hotpath_keys_ hotpath_static_keys_ = {HOTPATH_SITE_VALUE_(kind, label, ), 0};                \
+        &hotpath_static_keys_;                                                                                     \
+    })
+
+#define HOTPATH_UPDATE_(update, kind, key, value)                                                                  \
+    update(HOTPATH_STATIC_SITE_(HOTPATH_KIND_##kind##_, "" key ""), value)
+#define HOTPATH_UPDATE_KEY_(update, kind, label, key, value)                                                       \
+    update(hotpath_site_of_key_(HOTPATH_STATIC_KEYS_(HOTPATH_KIND_##kind##_, "" label ""), key), value)
 
 #ifdef __cplusplus
 } /* extern "C" */
@@ -1236,6 +1331,73 @@ inline __attribute__((always_inline, no_instrument_function)) Result yield_(Resu
 }
 
 inline __attribute__((always_inline, no_instrument_function)) void yield_(void (*)(), end_of_expr_) {}
+
+#define HOTPATH_SCALAR_TYPE_(type_, code, value)                                                                   \
+    inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ number_(type_ x)                 \
+    {                                                                                                              \
+        return hotpath_scalar_of_(code, static_cast<uint64_t>(value));                                             \
+    }
+HOTPATH_SCALAR_TYPE_(bool, HOTPATH_BOOL_, x ? 1 : 0)
+HOTPATH_SCALAR_TYPE_(char, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(signed char, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(short, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(int, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(long, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(long long, HOTPATH_SIGNED_, static_cast<int64_t>(x))
+HOTPATH_SCALAR_TYPE_(unsigned char, HOTPATH_UNSIGNED_, x)
+HOTPATH_SCALAR_TYPE_(unsigned short, HOTPATH_UNSIGNED_, x)
+HOTPATH_SCALAR_TYPE_(unsigned int, HOTPATH_UNSIGNED_, x)
+HOTPATH_SCALAR_TYPE_(unsigned long, HOTPATH_UNSIGNED_, x)
+HOTPATH_SCALAR_TYPE_(unsigned long long, HOTPATH_UNSIGNED_, x)
+#undef HOTPATH_SCALAR_TYPE_
+#define HOTPATH_SCALAR_TYPE_(type_)                                                                                \
+    inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ number_(type_ x)                 \
+    {                                                                                                              \
+        return hotpath_of_double_(static_cast<double>(x));                                                         \
+    }
+HOTPATH_SCALAR_TYPE_(float)
+HOTPATH_SCALAR_TYPE_(double)
+HOTPATH_SCALAR_TYPE_(long double)
+#undef HOTPATH_SCALAR_TYPE_
+
+template <typename T, bool IsEnum> struct scalar_as_ {
+    static __attribute__((no_instrument_function)) hotpath_scalar_ of(T x) { return number_(x); }
+};
+template <typename T> struct scalar_as_<T, true> {
+    static __attribute__((no_instrument_function)) hotpath_scalar_ of(T x)
+    {
+        return number_(static_cast<__underlying_type(T)>(x));
+    }
+};
+/* Numbers, enumerations of either sort among them. */
+template <typename T> inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(T x)
+{
+    return scalar_as_<T, __is_enum(T)>::of(x);
+}
+inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(const char *x)
+{
+    return hotpath_scalar_of_(HOTPATH_STRING_, reinterpret_cast<uintptr_t>(x));
+}
+inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(char *x)
+{
+    return hotpath_scalar_of_(HOTPATH_STRING_, reinterpret_cast<uintptr_t>(x));
+}
+template <typename T> inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(T *x)
+{
+    return hotpath_scalar_of_(HOTPATH_ADDRESS_, reinterpret_cast<uintptr_t>(x));
+}
+inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(decltype(nullptr))
+{
+    return hotpath_scalar_of_(HOTPATH_ADDRESS_, 0);
+}
+
+/* A reference stays one, a value is moved out. */
+template <typename T>
+inline __attribute__((always_inline, no_instrument_function)) T debug_(hotpath_site *site, T &&value)
+{
+    hotpath_update_(site, scalar_(value));
+    return static_cast<T &&>(value);
+}
 } // namespace hotpath
 
 extern "C" {
@@ -1250,6 +1412,10 @@ extern "C" {
 #define HOTPATH_EXPR_(label, expr)                                                                                 \
     hotpath::yield_(static_cast<HOTPATH_TYPE_OF_(expr) (*)()>(nullptr),                                            \
                     hotpath::expr_(HOTPATH_EXPR_SITE_(label))->*(expr, hotpath::end_of_expr_()))
+
+#define HOTPATH_SCALAR_(value) hotpath::scalar_(value)
+#define HOTPATH_NUMBER_(value) hotpath::number_(value)
+#define HOTPATH_DEBUG_(text, expr) hotpath::debug_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_DEBUG_, text), expr)
 
 #else /* C */
 
@@ -1299,6 +1465,119 @@ hotpath_end_expr_(const struct hotpath_measured_ *measured)
         HOTPATH_IS_VOID_(expr), HOTPATH_MEASURED_VOID_(label, expr),                                               \
         (HOTPATH_CHECK_EXPR_(expr), HOTPATH_MEASURED_VALUE_(label, HOTPATH_OR_ZERO_(expr)))))
 
+/* A value of any type as one that can be passed on: a function for each sort of types. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_bool_(_Bool is)
+{
+    return hotpath_scalar_of_(HOTPATH_BOOL_, is ? 1 : 0);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_signed_(long long number)
+{
+    return hotpath_scalar_of_(HOTPATH_SIGNED_, (uint64_t)number);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_unsigned_(unsigned long long number)
+{
+    return hotpath_scalar_of_(HOTPATH_UNSIGNED_, number);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_float_(float real)
+{
+    return hotpath_of_double_((double)real);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_long_double_(long double real)
+{
+    return hotpath_of_double_((double)real);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_text_(const char *text)
+{
+    return hotpath_scalar_of_(HOTPATH_STRING_, (uintptr_t)text);
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_of_address_(const volatile void *address)
+{
+    return hotpath_scalar_of_(HOTPATH_ADDRESS_, (uintptr_t)address);
+}
+
+/* clang-format off */
+#define HOTPATH_NUMBER_TYPES_                                                                                      \
+    _Bool: hotpath_of_bool_, char: hotpath_of_signed_, signed char: hotpath_of_signed_,                            \
+    short: hotpath_of_signed_, int: hotpath_of_signed_, long: hotpath_of_signed_,                                  \
+    long long: hotpath_of_signed_, unsigned char: hotpath_of_unsigned_, unsigned short: hotpath_of_unsigned_,      \
+    unsigned int: hotpath_of_unsigned_, unsigned long: hotpath_of_unsigned_,                                       \
+    unsigned long long: hotpath_of_unsigned_, float: hotpath_of_float_, double: hotpath_of_double_,                \
+    long double: hotpath_of_long_double_
+#define HOTPATH_NUMBER_(value) _Generic((value), HOTPATH_NUMBER_TYPES_)(value)
+#define HOTPATH_SCALAR_(value)                                                                                     \
+    _Generic((value), HOTPATH_NUMBER_TYPES_, char *: hotpath_of_text_, const char *: hotpath_of_text_,             \
+             default: hotpath_of_address_)(value)
+/* clang-format on */
+
+/*
+ * As a measured expression: no braces of its own, so that what it makes lives on. The value is kept in an array of one, from where it
+ * is recorded and then read again.
+ */
+#define HOTPATH_DECAYED_(expr) __typeof__((void)0, expr)
+
+/* A whole number or an address, of so many bytes. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t
+hotpath_whole_at_(const void *at, size_t size, int is_signed)
+{
+    uint64_t whole = 0;
+    uint32_t half;
+    unsigned short quarter;
+    unsigned char byte;
+    if (size == sizeof whole)
+        __builtin_memcpy(&whole, at, sizeof whole);
+    else if (size == sizeof half)
+        whole = (__builtin_memcpy(&half, at, sizeof half), is_signed ? (uint64_t)(int64_t)(int32_t)half : half);
+    else if (size == sizeof quarter)
+        whole = (__builtin_memcpy(&quarter, at, sizeof quarter), is_signed ? (uint64_t)(short)quarter : quarter);
+    else
+        whole = (__builtin_memcpy(&byte, at, sizeof byte), is_signed ? (uint64_t)(signed char)byte : byte);
+    return whole;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
+hotpath_real_at_(const void *at, size_t size)
+{
+    float single;
+    double real;
+    long double longer;
+    if (size == sizeof single)
+        return __builtin_memcpy(&single, at, sizeof single), hotpath_of_double_((double)single);
+    if (size == sizeof real)
+        return __builtin_memcpy(&real, at, sizeof real), hotpath_of_double_(real);
+    return __builtin_memcpy(&longer, at, sizeof longer), hotpath_of_double_((double)longer);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) const volatile void *
+hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const void *value)
+{
+    hotpath_update_(site, type == HOTPATH_REAL_
+                              ? hotpath_real_at_(value, size)
+                              : hotpath_scalar_of_(type, hotpath_whole_at_(value, size, type == HOTPATH_SIGNED_)));
+    return value;
+}
+
+/* clang-format off */
+#define HOTPATH_SORT_OF_(value)                                                                                    \
+    _Generic((value), _Bool: HOTPATH_BOOL_, float: HOTPATH_REAL_, double: HOTPATH_REAL_,                           \
+             long double: HOTPATH_REAL_, unsigned char: HOTPATH_UNSIGNED_, unsigned short: HOTPATH_UNSIGNED_,      \
+             unsigned int: HOTPATH_UNSIGNED_, unsigned long: HOTPATH_UNSIGNED_,                                    \
+             unsigned long long: HOTPATH_UNSIGNED_, char: HOTPATH_SIGNED_, signed char: HOTPATH_SIGNED_,           \
+             short: HOTPATH_SIGNED_, int: HOTPATH_SIGNED_, long: HOTPATH_SIGNED_, long long: HOTPATH_SIGNED_,      \
+             char *: HOTPATH_STRING_, const char *: HOTPATH_STRING_, default: HOTPATH_ADDRESS_)
+/* clang-format on */
+#define HOTPATH_DEBUG_(text, expr)                                                                                 \
+    (__extension__ * (const volatile HOTPATH_DECAYED_(expr) *)hotpath_debugged_(                                   \
+                         HOTPATH_STATIC_SITE_(HOTPATH_KIND_DEBUG_, text), HOTPATH_SORT_OF_(expr),                  \
+                         sizeof(HOTPATH_DECAYED_(expr)) + 0 * sizeof(HOTPATH_SCALAR_(expr)),                       \
+                         (HOTPATH_DECAYED_(expr)[1]){expr}))
+
 #endif
 
 #else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
@@ -1329,6 +1608,19 @@ hotpath_end_expr_(const struct hotpath_measured_ *measured)
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_SKIP
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
+/* Compiled, so that nothing is unused, but never evaluated. */
+#define HOTPATH_UNUSED_(key, value) ((void)sizeof("" key ""), 0 ? (void)(value) : (void)0)
+#define HOTPATH_UNUSED_KEY_(label, key, value)                                                                     \
+    ((void)sizeof("" label ""), 0 ? ((void)HOTPATH_TEXT_(key), (void)(value)) : (void)0)
+#define HOTPATH_VALUE(key, value) HOTPATH_UNUSED_(key, value)
+#define HOTPATH_GAUGE_SET(key, number) HOTPATH_UNUSED_(key, number)
+#define HOTPATH_GAUGE_ADD(key, number) HOTPATH_UNUSED_(key, number)
+#define HOTPATH_COUNT(key, number) HOTPATH_UNUSED_(key, number)
+#define HOTPATH_VALUE_KEY(label, key, value) HOTPATH_UNUSED_KEY_(label, key, value)
+#define HOTPATH_GAUGE_SET_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
+#define HOTPATH_GAUGE_ADD_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
+#define HOTPATH_COUNT_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
+#define HOTPATH_DEBUG(...) (__VA_ARGS__)
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))

@@ -113,6 +113,98 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
     }
 }
 
+/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
+static double scale_by_ten(double value, int exponent)
+{
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    for (; exponent > 22; exponent -= 22)
+        value *= power[22];
+    for (; exponent < -22; exponent += 22)
+        value /= power[22];
+    return exponent < 0 ? value / power[-exponent] : value * power[exponent];
+}
+
+/* The decimal exponent of the first significant digit. */
+static int decimal_exponent(double value)
+{
+    int exponent = 0;
+    for (; value >= 1e16; exponent += 16)
+        value /= 1e16;
+    for (; value >= 10; exponent++)
+        value /= 10;
+    for (; value < 1e-16; exponent -= 16)
+        value *= 1e16;
+    for (; value < 1; exponent--)
+        value *= 10;
+    return exponent;
+}
+
+/* `digits` with the decimal point after the first `whole` of them (whole may be 0 or less). */
+static void put_plain(struct hp_text *text, const char *digits, int count, int whole)
+{
+    if (whole <= 0)
+        hp_text_char(text, '0');
+    for (int at = 0; at < whole; at++)
+        hp_text_char(text, at < count ? digits[at] : '0');
+    if (count <= whole)
+        return;
+    hp_text_char(text, '.');
+    for (int at = whole; at < 0; at++)
+        hp_text_char(text, '0');
+    hp_text_bytes(text, digits + (whole > 0 ? whole : 0), (size_t)(count - (whole > 0 ? whole : 0)));
+}
+
+static void put_exponent(struct hp_text *text, int exponent)
+{
+    hp_text_char(text, 'e');
+    hp_text_char(text, exponent < 0 ? '-' : '+');
+    hp_text_u64(text, (uint64_t)(exponent < 0 ? -exponent : exponent));
+}
+
+/*
+ * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
+ * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
+ * that good.
+ */
+static void put_number(struct hp_text *text, double value, unsigned digits)
+{
+    int exponent = decimal_exponent(value);
+    uint64_t integer = (uint64_t)(scale_by_ten(value, (int)digits - 1 - exponent) + 0.5);
+    uint64_t limit = 1;
+    for (unsigned digit = 0; digit < digits; digit++)
+        limit *= 10;
+    if (integer >= limit) {
+        integer /= 10;
+        exponent++;
+    }
+    char decimal[20];
+    int count = 0;
+    for (uint64_t power = limit / 10; power > 0; power /= 10)
+        decimal[count++] = (char)('0' + integer / power % 10);
+    while (count > 1 && decimal[count - 1] == '0')
+        count--;
+    if (exponent >= -7 && exponent < 21) {
+        put_plain(text, decimal, count, exponent + 1);
+    } else {
+        put_plain(text, decimal, count, 1);
+        put_exponent(text, exponent);
+    }
+}
+
+void hp_text_real(struct hp_text *text, double number, unsigned digits)
+{
+    const double magnitude = number < 0 ? -number : number;
+    if (number < 0)
+        hp_text_char(text, '-');
+    if (!(magnitude - magnitude == 0)) /* infinite, or NaN */
+        hp_text_string(text, magnitude == magnitude ? "inf" : "nan");
+    else if (magnitude == 0)
+        hp_text_char(text, '0');
+    else
+        put_number(text, magnitude, digits < 1 ? 1 : digits > 15 ? 15 : digits);
+}
+
 bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : drain(text); }
 
 #define LONGEST_CHARACTER 4u /* bytes of UTF-8 */

@@ -39,6 +39,8 @@ void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
 /* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
 void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
+/* Any number, with that many significant digits (1 to 15) and no zeros at the end: "-0.125", "3", "1e-9", "inf". */
+void hp_text_real(struct hp_text *text, double number, unsigned digits);
 
 /* Writes what is left of a stream. False: not everything was written. */
 bool hp_text_finish(struct hp_text *text);

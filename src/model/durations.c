@@ -108,7 +108,7 @@ void hp_durations_find_min(struct hp_durations *durations)
 }
 
 /* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
-static uint64_t rank_of(double percentile, uint64_t count)
+uint64_t hp_durations_rank(double percentile, uint64_t count)
 {
     const double exact = percentile / 100 * (double)count;
     uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
@@ -128,7 +128,7 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     }
     if (durations->counted == 0)
         return false;
-    uint64_t left = rank_of(percentile, durations->counted);
+    uint64_t left = hp_durations_rank(percentile, durations->counted);
     uint32_t line = 0, step = 0;
     while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
         left -= durations->lines[line][step];

@@ -19,6 +19,9 @@ void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *
 /* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
 bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
 
+/* Which of so many, in their order, a percentile is: from 1. */
+uint64_t hp_durations_rank(double percentile, uint64_t count);
+
 /*
  * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
  * counters, and so is the mean: both within 0.8 %, and exact below 128.

@@ -8,6 +8,7 @@
 #include "cpu_floors.h"
 #include "cpu_profile.h"
 #include "crew_profile.h"
+#include "object_profile.h"
 #include "profile.h"
 #include "timeline.h"
 #include "trust.h"
@@ -100,6 +101,13 @@ const struct hp_timeline *hp_model_timeline(struct hp_model *model)
     if (model->timeline == NULL)
         model->timeline = hp_timeline_of_run(model->arena, model->profile);
     return model->timeline;
+}
+
+const struct hp_objects *hp_model_objects(struct hp_model *model)
+{
+    if (model->objects == NULL)
+        model->objects = hp_objects_of_run(model->arena, &model->run);
+    return model->objects;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)

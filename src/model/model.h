@@ -16,6 +16,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_function_profile;
+struct hp_objects;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
@@ -35,6 +36,7 @@ struct hp_model {
     const struct hp_run_waits *waits;
     const struct hp_run_crew *crew;
     const struct hp_timeline *timeline;
+    const struct hp_objects *objects;
     const struct hp_trust *trust;
 };
 
@@ -69,6 +71,9 @@ const struct hp_run_crew *hp_model_crew(struct hp_model *model);
 
 /* How it went over time. */
 const struct hp_timeline *hp_model_timeline(struct hp_model *model);
+
+/* Values, channels and whatever else the program tells of. */
+const struct hp_objects *hp_model_objects(struct hp_model *model);
 
 /* How far all that can be trusted. */
 const struct hp_trust *hp_model_trust(struct hp_model *model);

@@ -174,6 +174,7 @@ static void calibrate(bool is_quick)
 static void reserve_everything(void)
 {
     hp_sites_reserve();
+    hp_objects_reserve();
     hp_thread_reserve();
     hp_seal(true);
 }

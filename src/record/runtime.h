@@ -77,6 +77,8 @@ struct hp_head {
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
+    uint32_t *parts;               /* offsets of its parts of objects, by their numbers: see objects.c */
+    uint32_t part_places;          /* of these */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
@@ -150,6 +152,21 @@ struct hp_site_choice {
     bool has_log; /* the last one */
 };
 
+struct hp_kind_type;
+
+/* An object as the process knows it, whatever session runs: see objects.h. */
+struct hp_known_object {
+    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
+    const struct hp_kind_type *kind;
+    uint32_t site;
+    uint32_t next; /* number of the next in its bucket */
+};
+
+#define HP_OBJECTS_PER_CHUNK 1024u
+#define HP_OBJECT_CHUNKS 64u
+#define HP_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
+#define HP_OBJECT_BUCKETS 256u
+
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
@@ -204,6 +221,9 @@ struct hp_recorder {
     uint32_t site_count;
     uint32_t site_buckets[HP_SITE_BUCKETS];
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
+    uint32_t object_count;
+    uint32_t object_buckets[HP_OBJECT_BUCKETS];
+    struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
@@ -345,6 +365,16 @@ void hp_sites_drop(struct hp_site_choice *choice);
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
 void hp_sites_reserve(void);
+
+/* What the process knows of a site that has a number. */
+const struct hp_known_site *hp_site_known(uint32_t id);
+
+/* --- objects.c, and see objects.h */
+/* A head begins with a new record: it has no parts of objects yet. */
+void hp_objects_forget(struct hp_head *head);
+/* Memory for as many objects as fit into a chunk; and for the parts of a thread. Under the lock. */
+void hp_objects_reserve(void);
+void hp_objects_reserve_parts(struct hp_head *head);
 
 /* --- threads.c */
 #define HP_HEADS_BYTES 65536u

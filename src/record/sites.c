@@ -30,6 +30,8 @@ static struct hp_known_site *known_site(uint32_t id)
                             __ATOMIC_ACQUIRE)[id % HP_SITES_PER_CHUNK];
 }
 
+const struct hp_known_site *hp_site_known(uint32_t id) { return known_site(id); }
+
 static const char *keep_text(const char *text)
 {
     const size_t size = strnlen(text, 4000) + 1;
@@ -228,12 +230,20 @@ void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, size
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Neither main functions nor what is no place in code are for patterns to choose. */
+/* Values and other objects are no functions. */
+static bool is_object(uint32_t kind)
+{
+    const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
+    return plain >= HOTPATH_KIND_VALUE_ && plain <= HOTPATH_KIND_LAST_;
+}
+
+/* Neither main functions, nor objects, nor what is no place in code are for patterns to choose. */
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
     char qualified[NAME_BYTES];
-    if (choice == NULL || !choice->is_any || is_main(site->kind) || site->kind == HOTPATH_KIND_SUSPENDED_)
+    if (choice == NULL || !choice->is_any || is_main(site->kind) || is_object(site->kind) ||
+        site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     hp_cxx_qualified_name(name, qualified, sizeof qualified);
     const struct hp_pattern_subject subject = {.names = {name, qualified},

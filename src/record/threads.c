@@ -247,6 +247,7 @@ static bool new_record(struct hp_head *head)
     head->space = head->space_end = 0;
     head->record = NULL;
     head->alloc = NULL;
+    hp_objects_forget(head);
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -473,6 +474,8 @@ void hp_thread_reserve(void)
     struct hp_head *head = register_thread(&self, 1);
     if (head != NULL && head->handler == NULL)
         add_handler_head(head);
+    for (; head != NULL; head = head->handler)
+        hp_objects_reserve_parts(head);
 }
 
 /* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */

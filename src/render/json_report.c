@@ -207,6 +207,12 @@ static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell 
     case HOTPATH_UNIT_SIGNED_BYTES:
         hp_json_i64(json, (int64_t)cell->count);
         break;
+    case HOTPATH_UNIT_VALUE:
+        if (hp_cell_is_whole_value(cell))
+            hp_json_i64(json, (int64_t)cell->count);
+        else
+            hp_json_number(json, cell->number, 15);
+        break;
     }
 }
 

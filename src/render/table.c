@@ -187,6 +187,12 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     case HOTPATH_UNIT_SERIES:
         put_points(text, cell->series);
         break;
+    case HOTPATH_UNIT_VALUE:
+        if (hp_cell_is_whole_value(cell))
+            hp_text_i64(text, (int64_t)cell->count);
+        else
+            hp_text_real(text, cell->number, 6);
+        break;
     }
 }
 

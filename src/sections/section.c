@@ -116,6 +116,8 @@ double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
     return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
 }
 
+bool hp_cell_is_whole_value(const struct hp_cell *cell) { return (double)(int64_t)cell->count == cell->number; }
+
 void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count)
 {
     for (size_t at = 0; at < section->type->total_count && section->total_count < HP_MAX_TOTALS; at++) {

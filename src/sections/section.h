@@ -33,7 +33,7 @@ struct hp_site_sums;
 struct hp_cell {
     bool has_value;
     uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER, RATE */
+    double number;    /* NS, PERCENT, NUMBER, RATE, VALUE: of a whole number, `count` has it as an int64_t */
     const char *text; /* TEXT, STATE; of locations "file:line", of threads "name tid" */
     union {
         const struct hp_location *location;        /* HP_COLUMN_LOCATION */
@@ -203,6 +203,8 @@ bool hp_results_show_subject(const struct hotpath_results *results, const struct
 bool hp_unit_is_whole(uint32_t unit);
 bool hp_unit_is_text(uint32_t unit);
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+/* Whether a VALUE is a whole number, which is in `count`. */
+bool hp_cell_is_whole_value(const struct hp_cell *cell);
 
 /* Keeps a line for the reader of the report, as it is. */
 void hp_results_warn_line(struct hotpath_results *results, const char *line);

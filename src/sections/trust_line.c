@@ -41,6 +41,8 @@ const struct hp_loss_words hp_loss_words[] = {
                            "processes could not be followed, only seen from outside"},
     [HP_LOSS_LANES] = {"lanes", "switch found its lane on another thread, ended, or without space: not followed",
                        "switches found their lanes on another thread, ended, or without space: not followed"},
+    [HP_LOSS_VALUES] = {"values", "update of a value or another object was not counted: no space for it",
+                        "updates of values and other objects were not counted: no space for them"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

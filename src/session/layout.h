@@ -19,6 +19,7 @@
  *          ├▶ waits: what threads waited for, by node
  *          ├▶ crew: what threads used, those included that have no record
  *          └▶ lanes (a list): stacks of zones that are not their thread's present one ─▶ frames
+ *          └▶ objects, and the kinds that say what is counted of them: object_layout.h
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -33,13 +34,14 @@
 
 #include "clock.h"
 #include "hotpath.h"
+#include "object_layout.h"
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
 #define HP_LAYOUT_VERSION 7u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1568u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1584u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -101,6 +103,7 @@ enum hp_loss {
     HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
     HP_LOSS_LANES, /* switches to a lane that ran elsewhere, had ended, or found no space: zones went to the thread's own */
+    HP_LOSS_VALUES, /* updates of values and other objects that found no space */
     HP_LOSSES
 };
 
@@ -198,6 +201,8 @@ struct hp_header {
     uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
     uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
     uint32_t lanes;       /* offset of the newest hp_lane */
+    uint32_t kinds;       /* offset of the newest hp_kind */
+    uint32_t objects;     /* offset of the newest hp_object */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

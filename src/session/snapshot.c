@@ -808,6 +808,26 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
     return false;
 }
 
+/* ------------------------------------------------------------------------------------------ for other files */
+
+bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide)
+{
+    const unsigned char *from = offset != 0 ? numbers_at(snapshot, offset, bytes) : NULL;
+    if (from != NULL)
+        copy_words(to, from, bytes, wide);
+    return from != NULL;
+}
+
+bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+{
+    return offset != 0 && has(snapshot, offset, bytes, 8) && look_at(snapshot, offset, to, bytes);
+}
+
+bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+{
+    return may_step(snapshot, walk, record_bytes);
+}
+
 /* ------------------------------------------------------------------------------------------ opening */
 
 static bool read_counter64(size_t at)

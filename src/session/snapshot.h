@@ -329,4 +329,13 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
 /* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
 bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
 
+/* --- for other files of this folder that read records */
+
+/* Copies a record; `wide` names its 64-bit words, a bit for each 8 bytes. False: it is not within the bytes. */
+bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide);
+/* The same for what is written over again and again: fenced, and from the file itself where that goes on. */
+bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes);
+/* Counts a step of a walk; false when there cannot be that many records of this size. */
+bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes);
+
 #endif

@@ -43,6 +43,7 @@ CALLS = {
     "timeout": None,
     "tree_reporter": None,
     "unit_test": None,
+    "values": {"main": 1, "handle_request": 1000},
 }
 
 # What an example is asked for beside its usual report.
@@ -176,6 +177,19 @@ def check_recursion(measured, plain):
     assert main.child("round").child("is_even").child("is_odd").children == []
     assert main.child("round").child("fibonacci").calls == 13520
     assert measured.row("fibonacci").total_ns <= main.total_ns
+
+
+def check_values(measured, plain):
+    size = measured.row("request size", "values")
+    assert (size.updates, size.min >= 64, size.max < 64 + 1024) == (1000, True, True)
+    bytes_of = {name: measured.row(f"bytes[{name}]", "values") for name in ("images", "pages")}
+    assert (bytes_of["images"].updates, bytes_of["pages"].updates) == (250, 750)
+    assert bytes_of["images"].total + bytes_of["pages"].total == round(size.mean * 1000)
+    queue = measured.row("queue", "values")
+    # What came is what went and what is left.
+    assert queue.updates == 2 * 1000 + queue.last_number and 0 <= queue.last_number <= queue.max == 20 and queue.min == 0
+    assert measured.row("state", "values").recent == "done, filling"
+    assert measured.row("done - REQUESTS / 2", "values").last == "500"
 
 
 def check_threads(measured, plain):

@@ -352,6 +352,136 @@ struct hp_pool *builder_pool(struct session_builder *builder, const char *name)
     return pool;
 }
 
+static struct hp_kind_field field(struct session_builder *builder, const char *key, enum hp_merge merge)
+{
+    return (struct hp_kind_field){.key = builder_text(builder, key),
+                                  .title = builder_text(builder, key),
+                                  .unit = HOTPATH_UNIT_COUNT,
+                                  .merge = merge};
+}
+
+static uint32_t kind_named(struct session_builder *builder, const char *name)
+{
+    static const struct {
+        const char *key;
+        enum hp_merge merge;
+    } counters[] = {{"updates", HP_MERGE_SUM}, {"numbers", HP_MERGE_SUM},  {"total", HP_MERGE_SUM},
+                    {"min", HP_MERGE_LEAST},   {"max", HP_MERGE_MOST},     {"real_sum", HP_MERGE_NONE},
+                    {"added", HP_MERGE_SUM},   {"newest", HP_MERGE_NEWEST}};
+    for (uint32_t at = builder_header(builder)->kinds; at != 0;) {
+        const struct hp_kind *kind = builder_at(builder, at);
+        if (strcmp(((struct hp_string *)builder_at(builder, kind->name))->bytes, name) == 0)
+            return at;
+        at = kind->next;
+    }
+    const uint32_t offset = take(builder, sizeof(struct hp_kind), 64);
+    struct hp_kind made = {.next = builder_header(builder)->kinds,
+                           .name = builder_text(builder, name),
+                           .title = builder_text(builder, name),
+                           .flags = HP_KIND_BY_NAME,
+                           .counter_count = HP_KIND_COUNTERS,
+                           .histogram_count = HP_KIND_HISTOGRAMS};
+    if (strcmp(name, "value") == 0 || strcmp(name, "gauge") == 0 || strcmp(name, "count") == 0)
+        made.flags |= HP_KIND_OWN_TABLE;
+    for (size_t at = 0; at < HP_KIND_COUNTERS; at++)
+        made.counters[at] = field(builder, counters[at].key, counters[at].merge);
+    made.histograms[0] = field(builder, "value", HP_MERGE_SUM);
+    made.histograms[1] = field(builder, "negative", HP_MERGE_SUM);
+    *(struct hp_kind *)builder_at(builder, offset) = made;
+    builder_header(builder)->kinds = offset;
+    return offset;
+}
+
+uint32_t builder_object(struct session_builder *builder, const char *kind, const char *name, uint32_t line)
+{
+    const uint32_t of = kind_named(builder, kind), site = builder_site(builder, name, "src/values.c", line);
+    const uint32_t offset = take(builder, sizeof(struct hp_object), 64);
+    struct hp_object *object = builder_at(builder, offset);
+    object->kind = of;
+    object->site = site;
+    object->state = HP_OBJECT_LIVE;
+    object->next = builder_header(builder)->objects;
+    builder_header(builder)->objects = offset;
+    return offset;
+}
+
+uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t thread)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_part), 64);
+    const uint32_t ring = take(builder, sizeof(struct hp_ring) + 4 * sizeof(struct hp_recent), 64);
+    const uint32_t histograms[] = {take(builder, sizeof(struct hp_histogram), 64),
+                                   take(builder, sizeof(struct hp_histogram), 64)};
+    struct hp_object *of = builder_at(builder, object);
+    *(struct hp_part *)builder_at(builder, offset) = (struct hp_part){.object = object,
+                                                                      .sibling = of->parts,
+                                                                      .thread = thread,
+                                                                      .type = HP_VALUE_SIGNED,
+                                                                      .histograms = {histograms[0], histograms[1]},
+                                                                      .ring = ring};
+    ((struct hp_ring *)builder_at(builder, ring))->capacity = 4;
+    of->parts = offset;
+    return offset;
+}
+
+static void remember(struct session_builder *builder, struct hp_part *part, const struct hp_recent *recent)
+{
+    struct hp_ring *ring = builder_at(builder, part->ring);
+    ring->values[ring->count++ % ring->capacity] = *recent;
+    part->count[HP_VALUE_UPDATES]++;
+    part->last_tick = recent->tick;
+    if (part->first_tick == 0)
+        part->first_tick = recent->tick;
+}
+
+static void distribute(struct session_builder *builder, uint32_t histogram, uint64_t magnitude)
+{
+    struct hp_histogram *to = builder_at(builder, histogram);
+    uint32_t exponent = 0;
+    while (magnitude >> exponent > 1)
+        exponent++;
+    if (magnitude == 0) {
+        to->zeros++;
+        return;
+    }
+    uint32_t *octave = &to->octaves[HP_MAGNITUDE_ONE + exponent];
+    if (*octave == 0)
+        *octave = take(builder, HP_MAGNITUDE_STEPS * sizeof(uint64_t), 64);
+    const uint64_t step = exponent < 6 ? magnitude << (6 - exponent) : magnitude >> (exponent - 6);
+    ((uint64_t *)builder_at(builder, *octave))[step % HP_MAGNITUDE_STEPS]++;
+}
+
+void builder_update(struct session_builder *builder, uint32_t part, uint64_t tick, int64_t value)
+{
+    struct hp_part *to = builder_at(builder, part);
+    uint64_t *count = to->count;
+    const bool is_first = count[HP_VALUE_NUMBERS] == 0;
+    double sum;
+    memcpy(&sum, &count[HP_VALUE_REAL_SUM], sizeof sum);
+    sum += (double)value;
+    memcpy(&count[HP_VALUE_REAL_SUM], &sum, sizeof sum);
+    count[HP_VALUE_SUM] += (uint64_t)value;
+    if (is_first || value < (int64_t)count[HP_VALUE_LEAST])
+        count[HP_VALUE_LEAST] = (uint64_t)value;
+    if (is_first || value > (int64_t)count[HP_VALUE_MOST])
+        count[HP_VALUE_MOST] = (uint64_t)value;
+    count[HP_VALUE_NUMBERS]++;
+    distribute(builder, to->histograms[value < 0], value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    remember(builder, to,
+             &(struct hp_recent){.tick = BUILDER_START + tick, .bits = (uint64_t)value, .type = HP_VALUE_SIGNED});
+}
+
+void builder_update_text(struct session_builder *builder, uint32_t part, uint64_t tick, const char *text)
+{
+    struct hp_part *to = builder_at(builder, part);
+    struct hp_ring *ring = builder_at(builder, to->ring);
+    const size_t length = strlen(text);
+    assert(length <= HP_RECENT_TEXT);
+    if (ring->texts == 0)
+        ring->texts = take(builder, ring->capacity * HP_RECENT_TEXT, 64);
+    memcpy((char *)builder_at(builder, ring->texts) + ring->count % ring->capacity * HP_RECENT_TEXT, text, length);
+    remember(builder, to, &(struct hp_recent){.tick = BUILDER_START + tick, .bits = length, .type = HP_VALUE_TEXT});
+}
+
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places)
 {
     struct hp_thread *record = builder_at(builder, thread);

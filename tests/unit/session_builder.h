@@ -103,6 +103,15 @@ struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32
 
 struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
 
+/* An object of a kind ("value", "gauge", ...), which is made with its counters as the recorder's; its offset. */
+uint32_t builder_object(struct session_builder *builder, const char *kind, const char *name, uint32_t line);
+/* The part of an object on a thread; its offset. */
+uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t thread);
+/* A value that came `tick` ticks after the start of the session: counted, distributed, and among the recent ones. */
+void builder_update(struct session_builder *builder, uint32_t part, uint64_t tick, int64_t value);
+/* The same for a text, which is only counted and kept. */
+void builder_update_text(struct session_builder *builder, uint32_t part, uint64_t tick, const char *text);
+
 /* The processor time of a thread, with a table of so many places; the session then has processor time. */
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
 /* What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free place of the table. Sums of the thread and the process are raised, too. */

@@ -489,7 +489,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
     assert_string_equal(
         results->warnings[0],
         "unknown section 'sql': known are auto, all, bottlenecks, functions, timing, alloc-bytes, "
-        "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, timeline, calltree, calls, slowest, "
+        "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, timeline, values, calltree, calls, slowest, "
         "processes, cold");
 }
 

@@ -350,7 +350,8 @@ static void json_is_raw_and_complete(void **state)
         "\"zone_inner_ns\":2,\"overhead_share_percent\":0.00186,\"overhead_least_percent\":0.00186,\"lost\":{"
         "\"zones\":0,\"nodes\":0,\"buckets\":0,"
         "\"sites\":0,\"abandoned\":0,\"foreign\":0,\"depth\":0,\"clock\":0,\"children\":0,\"calls\":0,"
-        "\"allocations\":0,\"samples\":0,\"stacks\":0,\"ended\":0,\"sealed\":0,\"processes\":0,\"lanes\":0}}}\n");
+        "\"allocations\":0,\"samples\":0,\"stacks\":0,\"ended\":0,\"sealed\":0,\"processes\":0,\"lanes\":0,"
+        "\"values\":0}}}\n");
 }
 
 static void json_nests_the_tree(void **state)

@@ -109,6 +109,9 @@ static void put_type(FILE *out, const struct hp_column_spec *spec)
     case HOTPATH_UNIT_SERIES:
         put_object(out, "series", may_be_null);
         break;
+    case HOTPATH_UNIT_VALUE:
+        put_plain(out, "number", "", may_be_null);
+        break;
     }
 }
 

@@ -1,0 +1,49 @@
+/*
+ * Values, gauges, counts and debugged expressions, over all threads and processes: objects whose counters are those of enum
+ * hp_value_counter. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_VALUE_PROFILE_H
+#define HP_MODEL_VALUE_PROFILE_H
+
+#include "object_profile.h"
+
+/* A number, whole as long as it can be. */
+struct hp_value_number {
+    double real;
+    int64_t whole; /* the same, if `is_whole` */
+    bool is_whole;
+};
+
+#define HP_RECENT_SHOWN 16u
+
+struct hp_value_sums {
+    bool is_gauge, is_count;
+    uint64_t updates;
+    uint64_t numbers; /* of these, that were numbers: the following are of those; 0: there are none */
+    struct hp_value_number least, most, total, level;
+    bool has_level; /* of a gauge: what it is now */
+    double mean;
+    uint64_t first_tick, last_tick;
+    uint32_t parts;  /* threads that updated it */
+    bool is_sampled; /* of a gauge: extremes and percentiles are of some of its levels */
+    struct hp_recent_copy recent[HP_RECENT_SHOWN]; /* newest first */
+    uint32_t recent_count;
+};
+
+/* Whether an object is one of these. */
+bool hp_is_value(const struct hp_object_record *record);
+
+void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *ret_sums);
+
+/* How the numbers are distributed: large, keep one and use it again. */
+struct hp_value_distribution {
+    struct hp_magnitudes positive, negative;
+};
+
+void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
+
+/* The nearest-rank percentile, within 0.8 %; whole numbers up to 127, 0 and 100 are exact. False: there were no numbers. */
+bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
+                         double percentile, struct hp_value_number *ret_number);
+
+#endif

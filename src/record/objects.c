@@ -1,0 +1,415 @@
+/*
+ * Objects: who they are, and where a thread counts for them.
+ *
+ * An object has a number, which lasts as long as the process: a static site keeps it in `log`, so that it is at hand; whoever
+ * has lost it (a library that was opened again) finds it by its site, or by its name. The head of a thread has a table that
+ * leads from the number to the thread's part in the session. That is all of the quick way. What is missing is made: the object in
+ * the session under the lock, the part by its thread, which then links it among those of the object.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "objects.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "holders.h"
+#include "memory.h"
+#include "text.h"
+
+#define FIRST_PARTS 64u
+#define RECENT_VALUES 16u /* one place is the writer's */
+
+/* ---------------------------------------------------------------------------------- what the process knows */
+
+static struct hp_known_object *known_object(uint32_t number)
+{
+    struct hp_known_object **chunk = &hp_runtime->object_chunks[number / HP_OBJECTS_PER_CHUNK];
+    return &__atomic_load_n(chunk, __ATOMIC_ACQUIRE)[number % HP_OBJECTS_PER_CHUNK];
+}
+
+static bool is_same(const struct hp_known_object *known, uint32_t site, const struct hp_kind_type *kind)
+{
+    if (known->site == site)
+        return true;
+    /* By its name, since another copy of the library has a descriptor of its own. */
+    return kind->flags & HP_KIND_BY_NAME && strcmp(known->kind->name, kind->name) == 0 &&
+           strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0;
+}
+
+static uint32_t *bucket_of(uint32_t site)
+{
+    const char *name = hp_site_known(site)->name;
+    return &hp_runtime->object_buckets[hp_text_hash(name, strlen(name)) % HP_OBJECT_BUCKETS];
+}
+
+/* Numbers begin with 1. 0: there is no space for it. */
+static uint32_t add_object(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hp_runtime->object_count + 1;
+    if (number >= HP_MAX_OBJECTS)
+        return 0;
+    struct hp_known_object **chunk = &hp_runtime->object_chunks[number / HP_OBJECTS_PER_CHUNK];
+    if (*chunk == NULL)
+        __atomic_store_n(chunk, hp_more_memory(HP_OBJECTS_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
+    if (*chunk == NULL)
+        return 0;
+    uint32_t *bucket = bucket_of(site);
+    *known_object(number) = (struct hp_known_object){.site = site, .kind = kind, .next = *bucket};
+    hp_runtime->object_count = number;
+    *bucket = number;
+    return number;
+}
+
+static uint32_t number_of(uint32_t site, const struct hp_kind_type *kind)
+{
+    uint32_t number = *bucket_of(site);
+    while (number != 0 && !is_same(known_object(number), site, kind))
+        number = known_object(number)->next;
+    return number != 0 ? number : add_object(site, kind);
+}
+
+/* ---------------------------------------------------------------------------- in the session, under the lock */
+
+static bool write_field(struct hp_store *store, struct hp_kind_field *field, const struct hp_field_type *type)
+{
+    field->key = hp_store_text(store, type->key);
+    field->title = hp_store_text(store, type->title);
+    field->unit = type->unit;
+    field->merge = type->merge;
+    return field->key != 0 && field->title != 0;
+}
+
+static bool fill_kind(struct hp_store *store, struct hp_kind *kind, const struct hp_kind_type *type)
+{
+    kind->name = hp_store_text(store, type->name);
+    kind->title = hp_store_text(store, type->title);
+    kind->flags = type->flags;
+    kind->typed = type->typed;
+    bool is_whole = kind->name != 0 && kind->title != 0;
+    for (; kind->counter_count < HP_KIND_COUNTERS && type->counters[kind->counter_count].key != NULL;
+         kind->counter_count++)
+        is_whole &= write_field(store, &kind->counters[kind->counter_count], &type->counters[kind->counter_count]);
+    for (; kind->histogram_count < HP_KIND_HISTOGRAMS && type->histograms[kind->histogram_count].key != NULL;
+         kind->histogram_count++)
+        is_whole &=
+            write_field(store, &kind->histograms[kind->histogram_count], &type->histograms[kind->histogram_count]);
+    return is_whole;
+}
+
+static uint32_t kind_in(struct hp_store *store, const struct hp_kind_type *type)
+{
+    struct hp_header *header = hp_store_header(store);
+    uint32_t offset = header->kinds;
+    for (; offset != 0; offset = ((struct hp_kind *)hp_store_at(store, offset))->next) {
+        const struct hp_string *name = hp_store_at(store, ((struct hp_kind *)hp_store_at(store, offset))->name);
+        if (strcmp(name->bytes, type->name) == 0)
+            return offset;
+    }
+    offset = hp_store_allocate(store, sizeof(struct hp_kind), 64);
+    struct hp_kind *kind = offset != 0 ? hp_store_at(store, offset) : NULL;
+    if (kind == NULL || !fill_kind(store, kind, type))
+        return 0;
+    kind->next = header->kinds;
+    __atomic_store_n(&header->kinds, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+static uint64_t place_of(uint32_t epoch, uint32_t offset) { return (uint64_t)epoch << 32 | offset; }
+
+static bool write_object(uint32_t number, const struct hp_kind_type *type)
+{
+    struct hp_store *store = hp_runtime->store;
+    struct hp_header *header = hp_store_header(store);
+    struct hp_known_object *known = known_object(number);
+    if (known->place >> 32 == hp_epoch())
+        return true;
+    const uint32_t kind = kind_in(store, type);
+    const uint32_t offset = kind != 0 ? hp_store_allocate(store, sizeof(struct hp_object), 64) : 0;
+    if (offset == 0)
+        return false;
+    struct hp_object *object = hp_store_at(store, offset);
+    object->kind = kind;
+    object->site = known->site;
+    object->state = HP_OBJECT_LIVE;
+    object->born = hp_now();
+    object->next = header->objects;
+    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
+    /* Release: whoever makes a part finds the object whole. */
+    __atomic_store_n(&known->place, place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The number of the site's object, which is in the running session then. 0: it cannot be. */
+static uint32_t need_object(struct hotpath_site *site, const struct hp_kind_type *kind)
+{
+    struct hp_signals held;
+    uint32_t number = 0;
+    if (hp_site_id(site) >= HOTPATH_READY_ || !hp_lock(&held))
+        return 0;
+    if (hp_runtime->gate != 0) {
+        number = number_of(HOTPATH_GET_(site->id), kind);
+        if (number != 0 && !write_object(number, kind))
+            number = 0;
+    }
+    hp_unlock(&held);
+    if (number != 0)
+        HOTPATH_PUT_(site->log, number);
+    return number;
+}
+
+/* --------------------------------------------------------------------------------------------------- parts */
+
+void hp_objects_forget(struct hp_head *head)
+{
+    if (head->parts != NULL)
+        memset(head->parts, 0, head->part_places * sizeof *head->parts);
+}
+
+void hp_objects_reserve(void)
+{
+    if (hp_runtime->object_chunks[0] == NULL)
+        hp_runtime->object_chunks[0] = hp_memory_map(HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object));
+}
+
+static bool make_places(struct hp_head *head, uint32_t number)
+{
+    uint32_t places = head->part_places != 0 ? head->part_places : FIRST_PARTS;
+    while (places <= number)
+        places *= 2;
+    if (places == head->part_places)
+        return true;
+    uint32_t *parts = hp_more_memory(places * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    if (head->parts != NULL) {
+        memcpy(parts, head->parts, head->part_places * sizeof *parts);
+        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
+    }
+    head->parts = parts;
+    head->part_places = places;
+    return true;
+}
+
+/* Any thread may do so at the same time. Release: who finds the part finds it whole. */
+static void link_part(struct hp_object *object, struct hp_part *part, uint32_t offset)
+{
+    uint32_t first = __atomic_load_n(&object->parts, __ATOMIC_RELAXED);
+    do
+        part->sibling = first;
+    while (!__atomic_compare_exchange_n(&object->parts, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void hp_objects_reserve_parts(struct hp_head *head) { make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
+
+/* With the head held. NULL: there is no space, or the object is not in this session. */
+static struct hp_part *make_part(struct hp_head *head, uint32_t number)
+{
+    const uint64_t place = __atomic_load_n(&known_object(number)->place, __ATOMIC_ACQUIRE);
+    if (place >> 32 != head->hot.epoch || !make_places(head, number))
+        return NULL;
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
+    part->object = (uint32_t)place;
+    part->thread = head->record_offset;
+    link_part((struct hp_object *)(void *)(head->hot.base + part->object), part, offset);
+    head->parts[number] = offset;
+    return part;
+}
+
+/* ------------------------------------------------------------------------------------------------ the quick way */
+
+/* Not while recording is paused. */
+static inline bool is_on(const struct hp_head *head)
+{
+    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
+}
+
+static inline struct hp_part *part_at(const struct hp_head *head, uint32_t number)
+{
+    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
+    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+/* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
+static struct hp_head *head_at_rest(struct hp_head *head)
+{
+    for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
+        head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
+    return head;
+}
+
+static bool lose(void)
+{
+    hp_session_lose(HP_LOSS_VALUES);
+    return false;
+}
+
+/* A thread that may not read the counter never comes here: its gate is closed. */
+static inline uint64_t now(void)
+{
+    return HOTPATH_LIKELY_(hp_runtime->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
+}
+
+static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    hp_unrecorded_meet(site);
+    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
+    if (head == NULL)
+        return hp_page() != NULL && lose();
+    if (HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED)
+        return false;
+    const uint32_t number = need_object(site, kind);
+    head = head_at_rest(head);
+    if (number == 0 || head == NULL)
+        return lose();
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    struct hp_part *part = NULL;
+    const bool is_wanted = is_on(head);
+    if (is_wanted && (part = part_at(head, number)) == NULL)
+        part = make_part(head, number);
+    if (part != NULL) {
+        *ret_use = (struct hp_object_use){head, part, now()};
+        return true;
+    }
+    hp_let_go(&head->hot);
+    return is_wanted && lose();
+}
+
+static __attribute__((noinline)) bool begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                        struct hp_object_use *ret_use)
+{
+    const int saved = errno;
+    const bool is_begun = begin_anew(site, kind, ret_use);
+    errno = saved;
+    return is_begun;
+}
+
+bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->hot.ready) != 0)) {
+        HOTPATH_PUT_(head->hot.ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_LIKELY_(is_on(head))) {
+            /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
+            const uint64_t ticks = now();
+            struct hp_part *part = part_at(head, number);
+            if (HOTPATH_LIKELY_(part != NULL)) {
+                *ret_use = (struct hp_object_use){head, part, ticks};
+                return true;
+            }
+        }
+        hp_let_go(&head->hot);
+    }
+    return begin_out_of_line(site, kind, ret_use);
+}
+
+/* ------------------------------------------------------------------------------------ histograms and recent values */
+
+static void *at(const struct hp_object_use *use, uint32_t offset) { return use->head->hot.base + offset; }
+
+static uint32_t allocate(const struct hp_object_use *use, uint32_t size)
+{
+    const int saved = errno;
+    const uint32_t offset = hp_thread_allocate(use->head, size, 64);
+    errno = saved;
+    return offset;
+}
+
+static struct hp_histogram *make_histogram(const struct hp_object_use *use, uint32_t histogram)
+{
+    const uint32_t offset = allocate(use, sizeof(struct hp_histogram));
+    if (offset != 0)
+        __atomic_store_n(&use->part->histograms[histogram], offset, __ATOMIC_RELEASE);
+    return offset != 0 ? at(use, offset) : NULL;
+}
+
+static uint32_t make_octave(const struct hp_object_use *use, uint32_t *octave)
+{
+    const uint32_t offset = allocate(use, HP_MAGNITUDE_STEPS * sizeof(uint64_t));
+    if (offset != 0)
+        __atomic_store_n(octave, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+/* The exponent of a double says the octave, and what follows it the step. */
+void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude)
+{
+    const int32_t bias = 1023 - (int32_t)HP_MAGNITUDE_ONE;
+    const uint32_t offset = use->part->histograms[histogram];
+    struct hp_histogram *to = offset != 0 ? at(use, offset) : make_histogram(use, histogram);
+    uint64_t bits;
+    if (to == NULL) {
+        hp_lose(use->head, HP_LOSS_BUCKETS);
+        return;
+    }
+    memcpy(&bits, &magnitude, sizeof bits);
+    const int32_t number = (int32_t)(bits >> 52 & 0x7ff) - bias;
+    if (number < 0) {
+        HOTPATH_ADD_(to->zeros, 1);
+        return;
+    }
+    const bool is_largest = number >= (int32_t)HP_MAGNITUDES;
+    uint32_t *octave = &to->octaves[is_largest ? HP_MAGNITUDES - 1 : (uint32_t)number];
+    const uint32_t step = is_largest ? HP_MAGNITUDE_STEPS - 1 : bits >> 46 & (HP_MAGNITUDE_STEPS - 1);
+    if (__builtin_expect(*octave == 0 && make_octave(use, octave) == 0, 0)) {
+        HOTPATH_ADD_(to->missed, 1);
+        hp_lose(use->head, HP_LOSS_BUCKETS);
+        return;
+    }
+    uint64_t *steps = at(use, *octave);
+    HOTPATH_ADD_(steps[step], 1);
+}
+
+static struct hp_ring *make_ring(const struct hp_object_use *use)
+{
+    const uint32_t bytes = (uint32_t)(sizeof(struct hp_ring) + RECENT_VALUES * sizeof(struct hp_recent));
+    const uint32_t offset = allocate(use, bytes);
+    if (offset == 0)
+        return NULL;
+    struct hp_ring *ring = at(use, offset);
+    ring->capacity = RECENT_VALUES;
+    __atomic_store_n(&use->part->ring, offset, __ATOMIC_RELEASE);
+    return ring;
+}
+
+/* Word by word, since somebody may be reading. */
+static void put_text(char *to, const char *text, size_t length)
+{
+    uint64_t words[HP_RECENT_TEXT / sizeof(uint64_t)] = {0};
+    memcpy(words, text, length);
+    for (size_t word = 0; word < sizeof words / sizeof words[0]; word++)
+        HOTPATH_PUT_(((uint64_t *)(void *)to)[word], words[word]);
+}
+
+static void keep_text(const struct hp_object_use *use, struct hp_ring *ring, uint64_t place, const char *text,
+                      size_t length)
+{
+    if (ring->texts == 0)
+        __atomic_store_n(&ring->texts, allocate(use, RECENT_VALUES * HP_RECENT_TEXT), __ATOMIC_RELEASE);
+    if (ring->texts != 0)
+        put_text((char *)at(use, ring->texts) + place * HP_RECENT_TEXT, text, length);
+}
+
+void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text)
+{
+    const uint32_t offset = use->part->ring;
+    struct hp_ring *ring = offset != 0 ? at(use, offset) : make_ring(use);
+    if (ring == NULL)
+        return;
+    const uint64_t place = ring->count % RECENT_VALUES;
+    struct hp_recent *to = &ring->values[place];
+    /* After the count of the value before, which says that this place is at work now. Pairs with the reader's fences. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (text != NULL)
+        keep_text(use, ring, place, text, value->bits);
+    HOTPATH_PUT_(to->tick, value->tick);
+    HOTPATH_PUT_(to->bits, value->bits);
+    HOTPATH_PUT_(to->type, value->type);
+    __atomic_store_n(&ring->count, ring->count + 1, __ATOMIC_RELEASE);
+}

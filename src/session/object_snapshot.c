@@ -1,0 +1,126 @@
+/* Reading the objects of a session safely. SPDX-License-Identifier: MIT */
+#include "object_snapshot.h"
+
+#include <string.h>
+
+#define BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
+
+/* Not from the copy of the header: in a live session there may be newer ones. */
+static uint32_t newest_object(const struct hp_snapshot *snapshot)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)(snapshot->bytes + offsetof(struct hp_header, objects)),
+                           __ATOMIC_ACQUIRE);
+}
+
+bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot) { return newest_object(snapshot) != 0; }
+
+static bool copy_object(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_object *ret_object)
+{
+    return hp_snapshot_copy(snapshot, offset, ret_object, sizeof *ret_object,
+                            BIT_OF(struct hp_object, key) | BIT_OF(struct hp_object, born) |
+                                BIT_OF(struct hp_object, ended));
+}
+
+bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_object *ret_object)
+{
+    const uint32_t offset = walk->is_begun ? walk->chunk : newest_object(snapshot);
+    walk->is_begun = offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_object) &&
+                     copy_object(snapshot, offset, ret_object);
+    walk->offset = offset;
+    walk->chunk = walk->is_begun ? ret_object->next : 0;
+    return walk->is_begun;
+}
+
+bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind)
+{
+    return hp_snapshot_copy(snapshot, offset, ret_kind, sizeof *ret_kind, 0) &&
+           ret_kind->counter_count <= HP_KIND_COUNTERS && ret_kind->histogram_count <= HP_KIND_HISTOGRAMS;
+}
+
+static bool copy_part(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_part *ret_part)
+{
+    const uint64_t wide = BIT_OF(struct hp_part, type) - BIT_OF(struct hp_part, count);
+    return hp_snapshot_copy(snapshot, offset, ret_part, sizeof *ret_part, wide);
+}
+
+bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
+                           struct hp_part *ret_part)
+{
+    uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
+    while (offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_part) &&
+           copy_part(snapshot, offset, ret_part)) {
+        walk->offset = offset;
+        walk->chunk = offset = ret_part->sibling;
+        if (ret_part->generation == object->generation)
+            return walk->is_begun = true;
+    }
+    return walk->is_begun = false;
+}
+
+static void add_octave(const struct hp_snapshot *snapshot, uint32_t offset, uint64_t steps[HP_MAGNITUDE_STEPS])
+{
+    uint64_t copy[HP_MAGNITUDE_STEPS];
+    if (!hp_snapshot_copy(snapshot, offset, copy, sizeof copy, UINT64_MAX))
+        return;
+    for (size_t step = 0; step < HP_MAGNITUDE_STEPS; step++)
+        steps[step] += copy[step];
+}
+
+void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
+                                struct hp_magnitudes *magnitudes)
+{
+    struct hp_histogram copy;
+    if (!hp_snapshot_copy(snapshot, histogram, &copy.zeros, offsetof(struct hp_histogram, octaves), 3) ||
+        !hp_snapshot_copy(snapshot, histogram + (uint64_t)offsetof(struct hp_histogram, octaves), copy.octaves,
+                          sizeof copy.octaves, 0))
+        return;
+    magnitudes->zeros += copy.zeros;
+    magnitudes->missed += copy.missed;
+    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++)
+        if (copy.octaves[octave] != 0)
+            add_octave(snapshot, copy.octaves[octave], magnitudes->steps[octave]);
+}
+
+/* ---------------------------------------------------------------------------------------------- recent values */
+
+/* A text that is broken, or newer than the snapshot, is empty. */
+static void copy_text(const struct hp_snapshot *snapshot, const struct hp_ring *ring, uint64_t place,
+                      struct hp_recent_copy *recent)
+{
+    const uint64_t length = recent->value.bits <= HP_RECENT_TEXT ? recent->value.bits : 0;
+    memset(recent->text, 0, sizeof recent->text);
+    if (recent->value.type != HP_VALUE_TEXT || ring->texts == 0 ||
+        !hp_snapshot_copy_changing(snapshot, ring->texts + place * HP_RECENT_TEXT, recent->text, HP_RECENT_TEXT))
+        memset(recent->text, 0, sizeof recent->text);
+    recent->text[length] = '\0';
+}
+
+static bool copy_ring(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_ring *ret_ring)
+{
+    return hp_snapshot_copy_changing(snapshot, offset, ret_ring, sizeof *ret_ring) && ret_ring->capacity > 0 &&
+           ret_ring->capacity <= HP_MOST_RECENT;
+}
+
+bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
+                             struct hp_recent_copy *ret_recent)
+{
+    struct hp_ring ring, after;
+    if (part->ring == 0 || !copy_ring(snapshot, part->ring, &ring))
+        return walk->is_begun = false;
+    if (!walk->is_begun)
+        walk->number = ring.count;
+    while (walk->number > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_recent))) {
+        const uint64_t place = --walk->number % ring.capacity;
+        const uint64_t offset = part->ring + sizeof ring + place * sizeof(struct hp_recent);
+        const bool is_there =
+            hp_snapshot_copy_changing(snapshot, offset, &ret_recent->value, sizeof ret_recent->value);
+        if (is_there)
+            copy_text(snapshot, &ring, place, ret_recent);
+        /* One place is the writer's, who may be at work in it. */
+        if (!copy_ring(snapshot, part->ring, &after) || after.count - walk->number >= ring.capacity)
+            break;
+        if (is_there && ret_recent->value.type < HP_VALUE_TYPES)
+            return walk->is_begun = true;
+    }
+    return walk->is_begun = false;
+}

@@ -1,0 +1,42 @@
+/* Reading the objects of a session safely: see snapshot.h, whose walks these are. SPDX-License-Identifier: MIT */
+#ifndef HP_SESSION_OBJECT_SNAPSHOT_H
+#define HP_SESSION_OBJECT_SNAPSHOT_H
+
+#include "snapshot.h"
+
+/* Whether there are any. */
+bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot);
+
+/* The objects of a session, newest first. */
+bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_object *ret_object);
+
+/* Copies the kind at an offset that an object names. Counts of fields are within bounds. False: there is none. */
+bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind);
+
+/* The parts of an object, without those of instances that had its record before. Rewind the walk for the next object. */
+bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
+                           struct hp_part *ret_part);
+
+/* How numbers are distributed: hp_histogram, added up. */
+struct hp_magnitudes {
+    uint64_t steps[HP_MAGNITUDES][HP_MAGNITUDE_STEPS];
+    uint64_t zeros;
+    uint64_t missed;
+};
+
+/* Adds a histogram of a part, as far as it is within the bytes. */
+void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
+                                struct hp_magnitudes *magnitudes);
+
+/* A recent value; of a text, a copy of it that may hold any bytes. */
+struct hp_recent_copy {
+    struct hp_recent value;
+    char text[HP_RECENT_TEXT + 1];
+};
+
+/* The latest values of a part, newest first. Those that are overwritten meanwhile end the walk. */
+bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
+                             struct hp_recent_copy *ret_recent);
+
+#endif
