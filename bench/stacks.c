@@ -2,6 +2,7 @@
  * Stacks of other programs, which have to be ours to look at.
  *
  *   stacks show PID             the stack of each thread of a process that is stopped: addresses and names
+ *   stacks waiting PID          the same of threads that wait, which are not stopped: by what `hotpath run` knows of them
  *   stacks time PID COUNT       takes so many stacks of a running process; how many frames a second they are unwound at
  *   stacks names FILE COUNT     how many addresses of a file a second are named, the first time and later
  *
@@ -127,7 +128,7 @@ static size_t unwind(const struct stack *stack, struct hp_frame *frames, enum hp
 
 static void show_frame(const struct hp_frame *frame)
 {
-    static const char *const how[] = {"first", "table", "pointer", "interrupted"};
+    static const char *const how[] = {"first", "table", "pointer", "interrupted", "recovered"};
     const uint64_t place = frame->pc - !frame->is_exact;
     const struct hp_mapping *mapping = hp_space_find(&space, place);
     struct hp_source_place places[16] = {{.function = "?", .file = ""}};
@@ -137,13 +138,39 @@ static void show_frame(const struct hp_frame *frame)
     printf("%#llx %s %s\n", (unsigned long long)frame->pc, how[frame->how], places[count - 1].function);
 }
 
+/* Where it called the kernel is all that is told of its registers. False: it runs. */
+static bool take_waiting(pid_t pid, pid_t thread, struct stack *stack)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)thread);
+    FILE *stream = fopen(path, "r");
+    const bool is_read = stream != NULL && fgets(text, sizeof text, stream) != NULL;
+    if (stream != NULL)
+        fclose(stream);
+    const char *pc = is_read ? strrchr(text, ' ') : NULL, *sp = pc;
+    while (sp != NULL && sp > text && sp[-1] != ' ')
+        sp--;
+    if (sp == NULL || sp == text)
+        return false;
+    stack->registers.known = 0;
+    hp_register_set(&stack->registers, hp_machine_here()->pc, strtoull(pc, NULL, 16));
+    hp_register_set(&stack->registers, hp_machine_here()->sp, strtoull(sp, NULL, 16));
+    read_stack(pid, stack);
+    return true;
+}
+
+static bool is_waiting; /* what is wanted are threads that wait */
+
 static void show_thread(pid_t pid, pid_t thread)
 {
     static const char *const ends[] = {"start", "cut", "unknown", "broken", "full"};
     static struct stack stack;
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
-    take(pid, thread, &stack);
+    if (!is_waiting)
+        take(pid, thread, &stack);
+    else if (!take_waiting(pid, thread, &stack))
+        return;
     const size_t count = unwind(&stack, frames, &end);
     printf("thread %d: %zu frames, end: %s\n", (int)thread, count, ends[end]);
     for (size_t at = 0; at < count; at++)
@@ -228,7 +255,8 @@ int main(int argc, char **argv)
 {
     if (hp_machine_here() == NULL)
         give_up("stacks of this machine cannot be unwound");
-    if (argc == 3 && strcmp(argv[1], "show") == 0) {
+    is_waiting = argc == 3 && strcmp(argv[1], "waiting") == 0;
+    if (is_waiting || (argc == 3 && strcmp(argv[1], "show") == 0)) {
         read_maps(atoi(argv[2]));
         show(atoi(argv[2]));
     } else if (argc == 4 && strcmp(argv[1], "time") == 0) {
@@ -236,7 +264,7 @@ int main(int argc, char **argv)
     } else if (argc == 4 && strcmp(argv[1], "names") == 0) {
         time_names(argv[2], (size_t)atoi(argv[3]));
     } else {
-        return fprintf(stderr, "usage: stacks show PID | time PID COUNT | names FILE COUNT\n"), 2;
+        return fprintf(stderr, "usage: stacks show PID | waiting PID | time PID COUNT | names FILE COUNT\n"), 2;
     }
     hp_symbolizer_free(&symbolizer);
     hp_space_free(&space);

@@ -10,7 +10,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-children -d 'Repo
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l preload-children -d 'The default now, and without effect: programs that it starts are measured, too.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-cpu -d 'Do not sample whose processor time it is.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l stacks -d 'Take stacks of a program whose functions are measured, too; of others they are taken anyway.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-stacks -d 'Do not take the stacks of functions that use the processor.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-stacks -d 'Do not take the stacks of functions that use the processor or wait.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-waits -d 'Do not watch what the program waits for.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-library -r -F -d 'The libhotpath_alloc.so that counts, if it is not beside hotpath.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l only -x -d 'What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.'

@@ -12691,6 +12691,7 @@ struct hp_wait_found {
     int32_t call;
     uint32_t thread;           /* of the process, that has what is waited for, or is; 0: not known */
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
+    uint64_t sp, pc;           /* where it called the kernel; 0: not known */
 };
 
 /*
@@ -12949,6 +12950,18 @@ static void hp_wait_cause_look_at_child(const struct hp_wait_finder *finder, uin
     hp_wait_cause_set_what(finding, name, length);
 }
 
+/* The last two words: those of the arguments, which a page fault has none of, come before. */
+static void hp_wait_cause_find_registers(const char *text, struct hp_wait_found *finding)
+{
+    const char *last = strrchr(text, ' '), *before = last;
+    while (before != NULL && before > text && before[-1] != ' ')
+        before--;
+    if (before == NULL || before == text)
+        return;
+    finding->pc = hp_task_hex(&last);
+    finding->sp = hp_task_hex(&before);
+}
+
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_finding)
 {
     char text[256];
@@ -12963,6 +12976,7 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
     }
     if (text[0] == 'r')
         return false;
+    hp_wait_cause_find_registers(text, ret_finding);
     if (text[0] == '-') {
         ret_finding->cause = HP_WAIT_FAULT;
         return true;
@@ -13005,6 +13019,18 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
 #define HP_WATCH_LONGEST_PERIOD_US 200000u
 #define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
+/*
+ * Somebody who wants to know where threads wait, whether or not that is in a zone. What it takes of a thread is good if that has not run
+ * meanwhile: so it is taken first, and kept or forgotten then.
+ */
+struct hp_wait_listener {
+    void (*take)(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found);
+    uint32_t (*keep)(void *context); /* what was taken last; returns a number for it, 0: none is to be had */
+    /* A wait of that number is over, and so is the number; how long it was, and of that, nobody's work. */
+    void (*end)(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns);
+    void *context;
+};
+
 /* Whom to watch, and how to reach its session. */
 struct hp_watch_target {
     uint32_t pid;
@@ -13014,6 +13040,7 @@ struct hp_watch_target {
     void *context;
     uint32_t *files;         /* descriptors that may be kept open, counted down; NULL: none */
     const uint32_t *at_work; /* threads of other processes that were found at work; NULL: there are none */
+    const struct hp_wait_listener *listener; /* NULL: nobody */
 };
 
 /* One thread. */
@@ -13039,6 +13066,8 @@ struct hp_watched {
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
     int64_t of_this_look; /* credited to `entry` at this look */
     uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
+    uint32_t wait;        /* the listener's number for it, and what it has waited there so far */
+    int64_t wait_ns, wait_idle_ns;
     bool is_waiting;
     bool is_at_work;        /* it runs, or waits for what nobody of the run does */
     bool is_beside;         /* at the last look, somebody else of the run was at work */
@@ -13383,6 +13412,31 @@ static int64_t hp_watch_waited(const struct hp_watched *thread)
            (int64_t)(thread->ready - thread->ready_before);
 }
 
+static bool hp_watch_has_idleness(const struct hp_watch *watch, const struct hp_watched *thread, enum hp_idleness idleness)
+{
+    return thread->entry >= 0 && hp_wait_idleness(watch->entries[thread->entry].cause) == idleness;
+}
+
+/* For the listener, who hears of it when the wait is over. */
+static void hp_watch_credit_listener(const struct hp_watch *watch, struct hp_watched *thread, int64_t ns)
+{
+    thread->wait_ns += ns;
+    if (hp_watch_has_idleness(watch, thread, HP_IDLE_ALWAYS))
+        thread->wait_idle_ns += ns;
+}
+
+static uint64_t hp_watch_at_least_none(int64_t ns) { return ns > 0 ? (uint64_t)ns : 0; }
+
+static void hp_watch_end_listening(const struct hp_watch *watch, struct hp_watched *thread)
+{
+    const struct hp_wait_listener *listener = watch->target.listener;
+    if (thread->wait != 0)
+        listener->end(listener->context, thread->wait, hp_watch_at_least_none(thread->wait_ns),
+                      hp_watch_at_least_none(thread->wait_idle_ns));
+    thread->wait = 0;
+    thread->wait_ns = thread->wait_idle_ns = 0;
+}
+
 static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
     const int64_t pending = hp_watch_waited(thread) - thread->settled;
@@ -13391,6 +13445,7 @@ static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *t
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
+    hp_watch_credit_listener(watch, thread, ns);
 }
 
 /*
@@ -13406,6 +13461,7 @@ static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread
     hp_watch_credit(watch, thread->entry, -ns, 0);
     thread->settled -= ns;
     thread->of_this_wait -= ns;
+    hp_watch_credit_listener(watch, thread, -ns);
 }
 
 static bool hp_watch_has_been_ready(const struct hp_watched *thread)
@@ -13502,11 +13558,17 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     struct hp_wait_found finding;
     struct hp_watch_account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
+    const struct hp_wait_listener *listener = watch->target.listener;
     if (is_found)
         hp_watch_find_node(watch, thread);
+    if (is_found && listener != NULL)
+        listener->take(listener->context, watch->target.pid, thread->tid, &finding);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
+    hp_watch_end_listening(watch, thread);
+    if (listener != NULL)
+        thread->wait = listener->keep(listener->context);
     thread->other = finding.thread;
     thread->entry = hp_watch_entry_for(watch, thread, &finding, hp_watch_place_of(watch, finding.thread));
     thread->of_this_wait = 0;
@@ -13645,6 +13707,7 @@ static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *threa
         hp_watch_credit_waiting(watch, thread, 0);
         hp_watch_credit_ready(watch, thread, 0);
     }
+    hp_watch_end_listening(watch, thread);
     hp_watch_let_close(watch, thread);
 }
 
@@ -13725,6 +13788,8 @@ static void hp_watch_note_work(struct hp_watch *watch)
         thread->is_beside = at_work > thread->is_at_work;
         if (thread->is_waiting && thread->is_beside && thread->of_this_look > 0)
             hp_watch_credit_beside(watch, thread->entry, thread->of_this_look);
+        if (thread->is_waiting && thread->is_beside && hp_watch_has_idleness(watch, thread, HP_IDLE_BESIDE_WORK))
+            thread->wait_idle_ns += thread->of_this_look;
     }
 }
 
@@ -20713,8 +20778,8 @@ HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *bef
 /* ---- src/model/function_profile.h ---------------------------------------------------------------------------- */
 
 /*
- * What stacks say of functions, whether or not they are measured: time on the processor, by themselves and with all that they
- * called. Whoever has the stacks makes it; the library itself has none.
+ * What stacks say of functions, whether or not they are measured: time on the processor and waiting, by themselves and with all that
+ * they called. Whoever has the stacks makes it; the library itself has none.
  */
 
 struct hp_found_function {
@@ -20724,16 +20789,31 @@ struct hp_found_function {
     uint64_t samples;            /* that found it innermost */
     uint64_t user_ns, kernel_ns; /* of itself */
     uint64_t total_ns;           /* with what it called; once where it called itself */
+    /* The same of waiting, which is its own where it waits in the C library: neither running nor ready to run. */
+    uint64_t waits;               /* times that it was found so, and had not been before */
+    uint64_t waiting_ns, idle_ns; /* of itself, and of that, nobody's work */
+    uint64_t total_waiting_ns;    /* with what it called */
+    const char *waits_for;        /* most of it: "disk: /data/x.db"; NULL: it did not wait */
+    size_t waits_for_length;      /* of that text */
+    uint64_t waits_for_ns;        /* with the same cause */
 };
 
 struct hp_function_profile {
-    const struct hp_found_function *all; /* most time of its own first */
+    const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
     uint64_t cpu_ns, kernel_ns; /* of all samples */
     uint64_t period_ns;
-    uint64_t samples, whole, lost; /* whole: followed to the start of its thread */
-    bool has_kernel;               /* samples come from the kernel, too */
+    uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
+    uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
+    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
+    bool has_kernel;                              /* samples come from the kernel, too */
 };
+
+/* What could be won there: what is idle could not. */
+static inline uint64_t hp_found_work_ns(const struct hp_found_function *function)
+{
+    return function->user_ns + function->kernel_ns + function->waiting_ns - function->idle_ns;
+}
 
 /* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
 
@@ -21697,12 +21777,37 @@ static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bott
     hp_text_string(line, " threads waiting on average");
 }
 
-/* Whom stacks found running for longest by itself; NULL: they are too few to tell, or there are none. */
-static const struct hp_found_function *hp_bottlenecks_busiest_function(const struct hp_bottlenecks_view *view)
+/* Whether samples are enough to tell whose the time is. */
+static bool hp_bottlenecks_has_sampled_stacks(const struct hp_bottlenecks_view *view)
 {
     const struct hp_function_profile *functions = view->results->model->functions;
-    const bool hp_bottlenecks_is_told = functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
-    return hp_bottlenecks_is_told && functions->count > 0 ? &functions->all[0] : NULL;
+    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static double hp_bottlenecks_waiting_work(const struct hp_found_function *function)
+{
+    return (double)(function->waiting_ns - function->idle_ns);
+}
+
+/* The same of waiting: so often somebody has looked at it meanwhile. */
+static bool hp_bottlenecks_is_long_wait(double ns) { return ns >= HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US; }
+
+static bool hp_bottlenecks_is_waiter(const struct hp_found_function *function)
+{
+    return hp_bottlenecks_waiting_work(function) > (double)(function->user_ns + function->kernel_ns);
+}
+
+/* Whom stacks found running or waiting for longest by itself; NULL: they are too few to tell, or there are none. */
+static const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bottlenecks_view *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    for (size_t at = 0; functions != NULL && at < functions->count; at++) {
+        const struct hp_found_function *function = &functions->all[at];
+        if (hp_bottlenecks_is_waiter(function) ? hp_bottlenecks_is_long_wait(hp_bottlenecks_waiting_work(function))
+                                : hp_bottlenecks_has_sampled_stacks(view) && function->name[0] != '<')
+            return function;
+    }
+    return NULL;
 }
 
 /* 0: nobody knows. */
@@ -21710,7 +21815,23 @@ static double hp_bottlenecks_used_by_program(const struct hp_bottlenecks_view *v
 {
     if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
         return (double)hp_cpu_ns(&view->used->total);
-    return hp_bottlenecks_busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
+    return hp_bottlenecks_has_sampled_stacks(view) ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/* "80 % of the time, waiting (pipe). " */
+static void hp_bottlenecks_put_waiter(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_found_function *function)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const double work = hp_bottlenecks_used_by_program(view) + (double)(functions->waited_ns - functions->idle_ns);
+    const bool has_idle = (double)functions->idle_ns > HP_VERDICT_IDLE_SAID * (work + (double)functions->idle_ns);
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(hp_bottlenecks_waiting_work(function), work));
+    hp_text_string(line, has_idle ? " of the time that is not idle, waiting" : " of the time, waiting");
+    if (function->waits_for != NULL) {
+        hp_text_string(line, " (");
+        hp_utf8_put_safe(line, function->waits_for, function->waits_for_length);
+        hp_text_char(line, ')');
+    }
+    hp_text_string(line, ". ");
 }
 
 /* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
@@ -21723,6 +21844,10 @@ static void hp_bottlenecks_put_function(struct hp_text *line, const struct hp_bo
         hp_utf8_put_safe(line, function->library, strlen(function->library));
     }
     hp_text_string(line, ": ");
+    if (hp_bottlenecks_is_waiter(function)) {
+        hp_bottlenecks_put_waiter(line, view, function);
+        return;
+    }
     hp_bottlenecks_put_share(line, hp_bottlenecks_part_of((double)(function->user_ns + function->kernel_ns),
                             (double)view->results->model->functions->cpu_ns));
     hp_text_string(line, " of the processor time is its own. ");
@@ -21739,8 +21864,9 @@ static void hp_bottlenecks_put_program(struct hp_text *line, const struct hp_bot
     const uint64_t waited_ns = waits.ns - waits.idle_ns;
     if (!has_used && waited_ns == 0)
         return;
-    if (hp_bottlenecks_busiest_function(view) != NULL && used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns))
-        hp_bottlenecks_put_function(line, view, hp_bottlenecks_busiest_function(view));
+    const struct hp_found_function *first = hp_bottlenecks_first_function(view);
+    if (first != NULL && (hp_bottlenecks_is_waiter(first) || used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns)))
+        hp_bottlenecks_put_function(line, view, first);
     hp_text_string(line, "The program ");
     if (has_used) {
         hp_text_string(line, "used ");
@@ -21834,7 +21960,7 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
-    if (view->is_unsampled && hp_bottlenecks_busiest_function(view) == NULL)
+    if (view->is_unsampled && !hp_bottlenecks_has_sampled_stacks(view))
         hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
@@ -21890,9 +22016,9 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     section->if_empty = hp_section_why_empty(
         section, results->model->profile->site_count,
-        hp_bottlenecks_busiest_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
-                                          "Was the program compiled with -DHOTPATH?"
-                                        : "no function was measured, so nobody knows where in it");
+        hp_bottlenecks_first_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
+                                        "Was the program compiled with -DHOTPATH?"
+                                      : "no function was measured, so nobody knows where in it");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
     hp_bottlenecks_add_notes(&view);
@@ -21913,31 +22039,49 @@ const struct hp_section_type hotpath_section_bottlenecks_ = {
 /* ---- src/sections/functions.c -------------------------------------------------------------------------------- */
 
 /*
- * The section `functions`: whose processor time it was by stacks, whether or not functions are measured. There where somebody took
- * stacks; the library does not.
+ * The section `functions`: whose processor time it was, and whose waiting, by stacks, whether or not functions are measured. There
+ * where somebody took stacks; the library does not.
  */
 
 struct hp_functions_columns {
-    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, file;
+    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
+        waits, total_waiting, work, file;
 };
 
 #define HP_FUNCTIONS_AT(column) .index = offsetof(struct hp_functions_columns, column)
+
+/* What this section knows beside. */
+enum { HP_FUNCTIONS_HAS_SAMPLES = HP_FACT_OWN, HP_FUNCTIONS_HAS_WAITS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec hp_functions_column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(name),
      "Its name, or the place in the library where it has none."},
     {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(library),
      "The program or library that it is in; null: none."},
-    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(samples), "That found it running."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(samples), "That found it running.",
+     .shown_by = HP_FUNCTIONS_HAS_SAMPLES},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(own),
-     "Processor time of its own: samples by their period."},
+     "Processor time of its own: samples by their period.", .shown_by = HP_FUNCTIONS_HAS_SAMPLES},
     {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     HP_FUNCTIONS_AT(own_percent)},
+     HP_FUNCTIONS_AT(own_percent), .shown_by = HP_FUNCTIONS_HAS_SAMPLES},
     {"user_ns", "User", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(kernel)},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(total), "With all that it called."},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(total), "With all that it called.",
+     .shown_by = HP_FUNCTIONS_HAS_SAMPLES},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     HP_FUNCTIONS_AT(total_percent)},
+     HP_FUNCTIONS_AT(total_percent), .shown_by = HP_FUNCTIONS_HAS_SAMPLES},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(waiting),
+     "Time that it waited by itself or in the C library that it called, not counting time ready to run.",
+     .shown_by = HP_FUNCTIONS_HAS_WAITS},
+    {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_FUNCTIONS_AT(waits_for),
+     "The cause of most of that, and the longest of that kind: \"disk: /data/x.db\"; null: it was not found "
+     "waiting.",
+     .shown_by = HP_FUNCTIONS_HAS_WAITS},
+    {"idle_ns", "Idle", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(idle), "Of waiting_ns, what is nobody's work."},
+    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, HP_FUNCTIONS_AT(waits), "How often it was found waiting anew."},
+    {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(total_waiting), "With all that it called."},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(work), "self_ns and waiting_ns without idle_ns."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(file), "Its source; null: not known."},
 };
 
@@ -21950,6 +22094,15 @@ static const struct hp_column_spec hp_functions_total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
+    {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
+    {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
+    {.key = "waits_whole",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of these, with a stack to the start of its thread."},
+    {.key = "waits_recovered",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of these, with a caller that was found by a search of the stack."},
 };
 
 struct hp_functions_view {
@@ -21964,6 +22117,22 @@ static double hp_functions_share(const struct hp_functions_view *view, uint64_t 
 }
 
 static uint64_t hp_functions_own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
+
+static bool hp_functions_fill_waiting(const struct hp_functions_view *view, struct hp_row *row, const struct hp_found_function *function)
+{
+    const struct hp_functions_columns *columns = &view->columns;
+    hp_section_set_number(row, columns->waiting, (double)function->waiting_ns);
+    hp_section_set_number(row, columns->idle, (double)function->idle_ns);
+    hp_section_set_count(row, columns->waits, function->waits);
+    hp_section_set_number(row, columns->total_waiting, (double)function->total_waiting_ns);
+    hp_section_set_number(row, columns->work, (double)hp_found_work_ns(function));
+    if (function->waits_for == NULL)
+        return true;
+    const char *cause = hp_arena_copy(view->results->model->arena, function->waits_for, function->waits_for_length);
+    if (cause != NULL)
+        hp_section_set_text(row, columns->waits_for, cause);
+    return cause != NULL;
+}
 
 static bool hp_functions_fill_row(void *context, struct hp_row *row, const void *about)
 {
@@ -21984,31 +22153,54 @@ static bool hp_functions_fill_row(void *context, struct hp_row *row, const void 
     hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
     hp_section_set_number(row, columns->total, (double)function->total_ns);
     hp_section_set_number(row, columns->total_percent, hp_functions_share(view, function->total_ns));
-    return true;
+    return hp_functions_fill_waiting(view, row, function);
+}
+
+/* "; 1197 samples, 99.8 % of them with their whole stack" */
+static void hp_functions_put_whole(struct hp_text *line, uint64_t count, const char *one, const char *more, uint64_t whole)
+{
+    hp_text_string(line, "; ");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    if (count == 0)
+        return;
+    hp_text_string(line, ", ");
+    hp_text_fixed(line, 100 * (double)whole / (double)count, 1);
+    hp_text_string(line, " % of them with their whole stack");
+}
+
+/* "; threads waited 2.03 s; 117 waits, 98.3 % of them with their whole stack, 12 recovered" */
+static void hp_functions_put_waiting(struct hp_text *line, const struct hp_function_profile *profile)
+{
+    hp_text_string(line, profile->samples > 0 ? ". Threads waited " : "Threads waited ");
+    hp_units_ns(line, (double)profile->waited_ns);
+    hp_functions_put_whole(line, profile->waits, " wait", " waits", profile->waits_whole);
+    if (profile->waits_recovered == 0)
+        return;
+    hp_text_string(line, ", ");
+    hp_text_u64(line, profile->waits_recovered);
+    hp_text_string(line, " recovered");
 }
 
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
 static bool hp_functions_set_summary(const struct hp_functions_view *view, struct hotpath_section *section)
 {
-    char bytes[256];
+    char bytes[512];
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    hp_units_ns(&line, (double)profile->cpu_ns);
-    if (profile->has_kernel) {
-        hp_text_string(&line, ", ");
-        hp_units_ns(&line, (double)profile->kernel_ns);
-        hp_text_string(&line, " of it in the kernel");
-    }
-    hp_text_string(&line, "; ");
-    hp_text_u64(&line, profile->samples);
-    hp_text_string(&line, profile->samples == 1 ? " sample" : " samples");
     if (profile->samples > 0) {
-        hp_text_string(&line, ", ");
-        hp_text_fixed(&line, 100 * (double)profile->whole / (double)profile->samples, 1);
-        hp_text_string(&line, " % of them with their whole stack");
+        hp_text_string(&line, "Total: ");
+        hp_units_ns(&line, (double)profile->cpu_ns);
+        if (profile->has_kernel) {
+            hp_text_string(&line, ", ");
+            hp_units_ns(&line, (double)profile->kernel_ns);
+            hp_text_string(&line, " of it in the kernel");
+        }
+        hp_functions_put_whole(&line, profile->samples, " sample", " samples", profile->whole);
     }
+    if (profile->waits > 0)
+        hp_functions_put_waiting(&line, profile);
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;
 }
@@ -22021,18 +22213,32 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "waited_ns", profile->waited_ns);
+    hp_section_add_total(section, "idle_ns", profile->idle_ns);
+    hp_section_add_total(section, "waits", profile->waits);
+    hp_section_add_total(section, "waits_whole", profile->waits_whole);
+    hp_section_add_total(section, "waits_recovered", profile->waits_recovered);
 }
 
 /* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
 static bool hp_functions_has_few_samples(const struct hp_functions_view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
 
+/* The same of looks at threads that wait. */
+static bool hp_functions_has_few_looks(const struct hp_functions_view *view)
+{
+    return (double)view->profile->waited_ns < HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US;
+}
+
 static bool hp_functions_is_shown(const struct hp_functions_view *view, const struct hp_found_function *function)
 {
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
-    return function->total_ns > 0 && (function->samples > 0 || !hp_functions_has_few_samples(view)) &&
-           hp_results_show_subject(view->results, &subject) &&
-           !hp_share_is_small(function->total_ns, view->profile->cpu_ns, &view->results->settings->show);
+    const struct hp_show_settings *show = &view->results->settings->show;
+    const bool is_busy = function->total_ns > 0 && (function->samples > 0 || !hp_functions_has_few_samples(view)) &&
+                         !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
+    const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !hp_functions_has_few_looks(view)) &&
+                            !hp_share_is_small(function->total_waiting_ns, view->profile->waited_ns, show);
+    return (is_busy || is_waiting) && hp_results_show_subject(view->results, &subject);
 }
 
 static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath_section *section)
@@ -22044,7 +22250,7 @@ static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath
         if (hp_functions_is_shown(view, &profile->all[at]))
             shown[count++] = &profile->all[at];
     section->total_rows = count;
-    if (count > 0 && hp_functions_has_few_samples(view))
+    if (count > 0 && hp_functions_has_few_samples(view) && hp_functions_has_few_looks(view))
         hp_section_note(section, "too few samples to rank functions: here are those that were found running");
     return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
                                           shown, count, hp_functions_fill_row, view);
@@ -22052,7 +22258,8 @@ static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath
 
 static bool hp_functions_has_data(const struct hotpath_results *results)
 {
-    return results->model->functions != NULL && results->model->functions->samples > 0;
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0);
 }
 
 static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -22061,12 +22268,15 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
     struct hp_functions_view view = {.results = results, .profile = results->model->functions};
     if (view.profile == NULL)
         view.profile = &none;
-    section->description = "Processor time by function, from stacks.";
+    section->description = view.profile->waits > 0 ? "Processor time and waiting by function, from stacks."
+                                                   : "Processor time by function, from stacks.";
     section->percent_of = "rows";
     section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
                                               : "no function was found running";
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.own, view.columns.own_percent))
+    const uint32_t facts =
+        (view.profile->samples > 0 ? HP_FUNCTIONS_HAS_SAMPLES : 0u) | (view.profile->waits > 0 ? HP_FUNCTIONS_HAS_WAITS : 0u);
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
     hp_functions_add_totals(section, view.profile);
     return hp_functions_add_rows(&view, section) && (view.profile == &none || hp_functions_set_summary(&view, section));
@@ -22079,7 +22289,7 @@ const struct hp_section_type hotpath_section_functions_ = {
     .fill = hp_functions_fill,
     HP_COLUMNS(hp_functions_column_table),
     HP_TOTALS(hp_functions_total_table),
-    .about = "Processor time by function, from stacks, whether or not functions are measured.",
+    .about = "Processor time and waiting by function, from stacks, whether or not functions are measured.",
     .always = "percent_of|order|totals"};
 
 /* ---- src/sections/histogram.h -------------------------------------------------------------------------------- */

@@ -191,13 +191,13 @@ static void prepare(const void *context)
 static void watch(const void *context, pid_t pid)
 {
     const struct run *run = context;
+    const bool has_waits = hp_arguments_flag(run->arguments, "no-waits") == NULL;
     hp_inherited_let_go(run->settings.output.output_path);
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
-    if (wants_stacks(run))
-        hp_collector_begin((uint32_t)pid, PERIOD_NS);
-    hp_watcher_start(run->folder, hp_arguments_flag(run->arguments, "no-waits") == NULL);
+    const bool has_stacks = wants_stacks(run) && hp_collector_begin((uint32_t)pid, PERIOD_NS);
+    hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -257,7 +257,7 @@ static bool keep_stacks(const struct run *run)
     const struct hp_stacks *stacks = hp_collector_end();
     if (stacks == NULL)
         return false;
-    const bool is_named = stacks->samples > 0 && hp_name_stacks(stacks, &named);
+    const bool is_named = stacks->samples + stacks->waits > 0 && hp_name_stacks(stacks, &named);
     hp_collector_free();
     if (!is_named)
         return false;
@@ -359,7 +359,7 @@ static const struct hp_flag flags[] = {
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"stacks", 0, NULL,
      "Take stacks of a program whose functions are measured, too; of others they are taken anyway."},
-    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor."},
+    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor or wait."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };

@@ -30,6 +30,8 @@
 #include "session_file.h"
 #include "task_files.h"
 #include "text.h"
+#include "wait_source.h"
+#include "wait_stacks.h"
 #include "watch.h"
 
 #define MOST_PROCESSES 128u /* at a time; further ones have to wait for a place */
@@ -56,7 +58,8 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;   /* for the thread */
     pthread_cond_t looked; /* from it */
-    bool is_started, is_ready, is_over, is_asked, has_waits;
+    bool is_started, is_ready, is_over, is_asked;
+    struct hp_watcher_wishes wishes;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
     size_t count;
@@ -195,13 +198,15 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                            .write = write_session,
                                            .context = process,
                                            .files = &watcher.files,
-                                           .at_work = &watcher.at_work};
+                                           .at_work = &watcher.at_work,
+                                           .listener = watcher.wishes.has_stacks ? &hp_wait_stacks : NULL};
     process->fd = process->axis.session = fd;
     if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=
         (int)sizeof process->axis.path)
         process->axis.path[0] = '\0';
     /* In this order: a program that comes in between is noticed later as another one. */
     if (hp_watch_begin(&process->watch, &target) && hp_session_is_in_memory(header->pid, name)) {
+        hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
         return;
     }
@@ -303,7 +308,7 @@ static void look_at_all(void)
 {
     uint64_t before = hp_clock_thread_ns();
     hp_census_look();
-    if (!watcher.has_waits)
+    if (!watcher.wishes.has_waits)
         return;
     scan();
     for (size_t at = 0; at < watcher.count;) {
@@ -369,12 +374,12 @@ static bool prepare(void)
  * Signals, which are all held here, are for the thread that waits for the program. The C library lets its own through where there
  * are threads, in both of them.
  */
-void hp_watcher_start(const char *folder, bool with_waits)
+void hp_watcher_start(const char *folder, const struct hp_watcher_wishes *wishes)
 {
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
-    watcher.has_waits = with_waits;
+    watcher.wishes = *wishes;
     watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;
     hp_held_begin();
     pthread_mutex_lock(&watcher.lock);

@@ -7,11 +7,16 @@
 
 #include <stdbool.h>
 
+struct hp_watcher_wishes {
+    bool has_waits;  /* what processes wait for is watched */
+    bool has_stacks; /* and the stacks of threads that wait are read, for the collector */
+};
+
 /*
  * Begins to take the census of the run, and to watch what every process waits for that has, or will have, a session in the folder,
- * unless that is not wanted. Says nothing if that is not possible.
+ * if that is wanted. Says nothing if that is not possible.
  */
-void hp_watcher_start(const char *folder, bool with_waits);
+void hp_watcher_start(const char *folder, const struct hp_watcher_wishes *wishes);
 
 /* Has it look once more, at once, and waits for that, but not for long: we are about to be stopped. */
 void hp_watcher_look_now(void);

@@ -1,6 +1,6 @@
 /*
- * What stacks say of functions, whether or not they are measured: time on the processor, by themselves and with all that they
- * called. Whoever has the stacks makes it; the library itself has none. SPDX-License-Identifier: MIT
+ * What stacks say of functions, whether or not they are measured: time on the processor and waiting, by themselves and with all that
+ * they called. Whoever has the stacks makes it; the library itself has none. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_FUNCTION_PROFILE_H
 #define HP_MODEL_FUNCTION_PROFILE_H
@@ -16,15 +16,30 @@ struct hp_found_function {
     uint64_t samples;            /* that found it innermost */
     uint64_t user_ns, kernel_ns; /* of itself */
     uint64_t total_ns;           /* with what it called; once where it called itself */
+    /* The same of waiting, which is its own where it waits in the C library: neither running nor ready to run. */
+    uint64_t waits;               /* times that it was found so, and had not been before */
+    uint64_t waiting_ns, idle_ns; /* of itself, and of that, nobody's work */
+    uint64_t total_waiting_ns;    /* with what it called */
+    const char *waits_for;        /* most of it: "disk: /data/x.db"; NULL: it did not wait */
+    size_t waits_for_length;      /* of that text */
+    uint64_t waits_for_ns;        /* with the same cause */
 };
 
 struct hp_function_profile {
-    const struct hp_found_function *all; /* most time of its own first */
+    const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
     uint64_t cpu_ns, kernel_ns; /* of all samples */
     uint64_t period_ns;
-    uint64_t samples, whole, lost; /* whole: followed to the start of its thread */
-    bool has_kernel;               /* samples come from the kernel, too */
+    uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
+    uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
+    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
+    bool has_kernel;                              /* samples come from the kernel, too */
 };
+
+/* What could be won there: what is idle could not. */
+static inline uint64_t hp_found_work_ns(const struct hp_found_function *function)
+{
+    return function->user_ns + function->kernel_ns + function->waiting_ns - function->idle_ns;
+}
 
 #endif

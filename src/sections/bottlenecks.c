@@ -22,6 +22,7 @@
 #include "utf8.h"
 #include "verdict.h"
 #include "wait_profile.h"
+#include "watch.h"
 
 #define LINE_BYTES 512u
 #define SECOND 1e9
@@ -912,12 +913,37 @@ static void put_waited(struct hp_text *line, const struct view *view, double wai
     hp_text_string(line, " threads waiting on average");
 }
 
-/* Whom stacks found running for longest by itself; NULL: they are too few to tell, or there are none. */
-static const struct hp_found_function *busiest_function(const struct view *view)
+/* Whether samples are enough to tell whose the time is. */
+static bool has_sampled_stacks(const struct view *view)
 {
     const struct hp_function_profile *functions = view->results->model->functions;
-    const bool is_told = functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
-    return is_told && functions->count > 0 ? &functions->all[0] : NULL;
+    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static double waiting_work(const struct hp_found_function *function)
+{
+    return (double)(function->waiting_ns - function->idle_ns);
+}
+
+/* The same of waiting: so often somebody has looked at it meanwhile. */
+static bool is_long_wait(double ns) { return ns >= HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US; }
+
+static bool is_waiter(const struct hp_found_function *function)
+{
+    return waiting_work(function) > (double)(function->user_ns + function->kernel_ns);
+}
+
+/* Whom stacks found running or waiting for longest by itself; NULL: they are too few to tell, or there are none. */
+static const struct hp_found_function *first_function(const struct view *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    for (size_t at = 0; functions != NULL && at < functions->count; at++) {
+        const struct hp_found_function *function = &functions->all[at];
+        if (is_waiter(function) ? is_long_wait(waiting_work(function))
+                                : has_sampled_stacks(view) && function->name[0] != '<')
+            return function;
+    }
+    return NULL;
 }
 
 /* 0: nobody knows. */
@@ -925,7 +951,23 @@ static double used_by_program(const struct view *view)
 {
     if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
         return (double)hp_cpu_ns(&view->used->total);
-    return busiest_function(view) != NULL ? (double)view->results->model->functions->cpu_ns : 0;
+    return has_sampled_stacks(view) ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/* "80 % of the time, waiting (pipe). " */
+static void put_waiter(struct hp_text *line, const struct view *view, const struct hp_found_function *function)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const double work = used_by_program(view) + (double)(functions->waited_ns - functions->idle_ns);
+    const bool has_idle = (double)functions->idle_ns > HP_VERDICT_IDLE_SAID * (work + (double)functions->idle_ns);
+    put_share(line, part_of(waiting_work(function), work));
+    hp_text_string(line, has_idle ? " of the time that is not idle, waiting" : " of the time, waiting");
+    if (function->waits_for != NULL) {
+        hp_text_string(line, " (");
+        hp_utf8_put_safe(line, function->waits_for, function->waits_for_length);
+        hp_text_char(line, ')');
+    }
+    hp_text_string(line, ". ");
 }
 
 /* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
@@ -938,6 +980,10 @@ static void put_function(struct hp_text *line, const struct view *view, const st
         hp_utf8_put_safe(line, function->library, strlen(function->library));
     }
     hp_text_string(line, ": ");
+    if (is_waiter(function)) {
+        put_waiter(line, view, function);
+        return;
+    }
     put_share(line, part_of((double)(function->user_ns + function->kernel_ns),
                             (double)view->results->model->functions->cpu_ns));
     hp_text_string(line, " of the processor time is its own. ");
@@ -954,8 +1000,9 @@ static void put_program(struct hp_text *line, const struct view *view)
     const uint64_t waited_ns = waits.ns - waits.idle_ns;
     if (!has_used && waited_ns == 0)
         return;
-    if (busiest_function(view) != NULL && used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns))
-        put_function(line, view, busiest_function(view));
+    const struct hp_found_function *first = first_function(view);
+    if (first != NULL && (is_waiter(first) || used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns)))
+        put_function(line, view, first);
     hp_text_string(line, "The program ");
     if (has_used) {
         hp_text_string(line, "used ");
@@ -1049,7 +1096,7 @@ static void add_notes(struct view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
-    if (view->is_unsampled && busiest_function(view) == NULL)
+    if (view->is_unsampled && !has_sampled_stacks(view))
         hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
@@ -1105,9 +1152,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     section->if_empty = hp_section_why_empty(
         section, results->model->profile->site_count,
-        busiest_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
-                                          "Was the program compiled with -DHOTPATH?"
-                                        : "no function was measured, so nobody knows where in it");
+        first_function(&view) != NULL ? "no function was measured; the next table has those that stacks found. "
+                                        "Was the program compiled with -DHOTPATH?"
+                                      : "no function was measured, so nobody knows where in it");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;
     add_notes(&view);

@@ -1,6 +1,6 @@
 /*
- * The section `functions`: whose processor time it was by stacks, whether or not functions are measured. There where somebody took
- * stacks; the library does not. SPDX-License-Identifier: MIT
+ * The section `functions`: whose processor time it was, and whose waiting, by stacks, whether or not functions are measured. There
+ * where somebody took stacks; the library does not. SPDX-License-Identifier: MIT
  */
 #include "function_profile.h"
 
@@ -12,28 +12,47 @@
 #include "text.h"
 #include "units.h"
 #include "verdict.h"
+#include "watch.h"
 
 struct columns {
-    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, file;
+    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
+        waits, total_waiting, work, file;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "Its name, or the place in the library where it has none."},
     {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(library),
      "The program or library that it is in; null: none."},
-    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples), "That found it running."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples), "That found it running.",
+     .shown_by = HAS_SAMPLES},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
-     "Processor time of its own: samples by their period."},
+     "Processor time of its own: samples by their period.", .shown_by = HAS_SAMPLES},
     {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     AT(own_percent)},
+     AT(own_percent), .shown_by = HAS_SAMPLES},
     {"user_ns", "User", HOTPATH_UNIT_NS, 0, AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, AT(kernel)},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(total), "With all that it called."},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(total), "With all that it called.",
+     .shown_by = HAS_SAMPLES},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     AT(total_percent)},
+     AT(total_percent), .shown_by = HAS_SAMPLES},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(waiting),
+     "Time that it waited by itself or in the C library that it called, not counting time ready to run.",
+     .shown_by = HAS_WAITS},
+    {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(waits_for),
+     "The cause of most of that, and the longest of that kind: \"disk: /data/x.db\"; null: it was not found "
+     "waiting.",
+     .shown_by = HAS_WAITS},
+    {"idle_ns", "Idle", HOTPATH_UNIT_NS, 0, AT(idle), "Of waiting_ns, what is nobody's work."},
+    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How often it was found waiting anew."},
+    {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "With all that it called."},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, 0, AT(work), "self_ns and waiting_ns without idle_ns."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
 };
 
@@ -46,6 +65,15 @@ static const struct hp_column_spec total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
+    {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
+    {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
+    {.key = "waits_whole",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of these, with a stack to the start of its thread."},
+    {.key = "waits_recovered",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Of these, with a caller that was found by a search of the stack."},
 };
 
 struct view {
@@ -60,6 +88,22 @@ static double share(const struct view *view, uint64_t ns)
 }
 
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
+
+static bool fill_waiting(const struct view *view, struct hp_row *row, const struct hp_found_function *function)
+{
+    const struct columns *columns = &view->columns;
+    hp_section_set_number(row, columns->waiting, (double)function->waiting_ns);
+    hp_section_set_number(row, columns->idle, (double)function->idle_ns);
+    hp_section_set_count(row, columns->waits, function->waits);
+    hp_section_set_number(row, columns->total_waiting, (double)function->total_waiting_ns);
+    hp_section_set_number(row, columns->work, (double)hp_found_work_ns(function));
+    if (function->waits_for == NULL)
+        return true;
+    const char *cause = hp_arena_copy(view->results->model->arena, function->waits_for, function->waits_for_length);
+    if (cause != NULL)
+        hp_section_set_text(row, columns->waits_for, cause);
+    return cause != NULL;
+}
 
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
@@ -80,31 +124,54 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
     hp_section_set_number(row, columns->total, (double)function->total_ns);
     hp_section_set_number(row, columns->total_percent, share(view, function->total_ns));
-    return true;
+    return fill_waiting(view, row, function);
+}
+
+/* "; 1197 samples, 99.8 % of them with their whole stack" */
+static void put_whole(struct hp_text *line, uint64_t count, const char *one, const char *more, uint64_t whole)
+{
+    hp_text_string(line, "; ");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    if (count == 0)
+        return;
+    hp_text_string(line, ", ");
+    hp_text_fixed(line, 100 * (double)whole / (double)count, 1);
+    hp_text_string(line, " % of them with their whole stack");
+}
+
+/* "; threads waited 2.03 s; 117 waits, 98.3 % of them with their whole stack, 12 recovered" */
+static void put_waiting(struct hp_text *line, const struct hp_function_profile *profile)
+{
+    hp_text_string(line, profile->samples > 0 ? ". Threads waited " : "Threads waited ");
+    hp_units_ns(line, (double)profile->waited_ns);
+    put_whole(line, profile->waits, " wait", " waits", profile->waits_whole);
+    if (profile->waits_recovered == 0)
+        return;
+    hp_text_string(line, ", ");
+    hp_text_u64(line, profile->waits_recovered);
+    hp_text_string(line, " recovered");
 }
 
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
 static bool set_summary(const struct view *view, struct hotpath_section *section)
 {
-    char bytes[256];
+    char bytes[512];
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    hp_units_ns(&line, (double)profile->cpu_ns);
-    if (profile->has_kernel) {
-        hp_text_string(&line, ", ");
-        hp_units_ns(&line, (double)profile->kernel_ns);
-        hp_text_string(&line, " of it in the kernel");
-    }
-    hp_text_string(&line, "; ");
-    hp_text_u64(&line, profile->samples);
-    hp_text_string(&line, profile->samples == 1 ? " sample" : " samples");
     if (profile->samples > 0) {
-        hp_text_string(&line, ", ");
-        hp_text_fixed(&line, 100 * (double)profile->whole / (double)profile->samples, 1);
-        hp_text_string(&line, " % of them with their whole stack");
+        hp_text_string(&line, "Total: ");
+        hp_units_ns(&line, (double)profile->cpu_ns);
+        if (profile->has_kernel) {
+            hp_text_string(&line, ", ");
+            hp_units_ns(&line, (double)profile->kernel_ns);
+            hp_text_string(&line, " of it in the kernel");
+        }
+        put_whole(&line, profile->samples, " sample", " samples", profile->whole);
     }
+    if (profile->waits > 0)
+        put_waiting(&line, profile);
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;
 }
@@ -117,18 +184,32 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "waited_ns", profile->waited_ns);
+    hp_section_add_total(section, "idle_ns", profile->idle_ns);
+    hp_section_add_total(section, "waits", profile->waits);
+    hp_section_add_total(section, "waits_whole", profile->waits_whole);
+    hp_section_add_total(section, "waits_recovered", profile->waits_recovered);
 }
 
 /* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
 static bool has_few_samples(const struct view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
 
+/* The same of looks at threads that wait. */
+static bool has_few_looks(const struct view *view)
+{
+    return (double)view->profile->waited_ns < HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US;
+}
+
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
-    return function->total_ns > 0 && (function->samples > 0 || !has_few_samples(view)) &&
-           hp_results_show_subject(view->results, &subject) &&
-           !hp_share_is_small(function->total_ns, view->profile->cpu_ns, &view->results->settings->show);
+    const struct hp_show_settings *show = &view->results->settings->show;
+    const bool is_busy = function->total_ns > 0 && (function->samples > 0 || !has_few_samples(view)) &&
+                         !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
+    const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !has_few_looks(view)) &&
+                            !hp_share_is_small(function->total_waiting_ns, view->profile->waited_ns, show);
+    return (is_busy || is_waiting) && hp_results_show_subject(view->results, &subject);
 }
 
 static bool add_rows(struct view *view, struct hotpath_section *section)
@@ -140,7 +221,7 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
         if (is_shown(view, &profile->all[at]))
             shown[count++] = &profile->all[at];
     section->total_rows = count;
-    if (count > 0 && has_few_samples(view))
+    if (count > 0 && has_few_samples(view) && has_few_looks(view))
         hp_section_note(section, "too few samples to rank functions: here are those that were found running");
     return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
                                           shown, count, fill_row, view);
@@ -148,7 +229,8 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
 
 static bool has_data(const struct hotpath_results *results)
 {
-    return results->model->functions != NULL && results->model->functions->samples > 0;
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -157,12 +239,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .profile = results->model->functions};
     if (view.profile == NULL)
         view.profile = &none;
-    section->description = "Processor time by function, from stacks.";
+    section->description = view.profile->waits > 0 ? "Processor time and waiting by function, from stacks."
+                                                   : "Processor time by function, from stacks.";
     section->percent_of = "rows";
     section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
                                               : "no function was found running";
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.own, view.columns.own_percent))
+    const uint32_t facts =
+        (view.profile->samples > 0 ? HAS_SAMPLES : 0u) | (view.profile->waits > 0 ? HAS_WAITS : 0u);
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
     add_totals(section, view.profile);
     return add_rows(&view, section) && (view.profile == &none || set_summary(&view, section));
@@ -175,5 +260,5 @@ const struct hp_section_type hp_section_functions = {
     .fill = fill,
     HP_COLUMNS(column_table),
     HP_TOTALS(total_table),
-    .about = "Processor time by function, from stacks, whether or not functions are measured.",
+    .about = "Processor time and waiting by function, from stacks, whether or not functions are measured.",
     .always = "percent_of|order|totals"};

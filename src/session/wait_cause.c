@@ -254,6 +254,18 @@ static void look_at_child(const struct hp_wait_finder *finder, uint32_t tid, str
     set_what(finding, name, length);
 }
 
+/* The last two words: those of the arguments, which a page fault has none of, come before. */
+static void find_registers(const char *text, struct hp_wait_found *finding)
+{
+    const char *last = strrchr(text, ' '), *before = last;
+    while (before != NULL && before > text && before[-1] != ' ')
+        before--;
+    if (before == NULL || before == text)
+        return;
+    finding->pc = hp_task_hex(&last);
+    finding->sp = hp_task_hex(&before);
+}
+
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_finding)
 {
     char text[256];
@@ -268,6 +280,7 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
     }
     if (text[0] == 'r')
         return false;
+    find_registers(text, ret_finding);
     if (text[0] == '-') {
         ret_finding->cause = HP_WAIT_FAULT;
         return true;

@@ -31,6 +31,7 @@ struct hp_wait_found {
     int32_t call;
     uint32_t thread;           /* of the process, that has what is waited for, or is; 0: not known */
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
+    uint64_t sp, pc;           /* where it called the kernel; 0: not known */
 };
 
 /*

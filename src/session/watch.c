@@ -298,6 +298,31 @@ static int64_t waited(const struct hp_watched *thread)
            (int64_t)(thread->ready - thread->ready_before);
 }
 
+static bool has_idleness(const struct hp_watch *watch, const struct hp_watched *thread, enum hp_idleness idleness)
+{
+    return thread->entry >= 0 && hp_wait_idleness(watch->entries[thread->entry].cause) == idleness;
+}
+
+/* For the listener, who hears of it when the wait is over. */
+static void credit_listener(const struct hp_watch *watch, struct hp_watched *thread, int64_t ns)
+{
+    thread->wait_ns += ns;
+    if (has_idleness(watch, thread, HP_IDLE_ALWAYS))
+        thread->wait_idle_ns += ns;
+}
+
+static uint64_t at_least_none(int64_t ns) { return ns > 0 ? (uint64_t)ns : 0; }
+
+static void end_listening(const struct hp_watch *watch, struct hp_watched *thread)
+{
+    const struct hp_wait_listener *listener = watch->target.listener;
+    if (thread->wait != 0)
+        listener->end(listener->context, thread->wait, at_least_none(thread->wait_ns),
+                      at_least_none(thread->wait_idle_ns));
+    thread->wait = 0;
+    thread->wait_ns = thread->wait_idle_ns = 0;
+}
+
 static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
     const int64_t pending = waited(thread) - thread->settled;
@@ -306,6 +331,7 @@ static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, ui
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
+    credit_listener(watch, thread, ns);
 }
 
 /*
@@ -321,6 +347,7 @@ static void take_back(struct hp_watch *watch, struct hp_watched *thread)
     credit(watch, thread->entry, -ns, 0);
     thread->settled -= ns;
     thread->of_this_wait -= ns;
+    credit_listener(watch, thread, -ns);
 }
 
 static bool has_been_ready(const struct hp_watched *thread)
@@ -417,11 +444,17 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     struct hp_wait_found finding;
     struct account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
+    const struct hp_wait_listener *listener = watch->target.listener;
     if (is_found)
         find_node(watch, thread);
+    if (is_found && listener != NULL)
+        listener->take(listener->context, watch->target.pid, thread->tid, &finding);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
+    end_listening(watch, thread);
+    if (listener != NULL)
+        thread->wait = listener->keep(listener->context);
     thread->other = finding.thread;
     thread->entry = entry_for(watch, thread, &finding, place_of(watch, finding.thread));
     thread->of_this_wait = 0;
@@ -560,6 +593,7 @@ static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
         credit_waiting(watch, thread, 0);
         credit_ready(watch, thread, 0);
     }
+    end_listening(watch, thread);
     let_close(watch, thread);
 }
 
@@ -640,6 +674,8 @@ static void note_work(struct hp_watch *watch)
         thread->is_beside = at_work > thread->is_at_work;
         if (thread->is_waiting && thread->is_beside && thread->of_this_look > 0)
             credit_beside(watch, thread->entry, thread->of_this_look);
+        if (thread->is_waiting && thread->is_beside && has_idleness(watch, thread, HP_IDLE_BESIDE_WORK))
+            thread->wait_idle_ns += thread->of_this_look;
     }
 }
 

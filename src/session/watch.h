@@ -30,6 +30,18 @@
 #define HP_WATCH_LONGEST_PERIOD_US 200000u
 #define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
+/*
+ * Somebody who wants to know where threads wait, whether or not that is in a zone. What it takes of a thread is good if that has not run
+ * meanwhile: so it is taken first, and kept or forgotten then.
+ */
+struct hp_wait_listener {
+    void (*take)(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found);
+    uint32_t (*keep)(void *context); /* what was taken last; returns a number for it, 0: none is to be had */
+    /* A wait of that number is over, and so is the number; how long it was, and of that, nobody's work. */
+    void (*end)(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns);
+    void *context;
+};
+
 /* Whom to watch, and how to reach its session. */
 struct hp_watch_target {
     uint32_t pid;
@@ -39,6 +51,7 @@ struct hp_watch_target {
     void *context;
     uint32_t *files;         /* descriptors that may be kept open, counted down; NULL: none */
     const uint32_t *at_work; /* threads of other processes that were found at work; NULL: there are none */
+    const struct hp_wait_listener *listener; /* NULL: nobody */
 };
 
 /* One thread. */
@@ -64,6 +77,8 @@ struct hp_watched {
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
     int64_t of_this_look; /* credited to `entry` at this look */
     uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
+    uint32_t wait;        /* the listener's number for it, and what it has waited there so far */
+    int64_t wait_ns, wait_idle_ns;
     bool is_waiting;
     bool is_at_work;        /* it runs, or waits for what nobody of the run does */
     bool is_beside;         /* at the last look, somebody else of the run was at work */

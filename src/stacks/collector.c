@@ -2,108 +2,36 @@
 #include "collector.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "perf_source.h"
 #include "quiet_thread.h"
+#include "seen.h"
+#include "space_table.h"
+#include "text.h"
 #include "unwind.h"
 
 #define MOST_FRAMES 512u
 #define PAUSE_NS 20000000L
-
-/* What a process has mapped. */
-struct process {
-    struct process *next;
-    uint32_t pid;
-    uint32_t threads;
-    struct hp_space space;
-};
-
-#define PROCESS_SLOTS 1024u
+#define SETTLED_NS UINT64_C(20000000) /* another processor may be about to tell something earlier */
+#define AGAIN_NS UINT64_C(1000000000) /* between two readings of what a process has mapped */
+#define MOST_TEXTS 4096u
 
 static struct {
     struct hp_stacks stacks;
     struct hp_unwinder unwinder;
-    struct process *processes[PROCESS_SLOTS];
+    struct hp_space_table spaces;
+    uint32_t *waits; /* of threads that wait, by number: where in the tree; 0: nowhere */
+    size_t wait_room;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t news;
-    bool is_begun, is_over;
+    bool is_begun, is_over, has_perf;
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
-
-/* ------------------------------------------------------------------------------------------- processes */
-
-static struct process **place_of(uint32_t pid)
-{
-    struct process **place = &collector.processes[pid % PROCESS_SLOTS];
-    while (*place != NULL && (*place)->pid != pid)
-        place = &(*place)->next;
-    return place;
-}
-
-static struct process *find_process(uint32_t pid)
-{
-    struct process **place = place_of(pid);
-    if (*place == NULL && (*place = calloc(1, sizeof **place)) != NULL)
-        (*place)->pid = pid;
-    return *place;
-}
-
-static void forget_process(struct process **place)
-{
-    struct process *process = *place;
-    *place = process->next;
-    hp_space_free(&process->space);
-    free(process);
-}
-
-/* The child has what its parent had, until it becomes another program. */
-static void begin_task(const struct hp_seen *seen)
-{
-    struct process *process = find_process(seen->pid);
-    if (process == NULL)
-        return;
-    process->threads++;
-    if (seen->pid == seen->parent_pid)
-        return;
-    const struct process *parent = *place_of(seen->parent_pid);
-    hp_space_free(&process->space);
-    if (parent != NULL)
-        hp_space_copy(&process->space, &parent->space);
-}
-
-static void end_task(const struct hp_seen *seen)
-{
-    struct process **place = place_of(seen->pid);
-    if (*place == NULL)
-        return;
-    if ((*place)->threads > 1)
-        (*place)->threads--;
-    else
-        forget_process(place);
-}
-
-static void execute(const struct hp_seen *seen)
-{
-    struct process *process = find_process(seen->pid);
-    if (process != NULL)
-        hp_space_free(&process->space);
-}
-
-static void map_code(const struct hp_seen *seen)
-{
-    struct process *process = find_process(seen->pid);
-    const struct hp_image_place place = {.path = seen->path,
-                                         .pid = (pid_t)seen->pid,
-                                         .start = seen->start,
-                                         .end = seen->end,
-                                         .inode = seen->inode,
-                                         .build_id = seen->build_id};
-    if (process != NULL)
-        hp_space_add(&process->space, &collector.stacks.images, &place, seen->offset);
-}
 
 /* ---------------------------------------------------------------------------------------------- samples */
 
@@ -117,73 +45,200 @@ static uint32_t below(uint32_t parent, const struct hp_space *space, const struc
                                is_known ? pc + mapping->bias : pc);
 }
 
-/* From the outermost frame to the innermost. */
-static uint32_t stack_of(const struct hp_seen *seen, struct hp_space *space)
+/* A stack that was followed. */
+struct found {
+    uint32_t node; /* the innermost one */
+    bool is_whole, is_recovered;
+};
+
+static size_t unwind(const struct hp_seen *seen, struct hp_space *space, struct hp_frame *frames,
+                     enum hp_unwind_end *ret_end)
 {
-    struct hp_frame frames[MOST_FRAMES];
-    enum hp_unwind_end end = HP_UNWIND_BROKEN;
     const struct hp_machine *machine = hp_machine_here();
     const struct hp_stack_bytes piece = {seen->registers.value[machine->sp], seen->stack, seen->stack_bytes};
     const struct hp_stack_memory memory = {.pieces = &piece, .count = 1};
-    const size_t count =
-        hp_unwind(&collector.unwinder, space, machine, &seen->registers, &memory, frames, MOST_FRAMES, &end);
-    uint32_t node = HP_STACK_ROOT;
-    if (end == HP_UNWIND_START)
-        collector.stacks.whole++;
-    else
-        node = hp_stack_tree_below(&collector.stacks.tree, node, HP_STACK_INCOMPLETE, 0);
-    for (size_t at = count; at > 0; at--)
-        node = below(node, space, &frames[at - 1]);
-    return seen->is_kernel ? hp_stack_tree_below(&collector.stacks.tree, node, HP_STACK_KERNEL, 0) : node;
+    *ret_end = HP_UNWIND_BROKEN;
+    return hp_unwind(&collector.unwinder, space, machine, &seen->registers, &memory, frames, MOST_FRAMES, ret_end);
+}
+
+/* From the outermost frame to the innermost. */
+static struct found put_stack(const struct hp_space *space, const struct hp_frame *frames, size_t count,
+                              bool is_whole)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    struct found found = {HP_STACK_ROOT, is_whole, false};
+    if (!is_whole)
+        found.node = hp_stack_tree_below(tree, found.node, HP_STACK_INCOMPLETE, 0);
+    for (size_t at = count; at > 0; at--) {
+        found.node = below(found.node, space, &frames[at - 1]);
+        if (frames[at - 1].how == HP_FRAME_RECOVERED && found.node < tree->count) {
+            tree->nodes[found.node].flags |= HP_STACK_RECOVERED;
+            found.is_recovered = true;
+        }
+    }
+    return found;
+}
+
+static struct found follow(const struct hp_seen *seen, struct hp_space *space)
+{
+    struct hp_frame frames[MOST_FRAMES];
+    enum hp_unwind_end end;
+    const size_t count = unwind(seen, space, frames, &end);
+    return put_stack(space, frames, count, end == HP_UNWIND_START);
 }
 
 static void add_sample(const struct hp_seen *seen)
 {
-    struct process *process = find_process(seen->pid);
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
     struct hp_stacks *stacks = &collector.stacks;
     if (process == NULL) {
         stacks->lost++;
         return;
     }
-    const uint32_t node = stack_of(seen, &process->space);
+    struct found found = follow(seen, &process->space);
+    if (seen->is_kernel)
+        found.node = hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, 0);
+    stacks->whole += found.is_whole;
     stacks->samples++;
-    if (node >= stacks->tree.count)
+    if (found.node >= stacks->tree.count)
         return;
-    uint64_t *weight = stacks->tree.nodes[node].weight;
+    uint64_t *weight = stacks->tree.nodes[found.node].weight;
     weight[HP_STACK_SAMPLES]++;
     weight[seen->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS] += stacks->period_ns;
+}
+
+/* ---------------------------------------------------------------------------------------------- waiting */
+
+/* What is waited for, as a place in the tree: the cause, and which of its texts. Of too many texts the cause alone is left. */
+static uint64_t place_of_text(uint32_t cause, const char *text)
+{
+    struct hp_text_cache *texts = &collector.stacks.wait_texts;
+    const size_t length = texts->count < MOST_TEXTS ? strlen(text) : strcspn(text, ":");
+    const uint64_t place = (uint64_t)cause << 32 | (uint32_t)hp_text_hash(text, length);
+    char copy[256];
+    if (hp_text_cache_find(texts, place, 0) != NULL)
+        return place;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
+    hp_text_cache_put(texts, place, 0, copy);
+    return place;
+}
+
+/*
+ * Where the kernel does not tell what processes have mapped, they are asked: at first, and now and then where a stack leads to a place
+ * that is not known.
+ */
+static bool ask_for_maps(struct hp_process_space *process, uint64_t now)
+{
+    const bool is_time = process->read_ns == 0 || now - process->read_ns > AGAIN_NS;
+    return (!collector.has_perf || process->space.count == 0) && is_time &&
+           hp_process_space_read(process, &collector.stacks.images);
+}
+
+static struct found follow_waiting(const struct hp_seen *seen, struct hp_process_space *process)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    struct hp_frame frames[MOST_FRAMES];
+    enum hp_unwind_end end;
+    if (!hp_register_is_known(&seen->registers, hp_machine_here()->pc))
+        return (struct found){.node = hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_INCOMPLETE, 0)};
+    if (process->read_ns == 0)
+        ask_for_maps(process, hp_clock_monotonic_ns());
+    size_t count = unwind(seen, &process->space, frames, &end);
+    if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
+        count = unwind(seen, &process->space, frames, &end);
+    return put_stack(&process->space, frames, count, end == HP_UNWIND_START);
+}
+
+static bool has_place_for(uint32_t wait)
+{
+    if (wait < collector.wait_room)
+        return true;
+    const size_t room = 2 * (size_t)wait + 64;
+    uint32_t *waits = realloc(collector.waits, room * sizeof *waits);
+    if (waits == NULL)
+        return false;
+    memset(waits + collector.wait_room, 0, (room - collector.wait_room) * sizeof *waits);
+    collector.waits = waits;
+    collector.wait_room = room;
+    return true;
+}
+
+static void begin_wait(const struct hp_seen *seen)
+{
+    struct hp_stacks *stacks = &collector.stacks;
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
+    if (process == NULL || !has_place_for(seen->wait))
+        return;
+    const struct found found = follow_waiting(seen, process);
+    const uint32_t node =
+        hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(seen->cause, seen->path));
+    collector.waits[seen->wait] = node;
+    stacks->waits++;
+    stacks->waits_whole += found.is_whole;
+    stacks->waits_recovered += found.is_recovered;
+    if (node < stacks->tree.count)
+        stacks->tree.nodes[node].weight[HP_STACK_WAITS]++;
+}
+
+/* What was lost of it is where it was: the time is known. */
+static uint32_t unknown_wait(void)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    const uint32_t node = hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_INCOMPLETE, 0);
+    return hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other"));
+}
+
+static void end_wait(const struct hp_seen *seen)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    uint32_t node = seen->wait < collector.wait_room ? collector.waits[seen->wait] : 0;
+    if (seen->wait < collector.wait_room)
+        collector.waits[seen->wait] = 0;
+    if (node == 0)
+        node = unknown_wait();
+    if (node >= tree->count)
+        return;
+    tree->nodes[node].weight[HP_STACK_WAITED_NS] += seen->waited_ns;
+    tree->nodes[node].weight[HP_STACK_IDLE_NS] += seen->idle_ns;
+}
+
+/* Where the kernel tells, it has told already. */
+static void meet(const struct hp_seen *seen)
+{
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
+    if (process != NULL && !collector.has_perf)
+        process->read_ns = 0;
 }
 
 static void take(const struct hp_seen *seen)
 {
     switch (seen->kind) {
-    case HP_SEEN_FORKED:
-        begin_task(seen);
-        break;
-    case HP_SEEN_EXECUTED:
-        execute(seen);
-        break;
-    case HP_SEEN_MAPPED:
-        map_code(seen);
-        break;
     case HP_SEEN_SAMPLE:
         add_sample(seen);
-        break;
-    case HP_SEEN_ENDED:
-        end_task(seen);
         break;
     case HP_SEEN_LOST:
         collector.stacks.lost += seen->lost;
         break;
-    case HP_SEEN_NAMED:
+    case HP_SEEN_WAITING:
+        begin_wait(seen);
+        break;
+    case HP_SEEN_WAITED:
+        end_wait(seen);
+        break;
+    case HP_SEEN_MET:
+        meet(seen);
+        break;
+    default:
+        hp_space_table_take(&collector.spaces, &collector.stacks.images, seen);
         break;
     }
 }
 
 static void take_all(bool is_last)
 {
+    const uint64_t now = hp_clock_monotonic_ns(), settled = collector.has_perf ? SETTLED_NS : 0;
     struct hp_seen *next;
-    for (struct hp_seen *seen = hp_perf_source_take(is_last); seen != NULL; seen = next) {
+    for (struct hp_seen *seen = hp_seen_take(is_last ? UINT64_MAX : now - settled); seen != NULL; seen = next) {
         next = seen->next;
         take(seen);
         free(seen);
@@ -219,13 +274,14 @@ static void *collect(void *unused)
 
 bool hp_collector_begin(uint32_t pid, uint64_t period_ns)
 {
-    if (collector.is_begun || !hp_perf_source_begin(pid, period_ns))
+    if (collector.is_begun || hp_machine_here() == NULL)
         return false;
+    collector.has_perf = period_ns > 0 && hp_perf_source_begin(pid, period_ns);
     collector.stacks.period_ns = period_ns;
-    collector.stacks.has_kernel = hp_perf_source_has_kernel();
+    collector.stacks.has_kernel = collector.has_perf && hp_perf_source_has_kernel();
     collector.is_over = false;
     collector.is_begun = hp_quiet_thread_start(&collector.thread, collect);
-    if (!collector.is_begun)
+    if (!collector.is_begun && collector.has_perf)
         hp_perf_source_end();
     return collector.is_begun;
 }
@@ -240,16 +296,19 @@ const struct hp_stacks *hp_collector_end(void)
     pthread_mutex_unlock(&collector.lock);
     pthread_join(collector.thread, NULL);
     collector.is_begun = false;
-    hp_perf_source_end();
+    if (collector.has_perf)
+        hp_perf_source_end();
     take_all(true);
     return &collector.stacks;
 }
 
 void hp_collector_free(void)
 {
-    for (size_t at = 0; at < PROCESS_SLOTS; at++)
-        while (collector.processes[at] != NULL)
-            forget_process(&collector.processes[at]);
+    hp_space_table_free(&collector.spaces);
+    free(collector.waits);
+    collector.waits = NULL;
+    collector.wait_room = 0;
+    hp_text_cache_free(&collector.stacks.wait_texts);
     hp_unwinder_free(&collector.unwinder);
     hp_stack_tree_free(&collector.stacks.tree);
     hp_image_set_free(&collector.stacks.images);

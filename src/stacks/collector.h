@@ -1,12 +1,13 @@
 /*
- * The stacks of a run, unwound while it goes on: a thread takes what the kernel told (perf_source.h), keeps account of which
- * process has what mapped, and puts each stack into one tree. SPDX-License-Identifier: MIT
+ * The stacks of a run, unwound while it goes on: a thread takes what was seen (seen.h), keeps account of which process has what
+ * mapped, and puts each stack into one tree. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_COLLECTOR_H
 #define HP_STACKS_COLLECTOR_H
 
 #include "image_set.h"
 #include "stack_tree.h"
+#include "text_cache.h"
 
 struct hp_stacks {
     struct hp_stack_tree tree;
@@ -14,10 +15,16 @@ struct hp_stacks {
     uint64_t period_ns;
     bool has_kernel; /* samples come from the kernel, too */
     uint64_t samples, lost;
-    uint64_t whole; /* samples whose stack was followed to the start of its thread */
+    uint64_t whole;                  /* samples whose stack was followed to the start of its thread */
+    uint64_t waits, waits_whole;     /* the same of threads that were found waiting ... */
+    uint64_t waits_recovered;        /* ... and those of which a caller was found by a search of the stack */
+    struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
 };
 
-/* Begins with a process that has not begun to run yet. False: the kernel does not let us. */
+/*
+ * Begins with a process that has not begun to run yet. Where the kernel does not let us, or the period is 0, there are no samples, and
+ * stacks of threads that wait all the same. False: there will be nothing.
+ */
 bool hp_collector_begin(uint32_t pid, uint64_t period_ns);
 
 /* Ends it. What was collected, or NULL: it was not begun. It stays until hp_collector_free. */

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "waiting_sums.h"
+
 /* What is needed on the way through the tree. */
 struct walk {
     const struct hp_named_stacks *stacks;
     struct hp_found_function *functions;
     uint64_t *inside;                /* of each node: its time with that of all below it */
+    uint64_t *waiting;               /* the same of waiting */
     uint32_t *first_child, *sibling; /* of each node; 0: none */
     uint32_t *open;                  /* of each function: how often it is between the root and where we are */
 };
@@ -26,6 +29,8 @@ static void sum_up(struct walk *walk)
         const uint32_t parent = nodes[at].parent;
         walk->inside[at] += time_of(&nodes[at]);
         walk->inside[parent] += walk->inside[at];
+        walk->waiting[at] += nodes[at].weight[HP_STACK_WAITED_NS];
+        walk->waiting[parent] += walk->waiting[at];
         walk->sibling[at] = walk->first_child[parent];
         walk->first_child[parent] = (uint32_t)at;
     }
@@ -44,8 +49,10 @@ static void enter(struct walk *walk, uint32_t node)
     uint32_t count;
     const struct hp_named_frame *frames = frames_of(walk, node, &count);
     for (uint32_t at = count; at-- > 0;)
-        if (walk->open[frames[at].function]++ == 0)
+        if (walk->open[frames[at].function]++ == 0) {
             walk->functions[frames[at].function].total_ns += walk->inside[node];
+            walk->functions[frames[at].function].total_waiting_ns += walk->waiting[node];
+        }
 }
 
 static void leave(struct walk *walk, uint32_t node)
@@ -93,7 +100,7 @@ static void walk_through(struct walk *walk)
 static int by_own_time(const void *a, const void *b)
 {
     const struct hp_found_function *x = a, *y = b;
-    const uint64_t of_x = x->user_ns + x->kernel_ns, of_y = y->user_ns + y->kernel_ns;
+    const uint64_t of_x = hp_found_work_ns(x), of_y = hp_found_work_ns(y);
     if (of_x != of_y)
         return of_x < of_y ? 1 : -1;
     if (x->total_ns != y->total_ns)
@@ -114,12 +121,13 @@ static bool begin(struct walk *walk)
 {
     const size_t nodes = walk->stacks->node_count + 1, functions = walk->stacks->function_count + 1;
     walk->inside = calloc(nodes, sizeof *walk->inside);
+    walk->waiting = calloc(nodes, sizeof *walk->waiting);
     walk->first_child = calloc(nodes, sizeof *walk->first_child);
     walk->sibling = calloc(nodes, sizeof *walk->sibling);
     walk->open = calloc(functions, sizeof *walk->open);
     walk->functions = calloc(functions, sizeof *walk->functions);
-    if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL || walk->open == NULL ||
-        walk->functions == NULL)
+    if (walk->inside == NULL || walk->waiting == NULL || walk->first_child == NULL || walk->sibling == NULL ||
+        walk->open == NULL || walk->functions == NULL)
         return false;
     for (size_t at = 0; at + 1 < functions; at++) {
         const struct hp_named_function *named = &walk->stacks->functions[at];
@@ -132,10 +140,21 @@ static bool begin(struct walk *walk)
 static void end(struct walk *walk)
 {
     free(walk->inside);
+    free(walk->waiting);
     free(walk->first_child);
     free(walk->sibling);
     free(walk->open);
     free(walk->functions);
+}
+
+/* What is waited for is no function, though stacks end with it. Returns how many are left. */
+static size_t leave_causes_out(struct walk *walk)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < walk->stacks->function_count; at++)
+        if (strncmp(walk->functions[at].name, HP_WAITING_NAME, strlen(HP_WAITING_NAME)) != 0)
+            walk->functions[count++] = walk->functions[at];
+    return count;
 }
 
 bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
@@ -145,6 +164,9 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .samples = stacks->samples,
                                                 .whole = stacks->whole,
                                                 .lost = stacks->lost,
+                                                .waits = stacks->waits,
+                                                .waits_whole = stacks->waits_whole,
+                                                .waits_recovered = stacks->waits_recovered,
                                                 .has_kernel = stacks->has_kernel};
     if (!begin(&walk)) {
         end(&walk);
@@ -152,13 +174,17 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     }
     sum_up(&walk);
     walk_through(&walk);
+    if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile)) {
+        end(&walk);
+        return false;
+    }
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
     }
-    qsort(walk.functions, stacks->function_count, sizeof *walk.functions, by_own_time);
+    ret_profile->count = leave_causes_out(&walk);
+    qsort(walk.functions, ret_profile->count, sizeof *walk.functions, by_own_time);
     ret_profile->all = walk.functions;
-    ret_profile->count = stacks->function_count;
     walk.functions = NULL;
     end(&walk);
     return true;

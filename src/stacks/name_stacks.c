@@ -9,6 +9,7 @@
 #include "text.h"
 
 #define MOST_INLINED 32u
+#define MOST_NAME 300u
 
 /*
  * Debug information takes time to read, a tenth of a second for the C library's. Of files that fewer samples have met, the names of their
@@ -141,11 +142,23 @@ static bool add_frame(struct naming *naming, const struct hp_source_place *place
     return true;
 }
 
-static const char *name_without_image(uint32_t image)
+/* "[waiting: disk: /data/x.db]" */
+static void name_waiting(const struct naming *naming, uint64_t place, char *name, size_t size)
 {
-    return image == HP_STACK_KERNEL       ? "[kernel]"
-           : image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
-                                          : "[code in no file]";
+    const char *text = hp_text_cache_find(&naming->stacks->wait_texts, place, 0);
+    snprintf(name, size, HP_WAITING_NAME "%s]", text != NULL ? text : "other");
+}
+
+static void name_without_image(const struct naming *naming, const struct hp_stack_node *node, char *name,
+                               size_t size)
+{
+    if (node->image == HP_STACK_WAITING)
+        name_waiting(naming, node->place, name, size);
+    else
+        snprintf(name, size, "%s",
+                 node->image == HP_STACK_KERNEL       ? "[kernel]"
+                 : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
+                                                      : "[code in no file]");
 }
 
 static bool name_node(struct naming *naming, size_t number)
@@ -154,17 +167,21 @@ static bool name_node(struct naming *naming, size_t number)
     const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
     const bool has_image = node->image < naming->stacks->images.count;
     struct hp_named_node *named = &naming->named->nodes[number];
+    char name[MOST_NAME] = "";
     size_t count = 1;
     if (has_image)
         count = hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
                                    MOST_INLINED);
     else
-        found[0] = (struct hp_source_place){.function = name_without_image(node->image), .file = ""};
+        name_without_image(naming, node, name, sizeof name);
+    if (!has_image)
+        found[0] = (struct hp_source_place){.function = name, .file = ""};
     *named = (struct hp_named_node){.parent = node->parent,
                                     .image = node->image,
                                     .place = node->place,
                                     .first_frame = (uint32_t)naming->named->frame_count,
-                                    .frame_count = (uint32_t)count};
+                                    .frame_count = (uint16_t)count,
+                                    .flags = (uint16_t)node->flags};
     memcpy(named->weight, node->weight, sizeof named->weight);
     for (size_t at = 0; at < count; at++)
         if (!add_frame(naming, &found[at], has_image ? node->image : HP_STACK_NO_IMAGE))
@@ -211,7 +228,7 @@ static void count_meetings(const struct hp_stack_tree *tree, uint64_t *met, size
 {
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
-        samples[at] += node->weight[HP_STACK_SAMPLES];
+        samples[at] += node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS];
         samples[node->parent] += samples[at];
         if (node->image < images && tree->nodes[node->parent].image != node->image)
             met[node->image] += samples[at];
@@ -243,6 +260,9 @@ bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_
                                           .samples = stacks->samples,
                                           .whole = stacks->whole,
                                           .lost = stacks->lost,
+                                          .waits = stacks->waits,
+                                          .waits_whole = stacks->waits_whole,
+                                          .waits_recovered = stacks->waits_recovered,
                                           .has_kernel = stacks->has_kernel};
     const bool is_done = name_images(&naming) && name_nodes(&naming);
     free(naming.function_index);

@@ -11,6 +11,8 @@
 
 #include "stack_tree.h"
 
+#define HP_WAITING_NAME "[waiting: " /* how functions begin that are what is waited for; they end with a bracket */
+
 struct hp_named_image {
     const char *path, *build_id; /* in hexadecimal; "": none */
 };
@@ -31,15 +33,17 @@ struct hp_named_node {
     uint32_t parent; /* always a lower number; the first node is the root */
     uint32_t image;
     uint64_t place;
-    uint32_t first_frame,
-        frame_count; /* the functions there, the innermost first; at least one, but for the root */
+    uint32_t first_frame;
+    uint16_t frame_count; /* the functions there, the innermost first; at least one, but for the root */
+    uint16_t flags;       /* HP_STACK_RECOVERED */
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 
 struct hp_named_stacks {
     uint64_t period_ns;
-    uint64_t samples, whole, lost; /* whole: followed to the start of its thread */
-    bool has_kernel;               /* samples come from the kernel, too */
+    uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
+    uint64_t waits, waits_whole, waits_recovered; /* the same of threads that were found waiting */
+    bool has_kernel;                              /* samples come from the kernel, too */
     struct hp_named_image *images;
     struct hp_named_function *functions;
     struct hp_named_frame *frames;

@@ -15,29 +15,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "perf_ring.h"
 #include "quiet_thread.h"
+#include "seen.h"
 
 #define STACK_BYTES 63488u /* a record has less than 64 KB; compilers need as much, others a few KB */
 #define PAGES 512u         /* where it is allowed */
 #define LEAST_PAGES 32u
-#define MOST_WAITING (UINT64_C(96) << 20) /* bytes in the list; what comes then is lost, and counted */
 #define DRAIN_MS 5
-#define SETTLED_NS UINT64_C(20000000)
 
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
-/* What one processor told, in order of time. */
-struct line {
-    struct hp_seen *first, **end;
-};
+_Static_assert(HP_PERF_PROCESSORS < HP_SEEN_LINES, "each has a line");
 
 static struct {
     struct hp_perf_rings rings;
-    struct line lines[HP_PERF_PROCESSORS];
-    pthread_mutex_t lock; /* of the lines and of what follows */
-    uint64_t waiting_bytes, dropped;
+    pthread_mutex_t lock; /* of what follows */
     pthread_t thread;
     int wake; /* has something to read when it is over; -1: the thread finds out by itself */
     bool is_over, has_kernel;
@@ -46,31 +39,6 @@ static struct {
 } source = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --------------------------------------------------------------------------------------------- records */
-
-static struct hp_seen *new_seen(enum hp_seen_kind kind, uint64_t ns, size_t more_bytes)
-{
-    struct hp_seen *seen = NULL;
-    if (source.waiting_bytes < MOST_WAITING || kind != HP_SEEN_SAMPLE)
-        seen = malloc(sizeof *seen + more_bytes);
-    if (seen == NULL) {
-        source.dropped++;
-        return NULL;
-    }
-    *seen = (struct hp_seen){.kind = kind, .ns = ns};
-    source.waiting_bytes += sizeof *seen + more_bytes;
-    return seen;
-}
-
-static void *more_of(struct hp_seen *seen) { return seen + 1; }
-
-static void keep_text(struct hp_seen *seen, const char *text, size_t size)
-{
-    char *path = more_of(seen);
-    const size_t length = strnlen(text, size);
-    memcpy(path, text, length);
-    path[length] = '\0';
-    seen->path = path;
-}
 
 /*
  * header, pid, tid, time, abi of the registers, registers, size of the stack, the stack, how much of it is one. Registers and stack
@@ -89,13 +57,13 @@ static struct hp_seen *read_sample(const struct perf_event_header *record)
     const size_t room = (size_t)hp_perf_long_word(record, stack_at);
     const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room);
     const size_t bytes = used < room ? (size_t)used : room;
-    struct hp_seen *seen = new_seen(HP_SEEN_SAMPLE, hp_perf_long_word(record, 16), bytes);
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_SAMPLE, hp_perf_long_word(record, 16), bytes);
     if (seen == NULL)
         return NULL;
     memcpy(values, (const char *)record + registers_at, 8 * source.register_count);
     hp_registers_from_perf(hp_machine_here(), source.register_mask, values, &seen->registers);
     seen->is_kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    seen->stack = memcpy(more_of(seen), (const char *)record + stack_at + 8, bytes);
+    seen->stack = memcpy(hp_seen_more(seen), (const char *)record + stack_at + 8, bytes);
     seen->stack_bytes = bytes;
     seen->pid = hp_perf_word(record, 8);
     seen->tid = hp_perf_word(record, 12);
@@ -113,7 +81,7 @@ static struct hp_seen *read_mapping(const struct perf_event_header *record)
     const size_t path_at = 72, end = record->size - 16u;
     if (record->size < path_at + 16)
         return NULL;
-    struct hp_seen *seen = new_seen(HP_SEEN_MAPPED, time_of(record), end - path_at + 1);
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_MAPPED, time_of(record), end - path_at + 1);
     if (seen == NULL)
         return NULL;
     seen->pid = hp_perf_word(record, 8);
@@ -128,7 +96,7 @@ static struct hp_seen *read_mapping(const struct perf_event_header *record)
     } else {
         seen->inode = hp_perf_long_word(record, 48);
     }
-    keep_text(seen, (const char *)record + path_at, end - path_at);
+    hp_seen_set_path(seen, hp_seen_more(seen), (const char *)record + path_at, end - path_at);
     return seen;
 }
 
@@ -139,12 +107,12 @@ static struct hp_seen *read_name(const struct perf_event_header *record)
     if (record->size < name_at + 16)
         return NULL;
     struct hp_seen *seen =
-        new_seen(is_execution ? HP_SEEN_EXECUTED : HP_SEEN_NAMED, time_of(record), end - name_at + 1);
+        hp_seen_new(is_execution ? HP_SEEN_EXECUTED : HP_SEEN_NAMED, time_of(record), end - name_at + 1);
     if (seen == NULL)
         return NULL;
     seen->pid = hp_perf_word(record, 8);
     seen->tid = hp_perf_word(record, 12);
-    keep_text(seen, (const char *)record + name_at, end - name_at);
+    hp_seen_set_path(seen, hp_seen_more(seen), (const char *)record + name_at, end - name_at);
     return seen;
 }
 
@@ -153,7 +121,7 @@ static struct hp_seen *read_task(const struct perf_event_header *record)
     if (record->size < 32 + 16)
         return NULL;
     struct hp_seen *seen =
-        new_seen(record->type == PERF_RECORD_FORK ? HP_SEEN_FORKED : HP_SEEN_ENDED, time_of(record), 0);
+        hp_seen_new(record->type == PERF_RECORD_FORK ? HP_SEEN_FORKED : HP_SEEN_ENDED, time_of(record), 0);
     if (seen == NULL)
         return NULL;
     seen->pid = hp_perf_word(record, 8);
@@ -175,7 +143,7 @@ static struct hp_seen *read_record(const struct perf_event_header *record)
     case PERF_RECORD_EXIT:
         return read_task(record);
     case PERF_RECORD_LOST:
-        source.dropped += record->size >= 24 ? hp_perf_long_word(record, 16) : 1;
+        hp_seen_drop(record->size >= 24 ? hp_perf_long_word(record, 16) : 1);
         return NULL;
     default:
         return NULL;
@@ -184,22 +152,18 @@ static struct hp_seen *read_record(const struct perf_event_header *record)
 
 static void take_record(void *context, const struct perf_event_header *record)
 {
-    struct line *line = context;
+    const size_t processor = *(const size_t *)context;
     struct hp_seen *seen = read_record(record);
-    if (seen == NULL)
-        return;
-    *line->end = seen;
-    line->end = &seen->next;
+    if (seen != NULL)
+        hp_seen_put(processor, seen);
 }
 
 /* ------------------------------------------------------------------------------------------- emptying */
 
 static void drain_all(void)
 {
-    pthread_mutex_lock(&source.lock);
     for (size_t at = 0; at < source.rings.count; at++)
-        hp_perf_ring_read(&source.rings.all[at], take_record, &source.lines[at]);
-    pthread_mutex_unlock(&source.lock);
+        hp_perf_ring_read(&source.rings.all[at], take_record, &at);
 }
 
 static bool is_over(void)
@@ -286,11 +250,8 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
     source.register_count = (size_t)__builtin_popcountll(source.register_mask);
     if (source.register_count == 0 || !open_rings(pid, period_ns))
         return false;
-    for (size_t at = 0; at < source.rings.count; at++)
-        source.lines[at] = (struct line){.end = &source.lines[at].first};
     source.wake = eventfd(0, EFD_CLOEXEC);
     source.is_over = false;
-    source.dropped = source.waiting_bytes = 0;
     if (hp_quiet_thread_start(&source.thread, drain))
         return true;
     close_all();
@@ -298,60 +259,6 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
 }
 
 bool hp_perf_source_has_kernel(void) { return source.has_kernel; }
-
-/* ---------------------------------------------------------------------------------------------- taking */
-
-static struct line *earliest(uint64_t until)
-{
-    struct line *best = NULL;
-    for (size_t at = 0; at < HP_PERF_PROCESSORS; at++) {
-        struct line *line = &source.lines[at];
-        if (line->first != NULL && line->first->ns <= until && (best == NULL || line->first->ns < best->first->ns))
-            best = line;
-    }
-    return best;
-}
-
-static size_t bytes_of(const struct hp_seen *seen)
-{
-    return sizeof *seen + seen->stack_bytes + (seen->path != NULL ? strlen(seen->path) + 1 : 0);
-}
-
-static struct hp_seen *take_first(struct line *line)
-{
-    struct hp_seen *seen = line->first;
-    const uint64_t bytes = bytes_of(seen);
-    line->first = seen->next;
-    if (line->first == NULL)
-        line->end = &line->first;
-    source.waiting_bytes -= bytes < source.waiting_bytes ? bytes : source.waiting_bytes;
-    seen->next = NULL;
-    return seen;
-}
-
-static struct hp_seen *tell_dropped(uint64_t ns)
-{
-    struct hp_seen *seen = source.dropped > 0 ? new_seen(HP_SEEN_LOST, ns, 0) : NULL;
-    if (seen == NULL)
-        return NULL;
-    seen->lost = source.dropped;
-    source.dropped = 0;
-    return seen;
-}
-
-struct hp_seen *hp_perf_source_take(bool is_last)
-{
-    struct hp_seen *first = NULL, **end = &first;
-    const uint64_t now = hp_clock_monotonic_ns(), until = is_last ? UINT64_MAX : now - SETTLED_NS;
-    pthread_mutex_lock(&source.lock);
-    for (struct line *line = earliest(until); line != NULL; line = earliest(until)) {
-        *end = take_first(line);
-        end = &(*end)->next;
-    }
-    *end = tell_dropped(now);
-    pthread_mutex_unlock(&source.lock);
-    return first;
-}
 
 void hp_perf_source_end(void)
 {

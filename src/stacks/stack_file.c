@@ -12,7 +12,7 @@
 
 #include "files.h"
 
-#define VERSION 1u
+#define VERSION 2u
 #define HAS_KERNEL 1u
 #define MOST_BYTES (UINT64_C(1) << 31)
 
@@ -22,6 +22,7 @@ struct file_header {
     char magic[8];
     uint32_t version, flags;
     uint64_t period_ns, samples, whole, lost;
+    uint64_t waits, waits_whole, waits_recovered;
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
 };
@@ -35,7 +36,7 @@ struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 72 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 96 && sizeof(struct file_image) == 8 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
 _Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
@@ -75,6 +76,9 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
                                  .samples = stacks->samples,
                                  .whole = stacks->whole,
                                  .lost = stacks->lost,
+                                 .waits = stacks->waits,
+                                 .waits_whole = stacks->waits_whole,
+                                 .waits_recovered = stacks->waits_recovered,
                                  .text_bytes = stacks->text_bytes,
                                  .images = (uint32_t)stacks->image_count,
                                  .functions = (uint32_t)stacks->function_count,
@@ -250,6 +254,9 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .samples = header.samples,
                                            .whole = header.whole,
                                            .lost = header.lost,
+                                           .waits = header.waits,
+                                           .waits_whole = header.waits_whole,
+                                           .waits_recovered = header.waits_recovered,
                                            .has_kernel = header.flags & HAS_KERNEL};
     if (take_all(&bytes, &header, ret_stacks))
         return true;

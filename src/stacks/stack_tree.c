@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NODES (UINT32_C(1) << 21)
+#define MOST_NODES (UINT32_C(1) << 20)
 #define FIRST_ROOM 1024u
 
 static size_t slot_of(const struct hp_stack_tree *tree, uint32_t parent, uint32_t image, uint64_t place)

@@ -13,19 +13,30 @@
 #define HP_STACK_NO_IMAGE UINT32_MAX         /* code that is in no file; the place is its address */
 #define HP_STACK_KERNEL (UINT32_MAX - 1)     /* on top of what called it */
 #define HP_STACK_INCOMPLETE (UINT32_MAX - 2) /* below what could be unwound */
+#define HP_STACK_WAITING (UINT32_MAX - 3)    /* on top of what waits; the place has the cause in its upper half */
 
-/* What can be found on a stack. */
+/*
+ * What can be found on a stack, in dimensions that say different things of it: none is a part of another, but where it says so.
+ * Processor time was sampled, waiting was looked at; stacks that wait end with a node of HP_STACK_WAITING.
+ */
 enum hp_stack_weight {
-    HP_STACK_USER_NS, /* processor time */
-    HP_STACK_KERNEL_NS,
-    HP_STACK_SAMPLES,
+    HP_STACK_USER_NS,   /* processor time */
+    HP_STACK_KERNEL_NS, /* processor time in the kernel, beside that */
+    HP_STACK_SAMPLES,   /* of both */
+    HP_STACK_WAITED_NS, /* time neither running nor ready to run */
+    HP_STACK_IDLE_NS,   /* a part of that: nobody's work */
+    HP_STACK_WAITS,     /* times that a thread was found there that had not been before */
     HP_STACK_WEIGHTS
 };
+
+/* How a node was found. */
+#define HP_STACK_RECOVERED 1u /* by a search of the stack, at least once */
 
 struct hp_stack_node {
     uint32_t parent; /* always a lower number */
     uint32_t image;
     uint64_t place; /* as the linker numbers addresses in the image; of callers, within the call */
+    uint32_t flags; /* HP_STACK_RECOVERED */
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 

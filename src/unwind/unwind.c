@@ -13,8 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "expression.h"
 #include "unwind_table.h"
+
+#define MOST_SEARCHES 3u
+#define MOST_WORDS 4096u /* of the stack, that one search looks at */
+#define MOST_TRIALS 64u
+#define MOST_STEPS 256u /* of a trial */
 
 struct walk {
     struct hp_unwinder *unwinder;
@@ -23,7 +29,8 @@ struct walk {
     const struct hp_stack_memory *memory;
     struct hp_registers registers;
     bool is_exact;
-    bool is_missing; /* something was not in the copy */
+    bool is_missing;   /* something was not in the copy */
+    unsigned searches; /* of the stack that may still be made */
     uint64_t code_mask;
 };
 
@@ -269,6 +276,111 @@ static bool is_signal_page(const struct walk *walk, uint64_t pc)
     return mapping != NULL && mapping->start == pc && mapping->image == NULL;
 }
 
+/* --------------------------------------------------------------------------------------------- searching */
+
+/*
+ * Where the register is not known from which the CFA is computed, the return address is still on the stack. It is a word behind a call
+ * of this function; and where the call is one of those whose target cannot be told, a word from which the stack can be followed to its
+ * start.
+ */
+enum likeness { NO_CALL, OTHER_CALL, ANY_CALL, ITS_CALL };
+
+static enum likeness likeness_of(struct walk *walk, const struct hp_unwind_table *table, uint64_t address)
+{
+    uint64_t target;
+    const enum hp_call_kind kind = hp_call_before(walk->space, address, &target);
+    if (kind != HP_CALL_DIRECT)
+        return kind == HP_CALL_NONE ? NO_CALL : ANY_CALL;
+    const uint64_t pc = walk->registers.value[walk->machine->pc];
+    const struct hp_mapping *here = hp_space_find(walk->space, pc), *there = hp_space_find(walk->space, target);
+    if (here == NULL || there == NULL)
+        return NO_CALL;
+    if (here->image != there->image) /* no call goes there, but through a stub of the linker */
+        return ANY_CALL;
+    return hp_unwind_table_is_start(table, target + there->bias, pc - !walk->is_exact + here->bias) ? ITS_CALL
+                                                                                                    : OTHER_CALL;
+}
+
+static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end);
+static bool is_caller(struct walk *walk, enum hp_unwind_end *ret_end);
+
+/* With the CFA that would be. */
+static bool reaches_start(const struct walk *walk, unsigned number, uint64_t value)
+{
+    struct walk trial = *walk;
+    enum hp_unwind_end end = HP_UNWIND_BROKEN;
+    hp_register_set(&trial.registers, number, value);
+    for (unsigned steps = 0; steps < MOST_STEPS; steps++)
+        if (step(&trial, &end) == HP_FRAME_FIRST || !is_caller(&trial, &end))
+            break;
+    return end == HP_UNWIND_START;
+}
+
+/* Tries all return addresses of one kind. */
+static bool search_for(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
+                       enum likeness likeness)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    unsigned trials = 0;
+    uint64_t word;
+    for (uint64_t at = sp; at < sp + 8 * MOST_WORDS && trials < MOST_TRIALS && load(walk, at, &word); at += 8) {
+        if (hp_space_find(walk->space, word - 1) == NULL || likeness_of(walk, table, word) != likeness)
+            continue;
+        const uint64_t cfa = at - (uint64_t)(int64_t)rule->saved[HP_SAVED_RETURN];
+        const uint64_t value = cfa - (uint64_t)(int64_t)rule->cfa_offset;
+        trials++;
+        if (!reaches_start(walk, rule->cfa_register, value))
+            continue;
+        hp_register_set(&walk->registers, rule->cfa_register, value);
+        return true;
+    }
+    return false;
+}
+
+/* Finds the register that the rule needs. */
+static bool recover(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule)
+{
+    const bool is_needed = rule->cfa_kind == HP_CFA_REGISTER &&
+                           !hp_register_is_known(&walk->registers, rule->cfa_register) &&
+                           rule->saved[HP_SAVED_RETURN] > HP_SAVED_ELSEWHERE;
+    if (!is_needed || walk->searches == 0 || walk->machine->has_link_register)
+        return false;
+    walk->searches--;
+    for (enum likeness likeness = ITS_CALL; likeness > NO_CALL; likeness--)
+        if (search_for(walk, table, rule, likeness))
+            return true;
+    return false;
+}
+
+/* The caller's frame pointer leads up the stack, and a return address is behind it. */
+static bool is_frame(struct walk *walk, uint64_t at)
+{
+    uint64_t next, address, target;
+    return load(walk, at, &next) && (next == 0 || next > at) && load(walk, at + 8, &address) &&
+           hp_call_before(walk->space, address, &target) != HP_CALL_NONE;
+}
+
+/* The same where nothing is written down, not even where functions begin: the innermost frame that leads to the start. */
+static bool recover_pointer(struct walk *walk)
+{
+    const unsigned fp = walk->machine->fp;
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    unsigned trials = 0;
+    if (hp_register_is_known(&walk->registers, fp) || walk->searches == 0 || walk->machine->has_link_register)
+        return false;
+    walk->searches--;
+    for (uint64_t at = sp; at < sp + 8 * MOST_WORDS && trials < MOST_TRIALS; at += 8) {
+        if (!is_frame(walk, at))
+            continue;
+        trials++;
+        if (!reaches_start(walk, fp, at))
+            continue;
+        hp_register_set(&walk->registers, fp, at);
+        return true;
+    }
+    return false;
+}
+
 /* Goes to the caller. Returns how it was found, or HP_FRAME_FIRST: it was not. */
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
 {
@@ -278,9 +390,12 @@ static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
     *ret_end = HP_UNWIND_BROKEN;
     if (rule != NULL ? rule->cfa_kind == HP_CFA_SIGNAL : is_signal_page(walk, pc))
         return step_by_signal(walk, ret_end) ? HP_FRAME_INTERRUPTED : HP_FRAME_FIRST;
-    if (rule != NULL && rule->cfa_kind != HP_CFA_NONE)
-        return step_by_table(walk, table, rule, ret_end) ? HP_FRAME_TABLE : HP_FRAME_FIRST;
-    return step_by_frame_pointer(walk, ret_end) ? HP_FRAME_POINTER : HP_FRAME_FIRST;
+    if (rule != NULL && rule->cfa_kind != HP_CFA_NONE) {
+        const enum hp_frame_how how = recover(walk, table, rule) ? HP_FRAME_RECOVERED : HP_FRAME_TABLE;
+        return step_by_table(walk, table, rule, ret_end) ? how : HP_FRAME_FIRST;
+    }
+    const enum hp_frame_how how = recover_pointer(walk) ? HP_FRAME_RECOVERED : HP_FRAME_POINTER;
+    return step_by_frame_pointer(walk, ret_end) ? how : HP_FRAME_FIRST;
 }
 
 /* --------------------------------------------------------------------------------------------- the walk */
@@ -316,6 +431,7 @@ size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const str
                         .memory = memory,
                         .registers = *registers,
                         .is_exact = true,
+                        .searches = hp_register_is_known(registers, machine->fp) ? 0 : MOST_SEARCHES,
                         .code_mask = mask_of(space)};
     size_t count = 0;
     enum hp_frame_how how = HP_FRAME_FIRST;

@@ -35,6 +35,7 @@ enum hp_frame_how {
     HP_FRAME_TABLE,       /* by what the compiler wrote down */
     HP_FRAME_POINTER,     /* by a frame pointer, where nothing is written down */
     HP_FRAME_INTERRUPTED, /* by a signal, whose handler is the frame before */
+    HP_FRAME_RECOVERED,   /* by a search of the stack, where a register that is needed is not known */
 };
 
 struct hp_frame {
@@ -58,7 +59,10 @@ struct hp_unwinder {
     size_t count;
 };
 
-/* Returns how many frames there are, the innermost first; at least one, if there is room. */
+/*
+ * Returns how many frames there are, the innermost first; at least one, if there is room. Of a thread whose frame pointer is not known,
+ * where that is needed a return address is searched for.
+ */
 size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const struct hp_machine *machine,
                  const struct hp_registers *registers, const struct hp_stack_memory *memory,
                  struct hp_frame *frames, size_t most, enum hp_unwind_end *ret_end);

@@ -328,19 +328,44 @@ void hp_unwind_table_free(struct hp_unwind_table *table)
     *table = (struct hp_unwind_table){.machine = NULL};
 }
 
-const struct hp_unwind_rule *hp_unwind_table_find(const struct hp_unwind_table *table, uint64_t linked)
+static bool is_covered(const struct hp_unwind_table *table, uint64_t linked)
 {
-    static const struct hp_unwind_rule none = {.cfa_kind = HP_CFA_NONE};
+    return table->count > 0 && linked >= table->base && linked - table->base <= UINT32_MAX;
+}
+
+/* The last that begins at or before a place. */
+static inline size_t row_of(const struct hp_unwind_table *table, uint64_t linked)
+{
     const uint64_t place = linked - table->base;
-    if (table->count == 0 || linked < table->base || place > UINT32_MAX)
-        return &none;
     const uint32_t *first = table->places;
     for (size_t count = table->count; count > 1;) { /* without branches that nobody can foresee */
         const size_t half = count / 2;
         first = first[half] <= place ? first + half : first;
         count -= half;
     }
-    return &table->rules[table->rule_of[first - table->places]];
+    return (size_t)(first - table->places);
+}
+
+const struct hp_unwind_rule *hp_unwind_table_find(const struct hp_unwind_table *table, uint64_t linked)
+{
+    static const struct hp_unwind_rule none = {.cfa_kind = HP_CFA_NONE};
+    return is_covered(table, linked) ? &table->rules[table->rule_of[row_of(table, linked)]] : &none;
+}
+
+/* As a function begins, nothing but the return address is on the stack; and between functions there is mostly something that is none. */
+bool hp_unwind_table_is_start(const struct hp_unwind_table *table, uint64_t start, uint64_t linked)
+{
+    if (start > linked || !is_covered(table, start) || !is_covered(table, linked))
+        return false;
+    const size_t first = row_of(table, start), last = row_of(table, linked);
+    const struct hp_unwind_rule *rule = &table->rules[table->rule_of[first]];
+    if (table->places[first] != start - table->base || rule->cfa_kind != HP_CFA_REGISTER ||
+        rule->cfa_register != table->machine->sp || rule->cfa_offset != (table->machine->has_link_register ? 0 : 8))
+        return false;
+    for (size_t at = first; at <= last; at++)
+        if (table->rules[table->rule_of[at]].cfa_kind == HP_CFA_NONE)
+            return false;
+    return true;
 }
 
 const uint8_t *hp_unwind_table_expression(const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,

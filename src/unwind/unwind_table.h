@@ -28,6 +28,9 @@ void hp_unwind_table_free(struct hp_unwind_table *table);
 /* The rule at an address, as linked. Never NULL, but it may be of the kind HP_CFA_NONE. */
 const struct hp_unwind_rule *hp_unwind_table_find(const struct hp_unwind_table *table, uint64_t linked);
 
+/* Whether `start` is where the function begins that `linked` is in. */
+bool hp_unwind_table_is_start(const struct hp_unwind_table *table, uint64_t start, uint64_t linked);
+
 /* The bytes of an expression that a rule of the table refers to. */
 const uint8_t *hp_unwind_table_expression(const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
                                           size_t *ret_size);

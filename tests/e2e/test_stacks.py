@@ -2,6 +2,7 @@
 `hotpath` unwinds and names."""
 import math
 import platform
+import re
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_shown_again(cli):
 
 def test_in_the_table(cli):
     done = cli("run", STACKED, "split", 200)
-    assert "functions - Processor time by function, from stacks." in done.stderr
+    assert re.search(r"^functions - Processor time( and waiting)? by function, from stacks\.", done.stderr, re.M)
     assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
 
 
@@ -105,8 +106,8 @@ def test_not_wanted(cli):
 
 def test_where_the_kernel_does_not_let_us(cli):
     cli.program = PROGRAMS / "without_perf"
-    done = cli.run(STACKED, "split", 50)
-    assert "functions" not in done.report.values["sections"]
+    section = cli.run(STACKED, "split", 50).report.values["sections"].get("functions")
+    assert section is None or section["totals"]["samples"] == 0  # it may have been found waiting
 
 
 def test_a_file_that_is_none(cli):

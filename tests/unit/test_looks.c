@@ -44,6 +44,40 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------ the listener */
+
+/* What was heard. */
+static struct {
+    struct hp_wait_found taken;
+    uint32_t kept, ended; /* how many */
+    uint64_t ns, idle_ns;
+} heard;
+
+static void take(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found)
+{
+    (void)context;
+    assert_int_equal(pid, PID);
+    assert_true(tid >= PID);
+    heard.taken = *found;
+}
+
+static uint32_t keep(void *context)
+{
+    (void)context;
+    return ++heard.kept;
+}
+
+static void end_of_wait(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns)
+{
+    (void)context;
+    assert_true(wait > 0 && wait <= heard.kept);
+    heard.ended++;
+    heard.ns += ns;
+    heard.idle_ns += idle_ns;
+}
+
+static const struct hp_wait_listener listener = {.take = take, .keep = keep, .end = end_of_wait};
+
 /* ------------------------------------------------------------------------------------------ threads */
 
 /* What the kernel has counted. */
@@ -109,7 +143,9 @@ static void look(const struct task *task)
 
 static void begin(void)
 {
-    const struct hp_watch_target target = {.pid = PID, .read = read_session, .write = write_session};
+    const struct hp_watch_target target = {
+        .pid = PID, .read = read_session, .write = write_session, .listener = &listener};
+    memset(&heard, 0, sizeof heard);
     assert_true(hp_watch_begin(watch, &target));
 }
 
@@ -183,6 +219,58 @@ static void a_wait_has_all_its_time(void **state)
     assert_int_equal(credited(HP_WAIT_SLEEP, 0), 57 * MS);
     assert_int_equal(credited_to_all(), 57 * MS);
     assert_int_equal(waits->watched_ns, 60 * MS);
+}
+
+/* The same for whoever listens: one wait is one, however often it is looked at, and its time is told when it is over. */
+static void who_listens_hears_of_each_wait(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    wait_for(&task, 7 * MS);
+    look(&task);
+    assert_int_equal(heard.taken.sp, 0x7ffc0000);
+    assert_int_equal(heard.taken.pc, 0x550000);
+    assert_int_equal(heard.taken.cause, HP_WAIT_SLEEP);
+    fake_ns += PERIOD;
+    look(&task);
+    assert_int_equal(heard.kept, 1);
+    assert_int_equal(heard.ended, 0);
+    be_ready_for(&task, 1 * MS);
+    run_for(&task, 2 * MS);
+    task.call = SYS_wait4;
+    wait_for(&task, 40 * MS);
+    look(&task);
+    assert_int_equal(heard.kept, 2);
+    assert_int_equal(heard.ended, 1);
+    assert_int_equal(heard.ns, 17 * MS);
+    assert_int_equal(heard.idle_ns, 0);
+    hp_watch_end(watch);
+    assert_int_equal(heard.ended, 2);
+    assert_int_equal(heard.ns, 57 * MS);
+    assert_int_equal(heard.idle_ns, 40 * MS); /* to wait for a child is nobody's work */
+    assert_int_equal(heard.ns, credited(HP_WAIT_SLEEP, 0) + credited(HP_WAIT_CHILD, 0));
+}
+
+/* It was woken, and had no processor: what was taken for waiting is taken back. */
+static void who_listens_hears_no_more_than_there_was(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    wait_for(&task, 50 * MS);
+    look(&task);
+    fake_ns += 20 * MS;
+    look(&task);
+    fake_ns -= 20 * MS;
+    be_ready_for(&task, 20 * MS);
+    run_for(&task, 5 * MS);
+    look(&task);
+    hp_watch_end(watch);
+    assert_int_equal(heard.ended, 1);
+    assert_int_equal(heard.ns, 50 * MS);
 }
 
 /*
@@ -418,6 +506,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_child_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_program_is_not_watched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_gone_has_what_it_had, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_listens_hears_of_each_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_listens_hears_no_more_than_there_was, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

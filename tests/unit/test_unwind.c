@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "calls.h"
 #include "stack_chain.h"
 #include "unwind.h"
 #include "unwind_table.h"
@@ -206,6 +208,91 @@ static void calls_are_found(void **state)
         assert_int_equal(found.frames[0].how, HP_FRAME_FIRST);
         assert_false(has_how(HP_FRAME_POINTER));
         assert_int_equal(found.end, HP_UNWIND_START);
+    }
+}
+
+static bool is_x86(void) { return hp_machine_here()->elf_machine == EM_X86_64; }
+
+static volatile size_t few = 100;
+
+/* As unwind_here, but that its frame is found by the frame pointer alone, and what is on the stack looks like many callers. */
+static __attribute__((noinline)) void unwind_from_unknown_frame(void)
+{
+    static struct hp_registers registers;
+    static char bytes[STACK_BYTES];
+    struct hp_stack_bytes piece;
+    ENTER_TRUTH();
+    volatile uintptr_t *words = __builtin_alloca(few * sizeof *words);
+    for (size_t at = 0; at < few; at++)
+        words[at] = stack_truth.all[at % stack_truth.count];
+    capture_registers(&registers);
+    registers.known = UINT64_C(1) << hp_machine_here()->sp | UINT64_C(1) << hp_machine_here()->pc;
+    copy_stack(&piece, (uintptr_t)registers.value[hp_machine_here()->sp], bytes);
+    unwind(&registers, &piece, 1);
+    few = words[0] != 0 ? few : 0;
+    LEAVE_TRUTH();
+}
+
+static __attribute__((noinline)) void call_directly(void)
+{
+    ENTER_TRUTH();
+    unwind_from_unknown_frame();
+    LEAVE_TRUTH();
+}
+
+static size_t recovered_frames(void)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < found.count; at++)
+        count += found.frames[at].how == HP_FRAME_RECOVERED;
+    return count;
+}
+
+/* The frame pointer that is needed is found where the function left it; from there on all is known. */
+static void calls_are_found_with_few_registers(void **state)
+{
+    NEED_MACHINE();
+    if (!is_x86())
+        skip();
+    chain_pointers(DEPTH, call_directly);
+    assert_truth("called directly", 1);
+    assert_int_equal(recovered_frames(), 1);
+    assert_int_equal(found.frames[1].how, HP_FRAME_RECOVERED);
+    assert_int_equal(found.end, HP_UNWIND_START);
+}
+
+/* Who has all registers needs no search. */
+static void nothing_is_searched_for_with_all_registers(void **state)
+{
+    NEED_MACHINE();
+    chain_pointers(DEPTH, unwind_here);
+    assert_false(has_how(HP_FRAME_RECOVERED));
+}
+
+static void instructions_that_call(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bytes[7];
+        enum hp_call_kind kind;
+    } cases[] = {{{0x90, 0x90, 0xe8, 0x10, 0, 0, 0}, HP_CALL_DIRECT},
+                 {{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}, HP_CALL_INDIRECT}, /* call *%rax */
+                 {{0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd5}, HP_CALL_INDIRECT}, /* call *%r13 */
+                 {{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x13}, HP_CALL_INDIRECT}, /* call *(%rbx) */
+                 {{0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 0x18}, HP_CALL_INDIRECT}, /* call *24(%rax) */
+                 {{0x90, 0x90, 0x90, 0xff, 0x54, 0x24, 0x08}, HP_CALL_INDIRECT}, /* call *8(%rsp) */
+                 {{0x90, 0x90, 0x90, 0x90, 0xff, 0x14, 0xc8}, HP_CALL_INDIRECT}, /* call *(%rax,%rcx,8) */
+                 {{0x90, 0xff, 0x15, 0x10, 0x20, 0, 0}, HP_CALL_INDIRECT},       /* call *somewhere(%rip) */
+                 {{0x90, 0xff, 0x90, 0x10, 0x20, 0, 0}, HP_CALL_INDIRECT},       /* call *8208(%rax) */
+                 {{0xff, 0x14, 0xc5, 0x10, 0x20, 0, 0}, HP_CALL_INDIRECT},       /* call *8208(,%rax,8) */
+                 {{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0}, HP_CALL_NONE},     /* jmp *%rax */
+                 {{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xc0}, HP_CALL_NONE},     /* inc %eax */
+                 {{0x90, 0x90, 0xe9, 0x10, 0, 0, 0}, HP_CALL_NONE},              /* jmp */
+                 {{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, HP_CALL_NONE}};
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++) {
+        int32_t distance = 0;
+        assert_int_equal(hp_call_at_end(cases[at].bytes, sizeof cases[at].bytes, &distance), cases[at].kind);
+        assert_int_equal(distance, cases[at].kind == HP_CALL_DIRECT ? 0x10 : 0);
     }
 }
 
@@ -510,6 +597,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(calls_are_found),
+        TEST(calls_are_found_with_few_registers),
+        TEST(nothing_is_searched_for_with_all_registers),
+        cmocka_unit_test(instructions_that_call),
         TEST(frame_pointers_are_followed_where_there_is_nothing_else),
         TEST(debug_frame_is_read),
         TEST(a_call_at_the_end_of_a_function),

@@ -1,0 +1,74 @@
+/*
+ * What was seen of a run, in order of time: by the kernel, one line for each processor (perf_source.h), and by whoever looks at
+ * threads that wait (wait_source.h). It lies here until the collector takes it. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_SEEN_H
+#define HP_STACKS_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image_file.h"
+#include "machine.h"
+
+enum hp_seen_kind {
+    HP_SEEN_FORKED,   /* `tid` of `pid` was begun by `parent_pid`, which is the same for a thread */
+    HP_SEEN_EXECUTED, /* what was mapped is gone; `path` is its name */
+    HP_SEEN_NAMED,    /* a thread is called `path` from now on */
+    HP_SEEN_MAPPED,   /* code of the file `path` */
+    HP_SEEN_SAMPLE,
+    HP_SEEN_ENDED,   /* a thread */
+    HP_SEEN_LOST,    /* that many samples */
+    HP_SEEN_WAITING, /* a thread was found so, for what `path` says; `wait` is its number until that is over */
+    HP_SEEN_WAITED,  /* it is over */
+    HP_SEEN_MET      /* `pid` is looked at from now on; where the kernel tells nothing, it may be another program */
+};
+
+/* One of these. */
+struct hp_seen {
+    struct hp_seen *next;
+    size_t bytes; /* that it takes */
+    uint64_t ns;  /* by CLOCK_MONOTONIC */
+    enum hp_seen_kind kind;
+    uint32_t pid, tid;
+    uint32_t parent_pid;
+    uint64_t lost;
+    /* Of mapped code. */
+    uint64_t start, end, offset, inode;
+    struct hp_build_id build_id;
+    const char *path;
+    /* Of a sample, and of a thread that waits. */
+    bool is_kernel; /* it was in the kernel; registers and stack are those it came from */
+    struct hp_registers registers;
+    const void *stack;
+    size_t stack_bytes;
+    /* Of waiting. */
+    uint32_t wait;
+    uint32_t cause; /* of whoever looked */
+    uint64_t waited_ns, idle_ns;
+};
+
+#define HP_SEEN_LINES 65u
+#define HP_SEEN_BY_LOOKS (HP_SEEN_LINES - 1) /* the line of those who look at threads */
+
+/*
+ * With that many more bytes, which begin at hp_seen_more. NULL: there is no room, and it is counted; of what is no copy of a stack there
+ * always is.
+ */
+struct hp_seen *hp_seen_new(enum hp_seen_kind kind, uint64_t ns, size_t more_bytes);
+void *hp_seen_more(struct hp_seen *seen);
+
+/* Copies a text to there, as its path. */
+void hp_seen_set_path(struct hp_seen *seen, void *to, const char *text, size_t size);
+
+/* Puts it at the end of a line: in each, what is later comes later. */
+void hp_seen_put(size_t line, struct hp_seen *seen);
+
+/* Somebody else had no room for that many. */
+void hp_seen_drop(uint64_t count);
+
+/* What was seen until then, in order of time, and how much was lost. Whoever takes it frees each. */
+struct hp_seen *hp_seen_take(uint64_t until_ns);
+
+#endif

@@ -1,0 +1,150 @@
+/* What processes have mapped. SPDX-License-Identifier: MIT */
+#include "space_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "task_files.h"
+
+#define MOST_MAPS (16u << 20)
+
+static struct hp_process_space **place_of(struct hp_space_table *table, uint32_t pid)
+{
+    struct hp_process_space **place = &table->slots[pid % HP_SPACE_SLOTS];
+    while (*place != NULL && (*place)->pid != pid)
+        place = &(*place)->next;
+    return place;
+}
+
+struct hp_process_space *hp_space_table_find(struct hp_space_table *table, uint32_t pid)
+{
+    struct hp_process_space **place = place_of(table, pid);
+    if (*place == NULL && (*place = calloc(1, sizeof **place)) != NULL)
+        (*place)->pid = pid;
+    return *place;
+}
+
+static void forget(struct hp_process_space **place)
+{
+    struct hp_process_space *process = *place;
+    *place = process->next;
+    hp_space_free(&process->space);
+    free(process);
+}
+
+/* ------------------------------------------------------------------------------------------ what is told */
+
+/* The child has what its parent had, until it becomes another program. */
+static void begin_task(struct hp_space_table *table, const struct hp_seen *seen)
+{
+    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    if (process == NULL)
+        return;
+    process->threads++;
+    if (seen->pid == seen->parent_pid)
+        return;
+    const struct hp_process_space *parent = *place_of(table, seen->parent_pid);
+    hp_space_free(&process->space);
+    if (parent != NULL)
+        hp_space_copy(&process->space, &parent->space);
+}
+
+static void end_task(struct hp_space_table *table, const struct hp_seen *seen)
+{
+    struct hp_process_space **place = place_of(table, seen->pid);
+    if (*place == NULL)
+        return;
+    if ((*place)->threads > 1)
+        (*place)->threads--;
+    else
+        forget(place);
+}
+
+static void execute(struct hp_space_table *table, const struct hp_seen *seen)
+{
+    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    if (process == NULL)
+        return;
+    hp_space_free(&process->space);
+    process->read_ns = 0;
+}
+
+static void map_code(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+{
+    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    const struct hp_image_place place = {.path = seen->path,
+                                         .pid = (pid_t)seen->pid,
+                                         .start = seen->start,
+                                         .end = seen->end,
+                                         .inode = seen->inode,
+                                         .build_id = seen->build_id};
+    if (process != NULL)
+        hp_space_add(&process->space, images, &place, seen->offset);
+}
+
+void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+{
+    switch (seen->kind) {
+    case HP_SEEN_FORKED:
+        begin_task(table, seen);
+        break;
+    case HP_SEEN_EXECUTED:
+        execute(table, seen);
+        break;
+    case HP_SEEN_MAPPED:
+        map_code(table, images, seen);
+        break;
+    case HP_SEEN_ENDED:
+        end_task(table, seen);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- what is asked */
+
+/* The whole text, for free; NULL: it is not there. */
+static char *read_maps(uint32_t pid)
+{
+    char path[HP_TASK_PATH], *text = NULL;
+    size_t length = 0, room = 0;
+    FILE *file = fopen(hp_task_path(path, pid, 0, "maps"), "re");
+    if (file == NULL)
+        return NULL;
+    do {
+        room = 2 * room + 65536;
+        char *larger = realloc(text, room);
+        if (larger == NULL)
+            break;
+        text = larger;
+        length += fread(text + length, 1, room - length - 1, file);
+        text[length] = '\0';
+    } while (length == room - 1 && room < MOST_MAPS);
+    fclose(file);
+    if (length > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool hp_process_space_read(struct hp_process_space *process, struct hp_image_set *images)
+{
+    char *text = read_maps(process->pid);
+    process->read_ns = hp_clock_monotonic_ns();
+    if (text == NULL)
+        return false;
+    hp_space_free(&process->space);
+    hp_space_add_maps(&process->space, images, (pid_t)process->pid, text);
+    free(text);
+    return true;
+}
+
+void hp_space_table_free(struct hp_space_table *table)
+{
+    for (size_t at = 0; at < HP_SPACE_SLOTS; at++)
+        while (table->slots[at] != NULL)
+            forget(&table->slots[at]);
+}

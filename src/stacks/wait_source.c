@@ -1,0 +1,109 @@
+/* Stacks of threads that wait. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* process_vm_readv */
+#include "wait_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "clock.h"
+#include "seen.h"
+
+#define STACK_BYTES 63488u /* as in samples */
+#define MOST_WAITS 65536u
+#define MOST_TEXT 255u
+
+static struct {
+    struct hp_wait_look look;
+    char text[MOST_TEXT + 1];
+    char stack[STACK_BYTES];
+    size_t stack_bytes;
+    uint32_t *unused;                         /* numbers that are free again */
+    uint32_t unused_count, unused_room, most; /* numbers up to `most` were given out */
+} source;
+
+void hp_wait_source_meet(uint32_t pid)
+{
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_MET, hp_clock_monotonic_ns(), 0);
+    if (seen == NULL)
+        return;
+    seen->pid = pid;
+    hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+}
+
+/* What lies behind the end of the stack cannot be read: all before it is returned. */
+void hp_wait_source_take(const struct hp_wait_look *look)
+{
+    struct iovec to = {source.stack, sizeof source.stack};
+    struct iovec from = {(void *)(uintptr_t)look->sp, sizeof source.stack};
+    const ssize_t length = look->sp != 0 ? process_vm_readv((pid_t)look->pid, &to, 1, &from, 1, 0) : 0;
+    source.look = *look;
+    source.stack_bytes = length > 0 ? (size_t)length : 0;
+    const size_t text_bytes = strnlen(look->text, MOST_TEXT);
+    memcpy(source.text, look->text, text_bytes);
+    source.text[text_bytes] = '\0';
+}
+
+static uint32_t new_number(void)
+{
+    if (source.unused_count > 0)
+        return source.unused[--source.unused_count];
+    return source.most < MOST_WAITS ? ++source.most : 0;
+}
+
+static void give_number_back(uint32_t number)
+{
+    if (source.unused_count == source.unused_room) {
+        const uint32_t room = 2 * source.unused_room + 64;
+        uint32_t *unused = realloc(source.unused, room * sizeof *unused);
+        if (unused == NULL)
+            return;
+        source.unused = unused;
+        source.unused_room = room;
+    }
+    source.unused[source.unused_count++] = number;
+}
+
+static void set_registers(struct hp_seen *seen)
+{
+    const struct hp_machine *machine = hp_machine_here();
+    if (source.look.sp == 0 || machine == NULL)
+        return;
+    hp_register_set(&seen->registers, machine->sp, source.look.sp);
+    hp_register_set(&seen->registers, machine->pc, source.look.pc);
+}
+
+uint32_t hp_wait_source_keep(void)
+{
+    const size_t text_bytes = strlen(source.text) + 1;
+    const uint32_t number = new_number();
+    struct hp_seen *seen =
+        number != 0 ? hp_seen_new(HP_SEEN_WAITING, hp_clock_monotonic_ns(), source.stack_bytes + text_bytes) : NULL;
+    if (seen == NULL)
+        return number;
+    char *more = hp_seen_more(seen);
+    seen->pid = source.look.pid;
+    seen->tid = source.look.tid;
+    seen->wait = number;
+    seen->cause = source.look.cause;
+    set_registers(seen);
+    seen->stack = memcpy(more, source.stack, source.stack_bytes);
+    seen->stack_bytes = source.stack_bytes;
+    hp_seen_set_path(seen, more + source.stack_bytes, source.text, text_bytes);
+    hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+    return number;
+}
+
+/* Who is given the number next is seen later than this. */
+void hp_wait_source_end(uint32_t wait, uint64_t ns, uint64_t idle_ns)
+{
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_WAITED, hp_clock_monotonic_ns(), 0);
+    if (seen != NULL) {
+        seen->wait = wait;
+        seen->waited_ns = ns;
+        seen->idle_ns = idle_ns < ns ? idle_ns : ns;
+        hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+    }
+    give_number_back(wait);
+}

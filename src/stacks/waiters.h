@@ -1,0 +1,15 @@
+/*
+ * Who waits. The innermost function of a stack that waits is one of the C library, which does so for whoever called it: that one is
+ * called the waiter. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_WAITERS_H
+#define HP_STACKS_WAITERS_H
+
+#include "named_stacks.h"
+
+#define HP_NO_FUNCTION UINT32_MAX
+
+/* The function that waits, on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known. */
+uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
+
+#endif

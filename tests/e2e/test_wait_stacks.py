@@ -1,0 +1,91 @@
+"""Which functions wait, and for what, of programs that know nothing of hotpath: by stacks that are read from outside."""
+import platform
+import re
+
+import pytest
+
+from harness import PROGRAMS, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc is that of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+
+WAITERS = PROGRAMS / "waiters"
+MS = 1_000_000
+# What each waits for, and whether that is nobody's work; None: while others work.
+CAUSES = {"on_pipe": ("pipe", None), "on_mutex": ("lock", False), "on_condition": ("condition", True), "on_sleep": ("sleep", None)}
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def functions(report):
+    """By name, of the program itself."""
+    return {row.name: row for row in report.rows("functions") if row.library == WAITERS.name}
+
+
+def totals(report):
+    return report.values["sections"]["functions"]["totals"]
+
+
+def watched(report, cause):
+    """What the section `waits` has, which knows nothing of stacks."""
+    return sum(row.waited_ns for row in report.rows("waits") if row.cause == cause)
+
+
+def check_all(report):
+    found = functions(report)
+    for name, (cause, is_idle) in CAUSES.items():
+        row = found[name]
+        assert row.waits_for == cause and row.waits >= 1
+        assert row.waiting_ns == watched(report, cause) > 0, (name, report.rows("waits"))
+        assert row.total_waiting_ns == row.waiting_ns
+        assert is_idle is None or row.idle_ns == (row.waiting_ns if is_idle else 0)
+        assert row.work_ns == row.self_ns + row.waiting_ns - row.idle_ns
+    below = sum(found[name].waiting_ns for name in ("on_pipe", "on_mutex", "on_condition"))
+    assert found["in_thread"].total_waiting_ns == below and found["in_thread"].waiting_ns == 0
+    assert found["main"].total_waiting_ns >= found["on_sleep"].waiting_ns
+    of = totals(report)
+    assert of["waited_ns"] == sum(watched(report, cause) for cause in {row.cause for row in report.rows("waits")} - {"run queue"})
+    assert of["waits_whole"] >= 0.9 * of["waits"] > 0
+    return found
+
+
+def test_who_waits_for_what(cli):
+    check_all(cli.run(WAITERS, "all", 600).report)
+
+
+def test_the_stack_file_has_it(cli):
+    done = cli.run(WAITERS, "all", 300)
+    assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
+
+
+def test_where_the_kernel_takes_no_stacks(cli):
+    """Waiting needs no perf: what is mapped is in /proc."""
+    cli.program = PROGRAMS / "without_perf"
+    report = cli.run(WAITERS, "all", 600).report
+    assert totals(report)["samples"] == 0
+    check_all(report)
+
+
+def test_the_bottleneck_waits(cli):
+    line = cli.run(WAITERS, "mutex", 1000).report.values["meta"]["headline"]
+    assert re.match(r"The bottleneck is on_mutex_for in waiters: \d+ % of the time that is not idle, waiting \(lock\)\. ", line), line
+
+
+def test_in_the_table(cli):
+    done = cli("run", WAITERS, "mutex", 400)
+    assert "functions - Processor time and waiting by function, from stacks." in done.stderr
+    assert any(re.match(r"\| on_mutex_for .* waiters .* lock ", line) for line in done.stderr.splitlines()), done.stderr
+    assert not any("[waiting" in line for line in done.stderr.splitlines())
+
+
+def test_not_wanted(cli):
+    for flag in ("--no-stacks", "--no-waits"):
+        report = cli.run(flag, WAITERS, "mutex", 100).report
+        section = report.values["sections"].get("functions")
+        assert section is None or section["totals"]["waits"] == 0

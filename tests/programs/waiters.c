@@ -1,0 +1,142 @@
+/*
+ * A program that knows nothing of hotpath, whose functions wait, each for something else.
+ *     waiters all MS      a thread each in on_pipe, on_mutex and on_condition, while main is in on_sleep for so long
+ *     waiters mutex MS    one in on_mutex for so long, whose end main waits for
+ *     waiters input       in on_input, until its standard input ends
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+#define NOT_LAST() __asm__ volatile("") /* so that nothing is called last, which would leave no frame */
+
+static int ends[2];
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
+static int is_over; /* guarded */
+static uint64_t wait_ms;
+
+static APART void on_pipe(void)
+{
+    char byte;
+    if (read(ends[0], &byte, 1) != 1)
+        exit(1);
+    NOT_LAST();
+}
+
+static APART void on_mutex(void)
+{
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    NOT_LAST();
+}
+
+static APART void on_mutex_for(uint64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (pthread_mutex_timedlock(&held, &until) != ETIMEDOUT)
+        exit(1);
+    NOT_LAST();
+}
+
+static APART void on_condition(void)
+{
+    pthread_mutex_lock(&guard);
+    while (!is_over)
+        pthread_cond_wait(&news, &guard);
+    pthread_mutex_unlock(&guard);
+    NOT_LAST();
+}
+
+static APART void on_sleep(uint64_t ms)
+{
+    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0)
+        ;
+    NOT_LAST();
+}
+
+static APART void on_input(void)
+{
+    char bytes[64];
+    while (read(STDIN_FILENO, bytes, sizeof bytes) > 0)
+        ;
+    NOT_LAST();
+}
+
+static void *in_thread(void *wait)
+{
+    ((void (*)(void))(uintptr_t)wait)();
+    NOT_LAST();
+    return NULL;
+}
+
+static APART void on_mutex_for_a_while(void)
+{
+    on_mutex_for(wait_ms);
+    NOT_LAST();
+}
+
+static pthread_t start(void (*wait)(void))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, in_thread, (void *)(uintptr_t)wait) != 0)
+        exit(1);
+    return thread;
+}
+
+static void wait_for_all(void)
+{
+    if (pipe(ends) != 0)
+        exit(1);
+    pthread_mutex_lock(&held);
+    const pthread_t threads[] = {start(on_pipe), start(on_mutex), start(on_condition)};
+    on_sleep(wait_ms);
+    if (write(ends[1], "x", 1) != 1)
+        exit(1);
+    pthread_mutex_unlock(&held);
+    pthread_mutex_lock(&guard);
+    is_over = 1;
+    pthread_cond_signal(&news);
+    pthread_mutex_unlock(&guard);
+    for (size_t at = 0; at < sizeof threads / sizeof threads[0]; at++)
+        pthread_join(threads[at], NULL);
+}
+
+static void wait_for_mutex(void)
+{
+    pthread_mutex_lock(&held);
+    pthread_join(start(on_mutex_for_a_while), NULL);
+    pthread_mutex_unlock(&held);
+}
+
+int main(int argc, char **argv)
+{
+    wait_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "all") == 0)
+        wait_for_all();
+    else if (strcmp(what, "mutex") == 0)
+        wait_for_mutex();
+    else if (strcmp(what, "input") == 0)
+        on_input();
+    else
+        return 2;
+    return 0;
+}

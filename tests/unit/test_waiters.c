@@ -1,0 +1,154 @@
+/* Whom stacks that wait say it of, and for what. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "function_sums.h"
+#include "waiters.h"
+
+#define MS UINT64_C(1000000)
+#define PLACE(cause, text) ((uint64_t)(cause) << 32 | (text))
+enum { PIPE = 7, DISK = 5, SLEEP = 3, OTHER = 0 };
+
+static struct hp_named_image images[] = {{"/usr/bin/prog", ""}, {"/lib/x86_64-linux-gnu/libc.so.6", ""}};
+
+enum {
+    MAIN,
+    READ_ALL,
+    READ,
+    FOR_PIPE,
+    FOR_DISK_A,
+    FOR_DISK_B,
+    WAIT_HERE,
+    NANOSLEEP,
+    FOR_SLEEP,
+    REST,
+    FOR_OTHER,
+    CLONE
+};
+static struct hp_named_function functions[] = {
+    {"main", "", 0},
+    {"read_all", "", 0},
+    {"read", "", 1},
+    {"[waiting: pipe]", "", HP_STACK_NO_IMAGE},
+    {"[waiting: disk: /a]", "", HP_STACK_NO_IMAGE},
+    {"[waiting: disk: /b]", "", HP_STACK_NO_IMAGE},
+    {"wait_here", "", 0},
+    {"nanosleep", "", 0},
+    {"[waiting: sleep]", "", HP_STACK_NO_IMAGE},
+    {"[rest of the stack unknown]", "", HP_STACK_NO_IMAGE},
+    {"[waiting: other]", "", HP_STACK_NO_IMAGE},
+    {"clone3", "", 1},
+};
+/* One for each function, and so are the numbers of frames. */
+static struct hp_named_frame frames[] = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0},  {5, 0},
+                                         {6, 0}, {7, 0}, {8, 0}, {9, 0}, {10, 0}, {11, 0}};
+
+#define NODE(its_parent, its_image, its_place, frame)                                                              \
+    .parent = (its_parent), .image = (its_image), .place = (its_place), .first_frame = (frame), .frame_count = 1
+#define WAITED(waited_ms, idle_ms, times)                                                                          \
+    .weight = {[HP_STACK_WAITED_NS] = (waited_ms)*MS, [HP_STACK_IDLE_NS] = (idle_ms)*MS, [HP_STACK_WAITS] = (times)}
+
+static struct hp_named_node nodes[] = {
+    {0},
+    {NODE(0, 0, 0x1000, MAIN), .weight = {[HP_STACK_USER_NS] = 8 * MS, [HP_STACK_SAMPLES] = 8}},
+    {NODE(1, 0, 0x2000, READ_ALL)},
+    {NODE(2, 1, 0x3000, READ)},
+    {NODE(3, HP_STACK_WAITING, PLACE(PIPE, 1), FOR_PIPE), WAITED(60, 20, 3)},
+    {NODE(3, HP_STACK_WAITING, PLACE(DISK, 1), FOR_DISK_A), WAITED(30, 0, 2)},
+    {NODE(3, HP_STACK_WAITING, PLACE(DISK, 2), FOR_DISK_B), WAITED(35, 0, 1)},
+    {NODE(1, 0, 0x2010, READ_ALL)}, /* from another line of it */
+    {NODE(7, 1, 0x3010, READ)},
+    {NODE(8, HP_STACK_WAITING, PLACE(DISK, 1), FOR_DISK_A), WAITED(10, 0, 1)},
+    {NODE(1, 0, 0x4000, WAIT_HERE)}, /* with the C library in itself */
+    {NODE(10, 0, 0x5000, NANOSLEEP)},
+    {NODE(11, HP_STACK_WAITING, PLACE(SLEEP, 1), FOR_SLEEP), WAITED(12, 12, 1)},
+    {NODE(0, HP_STACK_INCOMPLETE, 0, REST)},
+    {NODE(13, HP_STACK_WAITING, PLACE(OTHER, 1), FOR_OTHER), WAITED(5, 0, 1)},
+    {NODE(0, 1, 0x6000, CLONE)}, /* a thread of the library's own */
+    {NODE(15, HP_STACK_WAITING, PLACE(SLEEP, 1), FOR_SLEEP), WAITED(4, 0, 1)},
+};
+
+static const struct hp_named_stacks stacks = {.images = images,
+                                              .functions = functions,
+                                              .frames = frames,
+                                              .nodes = nodes,
+                                              .image_count = 2,
+                                              .function_count = sizeof functions / sizeof functions[0],
+                                              .frame_count = sizeof frames / sizeof frames[0],
+                                              .node_count = sizeof nodes / sizeof nodes[0],
+                                              .period_ns = MS,
+                                              .samples = 8,
+                                              .waits = 10};
+
+static void who_waits(void **state)
+{
+    (void)state;
+    assert_int_equal(hp_waiter_of(&stacks, 4), READ_ALL);
+    assert_int_equal(hp_waiter_of(&stacks, 9), READ_ALL);
+    assert_int_equal(hp_waiter_of(&stacks, 12), WAIT_HERE);
+    assert_int_equal(hp_waiter_of(&stacks, 14), HP_NO_FUNCTION);
+    assert_int_equal(hp_waiter_of(&stacks, 16), CLONE);
+}
+
+static const struct hp_found_function *named(const struct hp_function_profile *profile, const char *name)
+{
+    for (size_t at = 0; at < profile->count; at++)
+        if (strcmp(profile->all[at].name, name) == 0)
+            return &profile->all[at];
+    fail_msg("no function %s", name);
+    return NULL;
+}
+
+static void assert_waits(const struct hp_function_profile *profile, const char *name, uint64_t own_ms,
+                         uint64_t idle_ms, uint64_t total_ms, uint64_t times)
+{
+    const struct hp_found_function *function = named(profile, name);
+    assert_int_equal(function->waiting_ns, own_ms * MS);
+    assert_int_equal(function->idle_ns, idle_ms * MS);
+    assert_int_equal(function->total_waiting_ns, total_ms * MS);
+    assert_int_equal(function->waits, times);
+}
+
+static void assert_cause(const struct hp_function_profile *profile, const char *name, const char *cause,
+                         uint64_t ms)
+{
+    const struct hp_found_function *function = named(profile, name);
+    assert_int_equal(function->waits_for_length, strlen(cause));
+    assert_memory_equal(function->waits_for, cause, strlen(cause));
+    assert_int_equal(function->waits_for_ns, ms * MS);
+}
+
+static void what_functions_wait_for(void **state)
+{
+    (void)state;
+    struct hp_function_profile profile;
+    assert_true(hp_function_sums_make(&stacks, &profile));
+    assert_int_equal(profile.waited_ns, 156 * MS);
+    assert_int_equal(profile.idle_ns, 32 * MS);
+    assert_int_equal(profile.cpu_ns, 8 * MS);
+    assert_int_equal(profile.count, 7); /* causes are none of them */
+    assert_string_equal(profile.all[0].name, "read_all");
+    assert_string_equal(profile.all[1].name, "main"); /* before those that wait for less, or idle */
+    assert_waits(&profile, "read_all", 135, 20, 135, 7);
+    assert_waits(&profile, "read", 0, 0, 135, 0);
+    assert_waits(&profile, "main", 0, 0, 147, 0);
+    assert_waits(&profile, "wait_here", 12, 12, 12, 1);
+    assert_waits(&profile, "[rest of the stack unknown]", 0, 0, 5, 0);
+    assert_waits(&profile, "clone3", 4, 0, 4, 1);
+    /* The disk has more than the pipe, and /a more than /b, though no single one has. */
+    assert_cause(&profile, "read_all", "disk: /a", 75);
+    assert_cause(&profile, "wait_here", "sleep", 12);
+    assert_null(named(&profile, "main")->waits_for);
+    hp_function_sums_free(&profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits), cmocka_unit_test(what_functions_wait_for)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
