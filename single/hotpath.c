@@ -8053,7 +8053,7 @@ void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_
 
 static void hp_axis_writer_merge_values(uint32_t kind, uint64_t values[HP_AXIS_SLOTS])
 {
-    for (uint32_t at = 0; at < HP_AXIS_SLOTS / 2; at++) {
+    for (size_t at = 0; at < HP_AXIS_SLOTS / 2; at++) {
         const uint64_t first = values[2 * at], second = values[2 * at + 1];
         values[at] = hp_axis_is_level(kind) && first > second ? first : second;
     }
@@ -22221,7 +22221,10 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
 }
 
 /* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
-static bool hp_functions_has_few_samples(const struct hp_functions_view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
+static bool hp_functions_has_few_samples(const struct hp_functions_view *view)
+{
+    return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
+}
 
 /* The same of looks at threads that wait. */
 static bool hp_functions_has_few_looks(const struct hp_functions_view *view)

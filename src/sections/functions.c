@@ -192,7 +192,10 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
 }
 
 /* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
-static bool has_few_samples(const struct view *view) { return view->profile->samples < HP_VERDICT_LEAST_SAMPLES; }
+static bool has_few_samples(const struct view *view)
+{
+    return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
+}
 
 /* The same of looks at threads that wait. */
 static bool has_few_looks(const struct view *view)

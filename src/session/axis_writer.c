@@ -146,7 +146,7 @@ void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_
 
 static void merge_values(uint32_t kind, uint64_t values[HP_AXIS_SLOTS])
 {
-    for (uint32_t at = 0; at < HP_AXIS_SLOTS / 2; at++) {
+    for (size_t at = 0; at < HP_AXIS_SLOTS / 2; at++) {
         const uint64_t first = values[2 * at], second = values[2 * at + 1];
         values[at] = hp_axis_is_level(kind) && first > second ? first : second;
     }
