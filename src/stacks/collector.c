@@ -8,8 +8,10 @@
 #include <time.h>
 
 #include "clock.h"
+#include "perf_ring.h"
 #include "perf_source.h"
 #include "quiet_thread.h"
+#include "sample_weights.h"
 #include "seen.h"
 #include "space_table.h"
 #include "text.h"
@@ -20,6 +22,7 @@
 #define SETTLED_NS UINT64_C(20000000) /* another processor may be about to tell something earlier */
 #define AGAIN_NS UINT64_C(1000000000) /* between two readings of what a process has mapped */
 #define MOST_TEXTS 4096u
+#define MOST_PERIODS 4u /* that a sample stands for where some are missing */
 
 static struct {
     struct hp_stacks stacks;
@@ -27,6 +30,7 @@ static struct {
     struct hp_space_table spaces;
     uint32_t *waits; /* of threads that wait, by number: where in the tree; 0: nowhere */
     size_t wait_room;
+    struct hp_sample_window windows[HP_PERF_PROCESSORS];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t news;
@@ -87,6 +91,31 @@ static struct found follow(const struct hp_seen *seen, struct hp_space *space)
     return put_stack(space, frames, count, end == HP_UNWIND_START);
 }
 
+static void put_weight(void *unused, const struct hp_waiting_sample *sample, uint64_t ns)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    const uint32_t node = sample->node != HP_SAMPLE_OF_NONE
+                              ? sample->node
+                              : hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_NOT_SAMPLED, 0);
+    (void)unused;
+    if (node < tree->count)
+        tree->nodes[node].weight[sample->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS] += ns;
+}
+
+/* Where samples do not come from the kernel, its time is counted all the same. */
+static void add_count(const struct hp_seen *seen)
+{
+    const uint64_t most = collector.stacks.period_ns * (collector.stacks.has_kernel ? MOST_PERIODS : 1);
+    if (seen->processor < HP_PERF_PROCESSORS)
+        hp_sample_window_count(&collector.windows[seen->processor], seen->counted_ns, most, put_weight, NULL);
+}
+
+static void end_counts(void)
+{
+    for (size_t at = 0; at < HP_PERF_PROCESSORS; at++)
+        hp_sample_window_end(&collector.windows[at], collector.stacks.period_ns, put_weight, NULL);
+}
+
 static void add_sample(const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
@@ -102,9 +131,10 @@ static void add_sample(const struct hp_seen *seen)
     stacks->samples++;
     if (found.node >= stacks->tree.count)
         return;
-    uint64_t *weight = stacks->tree.nodes[found.node].weight;
-    weight[HP_STACK_SAMPLES]++;
-    weight[seen->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS] += stacks->period_ns;
+    stacks->tree.nodes[found.node].weight[HP_STACK_SAMPLES]++;
+    if (seen->processor >= HP_PERF_PROCESSORS ||
+        !hp_sample_window_add(&collector.windows[seen->processor], found.node, seen->is_kernel))
+        put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, stacks->period_ns);
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */
@@ -216,6 +246,9 @@ static void take(const struct hp_seen *seen)
     case HP_SEEN_SAMPLE:
         add_sample(seen);
         break;
+    case HP_SEEN_COUNTED:
+        add_count(seen);
+        break;
     case HP_SEEN_LOST:
         collector.stacks.lost += seen->lost;
         break;
@@ -299,6 +332,7 @@ const struct hp_stacks *hp_collector_end(void)
     if (collector.has_perf)
         hp_perf_source_end();
     take_all(true);
+    end_counts();
     return &collector.stacks;
 }
 

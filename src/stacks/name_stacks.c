@@ -156,9 +156,10 @@ static void name_without_image(const struct naming *naming, const struct hp_stac
         name_waiting(naming, node->place, name, size);
     else
         snprintf(name, size, "%s",
-                 node->image == HP_STACK_KERNEL       ? "[kernel]"
-                 : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
-                                                      : "[code in no file]");
+                 node->image == HP_STACK_KERNEL        ? "[kernel]"
+                 : node->image == HP_STACK_NOT_SAMPLED ? "<not sampled>"
+                 : node->image == HP_STACK_INCOMPLETE  ? "[rest of the stack unknown]"
+                                                       : "[code in no file]");
 }
 
 static bool name_node(struct naming *naming, size_t number)

@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "perf_ring.h"
 #include "quiet_thread.h"
 #include "seen.h"
@@ -23,6 +26,8 @@
 #define PAGES 512u         /* where it is allowed */
 #define LEAST_PAGES 32u
 #define DRAIN_MS 5
+#define COUNT_NS UINT64_C(50000000) /* between two looks at what the events have counted */
+#define URGENT (-10)                /* who empties the rings late loses samples */
 
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
@@ -36,6 +41,8 @@ static struct {
     bool is_over, has_kernel;
     uint64_t register_mask;
     size_t register_count;
+    uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, when they were looked at last */
+    uint64_t counted_ns;                 /* when that was */
 } source = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --------------------------------------------------------------------------------------------- records */
@@ -154,16 +161,41 @@ static void take_record(void *context, const struct perf_event_header *record)
 {
     const size_t processor = *(const size_t *)context;
     struct hp_seen *seen = read_record(record);
-    if (seen != NULL)
-        hp_seen_put(processor, seen);
+    if (seen == NULL)
+        return;
+    seen->processor = (uint32_t)processor;
+    hp_seen_put(processor, seen);
 }
 
 /* ------------------------------------------------------------------------------------------- emptying */
 
-static void drain_all(void)
+/* An event counts, besides: the processor time of all that have it, on its processor. */
+static void take_count(size_t processor, uint64_t now)
 {
-    for (size_t at = 0; at < source.rings.count; at++)
+    uint64_t count;
+    if (read(source.rings.all[processor].fd, &count, sizeof count) != (ssize_t)sizeof count ||
+        count <= source.counts[processor])
+        return;
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_COUNTED, now, 0);
+    if (seen == NULL)
+        return;
+    seen->processor = (uint32_t)processor;
+    seen->counted_ns = count - source.counts[processor];
+    source.counts[processor] = count;
+    hp_seen_put(processor, seen);
+}
+
+static void drain_all(bool with_counts)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    const bool is_time = with_counts || now - source.counted_ns >= COUNT_NS;
+    for (size_t at = 0; at < source.rings.count; at++) {
         hp_perf_ring_read(&source.rings.all[at], take_record, &at);
+        if (is_time)
+            take_count(at, now);
+    }
+    if (is_time)
+        source.counted_ns = now;
 }
 
 static bool is_over(void)
@@ -176,6 +208,7 @@ static bool is_over(void)
 
 static void *drain(void *unused)
 {
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), URGENT);
     struct pollfd files[HP_PERF_PROCESSORS + 1] = {{.fd = source.wake, .events = POLLIN}};
     for (size_t at = 0; at < source.rings.count; at++)
         files[at + 1] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
@@ -185,7 +218,7 @@ static void *drain(void *unused)
             if (files[at + 1].revents & POLLHUP)
                 files[at + 1].fd = -1;
         poll(files, source.rings.count + 1, DRAIN_MS);
-        drain_all();
+        drain_all(false);
     }
     return unused;
 }
@@ -252,6 +285,8 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
         return false;
     source.wake = eventfd(0, EFD_CLOEXEC);
     source.is_over = false;
+    source.counted_ns = hp_clock_monotonic_ns();
+    memset(source.counts, 0, sizeof source.counts);
     if (hp_quiet_thread_start(&source.thread, drain))
         return true;
     close_all();
@@ -270,6 +305,6 @@ void hp_perf_source_end(void)
     if (source.wake >= 0)
         eventfd_write(source.wake, 1);
     pthread_join(source.thread, NULL);
-    drain_all();
+    drain_all(true);
     close_all();
 }

@@ -18,6 +18,7 @@ enum hp_seen_kind {
     HP_SEEN_NAMED,    /* a thread is called `path` from now on */
     HP_SEEN_MAPPED,   /* code of the file `path` */
     HP_SEEN_SAMPLE,
+    HP_SEEN_COUNTED, /* `counted_ns` more of processor time, of all samples of `processor` since the last one */
     HP_SEEN_ENDED,   /* a thread */
     HP_SEEN_LOST,    /* that many samples */
     HP_SEEN_WAITING, /* a thread was found so, for what `path` says; `wait` is its number until that is over */
@@ -34,6 +35,8 @@ struct hp_seen {
     uint32_t pid, tid;
     uint32_t parent_pid;
     uint64_t lost;
+    uint32_t processor; /* of samples and counts */
+    uint64_t counted_ns;
     /* Of mapped code. */
     uint64_t start, end, offset, inode;
     struct hp_build_id build_id;

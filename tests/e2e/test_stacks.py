@@ -34,16 +34,18 @@ def totals(report):
 
 
 def check_split(done):
-    """As the program's own clocks have it, but for the error of a count, and what a hypervisor took away, which can be anywhere."""
+    """As the program's own clocks have it, but for the error of a count, and what a hypervisor took away, which can be anywhere. The
+    kernel counts that as well, so that there is never less than the program knows of, whatever samples came late or were lost."""
     found, told, of = functions(done.report), pairs(done.stdout), totals(done.report)
     whole = told["heavy"] + told["light"]
     truth = told["heavy"] / whole
     both = found["heavy"].total_ns + found["light"].total_ns
-    samples = both / of["period_ns"]
+    samples = found["heavy"].samples + found["light"].samples + sum(row.samples for row in found.values() if row.name == "compute")
     lost = abs(1 - both / whole)
     share = found["heavy"].total_ns / both
     assert abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / samples) + lost, (share, truth, samples, lost)
-    assert lost < 0.5 and of["lost"] == 0
+    unseen = sum(row.total_ns for row in done.report.rows("functions") if row.name == "<not sampled>")
+    assert both + unseen > 0.97 * whole and of["cpu_ns"] >= both + unseen, (both, unseen, whole, of)
     return found
 
 
