@@ -49,6 +49,7 @@ ZONE_BUDGETS = (
     ("value_real", "another number", 1.2, None),
     ("gauge_set", "a gauge that is set", 1.2, None),
     ("gauge_add", "a gauge that one thread adds to", None, None),
+    ("channel", "an item into one of eight channels (HOTPATH_CHANNEL_SENT)", None, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 

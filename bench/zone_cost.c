@@ -368,6 +368,12 @@ static NOINLINE void gauge_set_call(uint32_t number) { HOTPATH_GAUGE_SET("gauge"
 
 static NOINLINE void gauge_add_call(int number) { HOTPATH_GAUGE_ADD("level", number); }
 
+static NOINLINE void channel_call(uint32_t number)
+{
+    static const char channels[8];
+    HOTPATH_CHANNEL_SENT("channel", &channels[number & 7], 1, 8, number & 63);
+}
+
 static void run_value(uint32_t passes)
 {
     while (passes-- > 0)
@@ -392,6 +398,12 @@ static void run_gauge_add(uint32_t passes)
         gauge_add_call(passes & 1 ? 1 : -1);
 }
 
+static void run_channel(uint32_t passes)
+{
+    while (passes-- > 0)
+        channel_call(passes);
+}
+
 /* ------------------------------------------------------------------------------------------------- the run */
 
 static struct bench_case all_cases[] = {
@@ -406,6 +418,7 @@ static struct bench_case all_cases[] = {
     {.name = "value_real", .run = run_real, .zones = 1, .base = "floor"},
     {.name = "gauge_set", .run = run_gauge_set, .zones = 1, .base = "floor"},
     {.name = "gauge_add", .run = run_gauge_add, .zones = 1, .base = "floor"},
+    {.name = "channel", .run = run_channel, .zones = 1, .base = "floor"},
     {.name = "siblings_64", .run = run_64, .zones = 64, .base = "floor"},
     {.name = "sites_1024", .run = run_1024, .zones = 1024, .base = "floor"},
     {.name = "floor_1024", .run = run_1024_floor, .zones = 1024, .base = "floor"},

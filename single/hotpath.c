@@ -165,6 +165,8 @@ HP_PRIVATE void hp_text_i64(struct hp_text *text, int64_t number);
 /* At least `width` digits, filled up with zeros. */
 HP_PRIVATE void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 HP_PRIVATE void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
+/* "0x7f00", with as many digits as it has. */
+HP_PRIVATE void hp_text_address(struct hp_text *text, uint64_t address);
 /* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
 HP_PRIVATE void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
 /* Any number, with that many significant digits (1 to 15) and no zeros at the end: "-0.125", "3", "1e-9", "inf". */
@@ -2374,6 +2376,17 @@ void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
 {
     for (unsigned digit = width; digit-- > 0;)
         hp_text_char(text, "0123456789abcdef"[number >> (4 * digit) & 15]);
+}
+
+void hp_text_address(struct hp_text *text, uint64_t address)
+{
+    unsigned digits = 1;
+    while (digits < 16 && address >> (4 * digits) != 0)
+        digits++;
+    hp_text_string(text, "0x");
+    if (digits > 8)
+        hp_text_hex(text, (uint32_t)(address >> 32), digits - 8);
+    hp_text_hex(text, (uint32_t)address, digits > 8 ? 8 : digits);
 }
 
 void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
@@ -18038,6 +18051,82 @@ bool hp_run_has_objects(const struct hp_run *run, bool with_own_table)
     return false;
 }
 
+/* ---- src/model/object_sums.h --------------------------------------------------------------------------------- */
+
+/*
+ * The counters of an object over all threads and processes, added up as its kind says. What they mean is not asked.
+ */
+
+struct hp_object_sums {
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t newest;  /* tick of the part that says what is newest */
+    uint32_t threads; /* records that counted something */
+};
+
+HP_PRIVATE void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums);
+
+/*
+ * What is left of a class when what its instances counted is taken away: that of instances without a row. Only counters
+ * that are sums can be taken away, the others are 0. False: nothing is left.
+ */
+HP_PRIVATE bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
+                         const struct hp_object_sums *instances, struct hp_object_sums *ret_left);
+
+/* ---- src/model/object_sums.c --------------------------------------------------------------------------------- */
+
+/* The counters of objects. */
+
+static void hp_object_sums_add_counter(struct hp_object_sums *sums, uint32_t merge, uint32_t counter, const struct hp_part *part)
+{
+    uint64_t *to = &sums->count[counter];
+    const uint64_t value = part->count[counter];
+    switch ((enum hp_merge)merge) {
+    case HP_MERGE_SUM:
+        *to += value;
+        break;
+    case HP_MERGE_LEAST:
+        *to = sums->threads == 0 || value < *to ? value : *to;
+        break;
+    case HP_MERGE_MOST:
+        *to = value > *to ? value : *to;
+        break;
+    case HP_MERGE_NEWEST:
+        *to = part->last_tick >= sums->newest ? value : *to;
+        break;
+    case HP_MERGE_NONE:
+        break;
+    }
+}
+
+static void hp_object_sums_add_part(struct hp_object_sums *sums, const struct hp_kind *kind, const struct hp_part *part)
+{
+    for (uint32_t counter = 0; counter < kind->counter_count; counter++)
+        hp_object_sums_add_counter(sums, kind->counters[counter].merge, counter, part);
+    sums->newest = part->last_tick > sums->newest ? part->last_tick : sums->newest;
+    sums->threads++;
+}
+
+void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums)
+{
+    memset(ret_sums, 0, sizeof *ret_sums);
+    for (const struct hp_object_record *record = row; record != NULL; record = record->next)
+        for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+            hp_object_sums_add_part(ret_sums, &row->kind, &at->part);
+}
+
+bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
+                         const struct hp_object_sums *instances, struct hp_object_sums *ret_left)
+{
+    bool is_any = false;
+    memset(ret_left, 0, sizeof *ret_left);
+    for (uint32_t counter = 0; counter < row->kind.counter_count; counter++) {
+        if (row->kind.counters[counter].merge == HP_MERGE_SUM)
+            ret_left->count[counter] = class_->count[counter] - instances->count[counter];
+        is_any |= ret_left->count[counter] != 0;
+    }
+    return is_any;
+}
+
 /* ---- src/model/open_allocs.h --------------------------------------------------------------------------------- */
 
 /* What zones that are open have allocated so far. */
@@ -19678,6 +19767,13 @@ struct hp_value_distribution {
 
 HP_PRIVATE void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
 
+/*
+ * The nearest-rank percentile, within 0.8 %; of whole numbers up to 127 exact. 0 and 100 are those of the smallest and largest
+ * step. False: there were no numbers.
+ */
+HP_PRIVATE bool hp_distribution_percentile(const struct hp_value_distribution *distribution, double percentile, bool is_whole,
+                                double *ret_number);
+
 /* The nearest-rank percentile, within 0.8 %; whole numbers up to 127, 0 and 100 are exact. False: there were no numbers. */
 HP_PRIVATE bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
                          double percentile, struct hp_value_number *ret_number);
@@ -19921,6 +20017,22 @@ static struct hp_value_number hp_value_profile_as_number(double real, bool is_wh
     return (struct hp_value_number){real, fits ? (int64_t)real : 0, fits};
 }
 
+bool hp_distribution_percentile(const struct hp_value_distribution *distribution, double percentile, bool is_whole,
+                                double *ret_number)
+{
+    const uint64_t below = hp_value_profile_counted(&distribution->negative), above = hp_value_profile_counted(&distribution->positive);
+    const uint64_t zeros = distribution->positive.zeros + distribution->negative.zeros;
+    if (below + zeros + above == 0)
+        return false;
+    const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
+    *ret_number = 0;
+    if (rank <= below) /* the lowest are those of the largest magnitude */
+        *ret_number = -hp_value_profile_find(&distribution->negative, below - rank + 1, is_whole);
+    else if (rank > below + zeros)
+        *ret_number = hp_value_profile_find(&distribution->positive, rank - below - zeros, is_whole);
+    return true;
+}
+
 bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
                          double percentile, struct hp_value_number *ret_number)
 {
@@ -19931,16 +20043,9 @@ bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value
         return true;
     }
     const bool is_whole = sums->least.is_whole && sums->most.is_whole;
-    const uint64_t below = hp_value_profile_counted(&distribution->negative), above = hp_value_profile_counted(&distribution->positive);
-    const uint64_t zeros = distribution->positive.zeros + distribution->negative.zeros;
-    if (below + zeros + above == 0)
+    double number;
+    if (!hp_distribution_percentile(distribution, percentile, is_whole, &number))
         return false;
-    const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
-    double number = 0;
-    if (rank <= below) /* the lowest are those of the largest magnitude */
-        number = -hp_value_profile_find(&distribution->negative, below - rank + 1, is_whole);
-    else if (rank > below + zeros)
-        number = hp_value_profile_find(&distribution->positive, rank - below - zeros, is_whole);
     *ret_number = hp_value_profile_as_number(hp_value_profile_clamp(number, sums), is_whole);
     return true;
 }
@@ -20672,6 +20777,7 @@ struct hp_section_type {
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
     bool is_tree;
+    bool has_own_columns;  /* beside those of the table: numbers that sessions describe */
     const char *about;     /* for the schema: what the section is, or NULL ... */
     const char *about_row; /* ... and what a row of it */
     const char
@@ -20691,6 +20797,7 @@ HP_SHARED const struct hp_section_type hotpath_section_waits_;
 HP_SHARED const struct hp_section_type hotpath_section_threads_;
 HP_SHARED const struct hp_section_type hotpath_section_timeline_;
 HP_SHARED const struct hp_section_type hotpath_section_values_;
+HP_SHARED const struct hp_section_type hotpath_section_objects_;
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 HP_SHARED const struct hp_section_type hotpath_section_calls_;
 HP_SHARED const struct hp_section_type hotpath_section_slowest_;
@@ -20732,6 +20839,8 @@ HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hot
 HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
 HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* A VALUE, which is shown as a whole number if it is one. */
+HP_PRIVATE void hp_section_set_value(struct hp_row *row, size_t column, double number);
 /* Also as text, "file:line". */
 HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
@@ -24805,23 +24914,6 @@ static void hp_value_table_set_value(struct hp_row *row, size_t column, struct h
         row->cells[column].number = (double)number.whole;
 }
 
-static void hp_value_table_set_real(struct hp_row *row, size_t column, double real)
-{
-    const bool is_whole = real > -0x1p53 && real < 0x1p53 && (double)(int64_t)real == real;
-    hp_value_table_set_value(row, column, (struct hp_value_number){real, is_whole ? (int64_t)real : 0, is_whole});
-}
-
-static void hp_value_table_put_address(struct hp_text *text, uint64_t address)
-{
-    unsigned digits = 1;
-    while (digits < 16 && address >> (4 * digits) != 0)
-        digits++;
-    hp_text_string(text, "0x");
-    if (digits > 8)
-        hp_text_hex(text, (uint32_t)(address >> 32), digits - 8);
-    hp_text_hex(text, (uint32_t)address, digits > 8 ? 8 : digits);
-}
-
 static double hp_value_table_double_of(uint64_t bits)
 {
     double real;
@@ -24846,7 +24938,7 @@ static void hp_value_table_put_recent(struct hp_text *text, const struct hp_rece
         hp_text_string(text, bits != 0 ? "true" : "false");
         break;
     case HP_VALUE_POINTER:
-        hp_value_table_put_address(text, bits);
+        hp_text_address(text, bits);
         break;
     case HP_VALUE_TEXT:
         hp_text_string(text, recent->text);
@@ -24897,8 +24989,8 @@ static bool hp_value_table_fill_last(struct hp_value_table_view *view, struct hp
         hp_value_table_set_value(row, view->columns.number,
                   (struct hp_value_number){(double)(int64_t)last->bits, (int64_t)last->bits, true});
     else if (last->type == HP_VALUE_UNSIGNED || last->type == HP_VALUE_REAL)
-        hp_value_table_set_real(row, view->columns.number,
-                 last->type == HP_VALUE_REAL ? hp_value_table_double_of(last->bits) : (double)last->bits);
+        hp_section_set_value(row, view->columns.number,
+                             last->type == HP_VALUE_REAL ? hp_value_table_double_of(last->bits) : (double)last->bits);
     hp_value_table_put_recent(&text, &sums->recent[0]);
     return hp_value_table_set_copy(view, row, view->columns.last, &text);
 }
@@ -24910,7 +25002,7 @@ static void hp_value_table_fill_rate(struct hp_value_table_view *view, struct hp
         return;
     const double seconds = hp_run_ns(&view->results->model->run, sums->last_tick - sums->first_tick) / 1e9;
     const double each = sums->is_count ? sums->total.real / (double)sums->updates : 1;
-    hp_value_table_set_real(row, view->columns.rate, (double)(sums->updates - 1) * each / seconds);
+    hp_section_set_value(row, view->columns.rate, (double)(sums->updates - 1) * each / seconds);
 }
 
 static void hp_value_table_fill_numbers(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_table_entry *entry)
@@ -24922,7 +25014,7 @@ static void hp_value_table_fill_numbers(struct hp_value_table_view *view, struct
         return;
     hp_value_table_set_value(row, columns->least, sums->least);
     hp_value_table_set_value(row, columns->most, sums->most);
-    hp_value_table_set_real(row, columns->mean, sums->mean);
+    hp_section_set_value(row, columns->mean, sums->mean);
     if (sums->is_count)
         hp_value_table_set_value(row, columns->total, sums->total);
     hp_value_distribution_of(entry->record, view->distribution);
@@ -25028,6 +25120,280 @@ static bool hp_value_table_fill(struct hotpath_results *results, struct hotpath_
 
 const struct hp_section_type hotpath_section_values_ = {
     .name = "values", .is_left_out_empty = true, .has_data = hp_value_table_has_data, .fill = hp_value_table_fill, HP_COLUMNS(hp_value_table_column_table)};
+
+/* ---- src/sections/object_columns.h --------------------------------------------------------------------------- */
+
+/*
+ * Columns that the kinds of a session describe: one for each counter, and one for each percentile of a histogram. Two kinds that
+ * have a key in common share its column. Nothing in a session is trusted: a key that could not be one of ours is not shown.
+ */
+
+struct hp_object_columns {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    size_t fixed; /* columns before these */
+};
+
+/* The section has all its other columns. */
+HP_PRIVATE void hp_object_columns_begin(struct hp_object_columns *columns, struct hotpath_results *results,
+                             struct hotpath_section *section);
+
+/* Those of the kind of an object. Before there are rows. False: no memory. */
+HP_PRIVATE bool hp_object_columns_add(const struct hp_object_columns *columns, const struct hp_object_record *record);
+
+/* Into a cell of an object's row; nothing where there is no such column. */
+HP_PRIVATE void hp_object_columns_set(const struct hp_object_columns *columns, struct hp_row *row,
+                           const struct hp_object_record *record, uint32_t counter, uint64_t count);
+HP_PRIVATE void hp_object_columns_set_percentiles(const struct hp_object_columns *columns, struct hp_row *row,
+                                       const struct hp_object_record *record, uint32_t histogram,
+                                       const struct hp_value_distribution *distribution);
+
+/* ---- src/sections/object_table.c ----------------------------------------------------------------------------- */
+
+/*
+ * The section `objects`: whatever kinds of objects a session has that have no section of their own, as their kinds describe
+ * themselves. Classes come first, then instances that have a record, those that counted most first. What is left of a class, by
+ * instances whose records were used again or that never had one, is <other>.
+ */
+
+#define HP_OBJECT_TABLE_OTHER "<other>"
+
+struct hp_object_table_columns {
+    size_t name, kind, instance, state, instances, live, threads, location;
+};
+
+#define HP_OBJECT_TABLE_AT(column) .index = offsetof(struct hp_object_table_columns, column)
+
+static const struct hp_column_spec hp_object_table_column_table[] = {
+    {"name", "Object", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_OBJECT_TABLE_AT(name)},
+    {"kind", "Kind", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, HP_OBJECT_TABLE_AT(kind)},
+    {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(instance),
+     "The address of an instance; " HP_OBJECT_TABLE_OTHER
+     ": all that have no row of their own; null: the row is about all of them."},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(state), "Of an instance.", .words = "live|ended"},
+    {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(instances),
+     "Instances that had a record, those that have ended included; null in the row of one."},
+    {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(live), "Of these, those that have not ended."},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(threads), "Thread records that used it."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(location)},
+};
+
+struct hp_object_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_object_table_columns columns;
+    struct hp_object_columns own; /* of the kinds */
+    struct hp_value_distribution *distribution;
+    struct hp_object_table_entry **entries;
+    size_t count;
+};
+
+/* A row to be. */
+struct hp_object_table_entry {
+    const struct hp_object_record *record;
+    struct hp_object_sums sums;
+    size_t class_; /* among classes */
+    bool is_instance;
+    bool is_other; /* stands for instances without a record */
+};
+
+/* ------------------------------------------------------------------------------------------------- rows */
+
+static void hp_object_table_fill_percentiles(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    for (uint32_t histogram = 0; histogram < record->kind.histogram_count; histogram++) {
+        memset(view->distribution, 0, sizeof *view->distribution);
+        for (const struct hp_object_record *one = record; one != NULL; one = one->next)
+            for (const struct hp_object_part *at = one->parts; at != NULL; at = at->next)
+                hp_snapshot_add_magnitudes(one->session, at->part.histograms[histogram],
+                                           &view->distribution->positive);
+        hp_object_columns_set_percentiles(&view->own, row, record, histogram, view->distribution);
+    }
+}
+
+static void hp_object_table_fill_class(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    uint64_t instances = 0, ended = 0;
+    hp_object_table_fill_percentiles(view, row, record);
+    for (; record != NULL; record = record->next) {
+        instances += record->object.instances;
+        ended += record->object.ended_count;
+    }
+    hp_section_set_count(row, view->columns.instances, instances);
+    hp_section_set_count(row, view->columns.live, instances > ended ? instances - ended : 0);
+}
+
+static bool hp_object_table_fill_instance(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object *object)
+{
+    char bytes[32];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_address(&text, object->key);
+    const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_set_text(row, view->columns.instance, copy);
+    hp_section_set_text(row, view->columns.state, object->state == HP_OBJECT_ENDED ? "ended" : "live");
+    return true;
+}
+
+static bool hp_object_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    const struct hp_object_table_view *view = of;
+    const struct hp_object_table_entry *entry = what;
+    const struct hp_object_record *record = entry->record;
+    row->id = hp_identity_of_object(record);
+    hp_section_set_text(row, view->columns.name, record->name);
+    hp_section_set_text(row, view->columns.kind, record->kind_name);
+    for (uint32_t counter = 0; counter < record->kind.counter_count; counter++)
+        if (!entry->is_other || record->kind.counters[counter].merge == HP_MERGE_SUM)
+            hp_object_columns_set(&view->own, row, record, counter, entry->sums.count[counter]);
+    if (entry->is_other) {
+        hp_section_set_text(row, view->columns.instance, HP_OBJECT_TABLE_OTHER);
+        row->id = hp_identity_with_text(row->id, HP_OBJECT_TABLE_OTHER);
+        return true;
+    }
+    hp_section_set_count(row, view->columns.threads, entry->sums.threads);
+    if (entry->is_instance)
+        return hp_object_table_fill_instance(view, row, &record->object);
+    hp_object_table_fill_class(view, row, record);
+    return hp_section_set_location(view->results, row, view->columns.location, &record->location);
+}
+
+/* ------------------------------------------------------------------------------------------------- entries */
+
+static struct hp_object_table_entry *hp_object_table_add_entry(struct hp_object_table_view *view, const struct hp_object_record *record, size_t class_)
+{
+    struct hp_object_table_entry *entry = hp_arena_take(view->results->model->arena, sizeof *entry);
+    if (entry == NULL)
+        return NULL;
+    *entry = (struct hp_object_table_entry){.record = record, .class_ = class_, .is_instance = record->object.class_ != 0};
+    hp_object_sums_of(record, &entry->sums);
+    view->entries[view->count++] = entry;
+    return entry;
+}
+
+static bool hp_object_table_is_instance_of(const struct hp_object_record *record, const struct hp_object_record *class_)
+{
+    return record->object.class_ != 0 && strcmp(record->kind_name, class_->kind_name) == 0 &&
+           strcmp(record->name, class_->name) == 0 &&
+           (record->kind.flags & HP_KIND_BY_NAME || (record->location.line == class_->location.line &&
+                                                     strcmp(record->location.file, class_->location.file) == 0));
+}
+
+static void hp_object_table_add_sums(struct hp_object_sums *to, const struct hp_object_sums *from)
+{
+    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
+        to->count[counter] += from->count[counter];
+}
+
+/* The instances of a class, which follow it in the model, and what is left. One alone would say the same as its class. */
+static bool hp_object_table_add_instances(struct hp_object_table_view *view, const struct hp_objects *objects, size_t from, size_t count,
+                          const struct hp_object_table_entry *class_)
+{
+    struct hp_object_sums listed = {0}, left;
+    const size_t first = view->count;
+    for (size_t at = from; at < from + count; at++) {
+        const struct hp_object_table_entry *instance = hp_object_table_add_entry(view, objects->rows[at], class_->class_);
+        if (instance == NULL)
+            return false;
+        hp_object_table_add_sums(&listed, &instance->sums);
+    }
+    const bool is_left = count > 0 && hp_object_sums_left(class_->record, &class_->sums, &listed, &left);
+    if (count == 1 && !is_left)
+        view->count = first;
+    if (!is_left)
+        return true;
+    struct hp_object_table_entry *other = hp_object_table_add_entry(view, class_->record, class_->class_);
+    if (other == NULL)
+        return false;
+    other->sums = left;
+    other->is_instance = other->is_other = true;
+    return true;
+}
+
+/* Returns how many rows of the model that were; 0: no memory. */
+static size_t hp_object_table_add_class(struct hp_object_table_view *view, const struct hp_objects *objects, size_t from)
+{
+    size_t end = from + 1;
+    while (end < objects->count && hp_object_table_is_instance_of(objects->rows[end], objects->rows[from]))
+        end++;
+    const struct hp_object_table_entry *class_ = hp_object_table_add_entry(view, objects->rows[from], from);
+    return class_ != NULL && hp_object_table_add_instances(view, objects, from + 1, end - from - 1, class_) ? end - from : 0;
+}
+
+/* Classes, then the instances of each: the most used first, by its kind's first counter, and <other> last. */
+static int hp_object_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_object_table_entry *x = a, *y = b;
+    if (x->is_instance != y->is_instance)
+        return x->is_instance ? 1 : -1;
+    if (x->class_ != y->class_)
+        return x->class_ < y->class_ ? -1 : 1;
+    if (x->is_other != y->is_other)
+        return x->is_other ? 1 : -1;
+    if (x->sums.count[0] != y->sums.count[0])
+        return x->sums.count[0] > y->sums.count[0] ? -1 : 1;
+    return x->record->offset == y->record->offset ? 0 : x->record->offset < y->record->offset ? -1 : 1;
+}
+
+static bool hp_object_table_add_entries(struct hp_object_table_view *view, const struct hp_objects *objects)
+{
+    view->entries = hp_arena_take_array(view->results->model->arena, 2 * objects->count + 1, sizeof(void *));
+    if (view->entries == NULL)
+        return false;
+    for (size_t at = 0, rows; at < objects->count; at += rows) {
+        rows = 1;
+        if (objects->rows[at]->kind.flags & HP_KIND_OWN_TABLE)
+            continue;
+        if (!hp_object_columns_add(&view->own, objects->rows[at]) || (rows = hp_object_table_add_class(view, objects, at)) == 0)
+            return false;
+    }
+    hp_sort(view->entries, view->count, hp_object_table_compare_entries);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- section */
+
+static bool hp_object_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, false);
+}
+
+static bool hp_object_table_fill_rows(struct hp_object_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    hp_section_show_columns(view->results, section);
+    if (!hp_order_choose(view->results, section, view->columns.kind, HP_MAX_COLUMNS))
+        return false;
+    section->order.is_set = !section->order.is_usual; /* the usual one is that of no column */
+    section->total_rows = view->count;
+    return hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
+                         (const void *const *)view->entries, view->count, hp_object_table_fill_row, view);
+}
+
+static bool hp_object_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    struct hp_object_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (objects == NULL || view == NULL)
+        return false;
+    *view = (struct hp_object_table_view){.results = results, .section = section};
+    view->distribution = hp_arena_take(results->model->arena, sizeof *view->distribution);
+    section->description = "Channels and other things of the program's own.";
+    section->if_empty = "no objects were recorded: HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED do so";
+    if (view->distribution == NULL || !hp_section_describe(results, section, 0, &view->columns))
+        return false;
+    hp_object_columns_begin(&view->own, results, section);
+    return hp_object_table_add_entries(view, objects) && hp_object_table_fill_rows(view);
+}
+
+const struct hp_section_type hotpath_section_objects_ = {.name = "objects",
+                                                   .is_left_out_empty = true,
+                                                   .has_own_columns = true,
+                                                   .has_data = hp_object_table_has_data,
+                                                   .fill = hp_object_table_fill,
+                                                   HP_COLUMNS(hp_object_table_column_table)};
 
 /* ---- src/sections/tree_costs.h ------------------------------------------------------------------------------- */
 
@@ -27298,6 +27664,168 @@ void hp_section_show_columns(struct hotpath_results *results, struct hotpath_sec
     }
 }
 
+/* ---- src/sections/object_columns.c --------------------------------------------------------------------------- */
+
+/* Columns that kinds describe. */
+
+#define HP_OBJECT_COLUMNS_LONGEST_NAME 48u
+
+/* What a column is called, and what it has. */
+struct hp_object_columns_name {
+    char key[2 * HP_OBJECT_COLUMNS_LONGEST_NAME], title[2 * HP_OBJECT_COLUMNS_LONGEST_NAME];
+    uint32_t unit;
+};
+
+static bool hp_object_columns_is_number(uint32_t unit)
+{
+    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_NS || unit == HOTPATH_UNIT_BYTES ||
+           unit == HOTPATH_UNIT_NUMBER || unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES ||
+           unit == HOTPATH_UNIT_VALUE;
+}
+
+static bool hp_object_columns_is_key(const char *text)
+{
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && length < HP_OBJECT_COLUMNS_LONGEST_NAME && text[length] == '\0' && strcmp(text, "id") != 0;
+}
+
+/* False: there is no such column. */
+static bool hp_object_columns_begin_name(const struct hp_object_record *record, const struct hp_kind_field *field, struct hp_object_columns_name *name)
+{
+    const char *key = hp_snapshot_text(record->session, field->key);
+    const char *title = hp_snapshot_text(record->session, field->title);
+    struct hp_text text;
+    name->unit = field->unit;
+    if (field->merge == HP_MERGE_NONE || !hp_object_columns_is_number(field->unit) || !hp_object_columns_is_key(key))
+        return false;
+    hp_text_init(&text, name->key, sizeof name->key);
+    hp_text_string(&text, key);
+    hp_text_end(&text);
+    hp_text_init(&text, name->title, sizeof name->title);
+    hp_utf8_put_safe(&text, title, strnlen(title, HP_OBJECT_COLUMNS_LONGEST_NAME));
+    hp_text_end(&text);
+    return true;
+}
+
+static void hp_object_columns_append(char *to, size_t size, const char *text)
+{
+    const size_t length = strlen(to);
+    struct hp_text rest;
+    hp_text_init(&rest, to + length, size - length);
+    hp_text_string(&rest, text);
+    hp_text_end(&rest);
+}
+
+/* A number of the part's type means nothing by itself. */
+static bool hp_object_columns_name_counter(const struct hp_object_record *record, uint32_t counter, struct hp_object_columns_name *name)
+{
+    return !(record->kind.typed >> counter & 1) && hp_object_columns_begin_name(record, &record->kind.counters[counter], name);
+}
+
+/* "length_p95", "delay_p95_ns" */
+static bool hp_object_columns_name_percentile(const struct hp_object_columns *columns, const struct hp_object_record *record,
+                            uint32_t histogram, double percentile, struct hp_object_columns_name *name)
+{
+    const bool is_time = record->kind.histograms[histogram].unit == HOTPATH_UNIT_NS;
+    struct hp_percentile_names names;
+    if (!hp_object_columns_begin_name(record, &record->kind.histograms[histogram], name) ||
+        !hp_percentile_name(columns->results->model->arena, percentile, is_time ? "_ns" : "", "", &names))
+        return false;
+    hp_object_columns_append(name->key, sizeof name->key, "_");
+    hp_object_columns_append(name->key, sizeof name->key, names.key);
+    hp_object_columns_append(name->title, sizeof name->title, " ");
+    hp_object_columns_append(name->title, sizeof name->title, names.title);
+    name->unit = is_time ? HOTPATH_UNIT_NS : HOTPATH_UNIT_VALUE;
+    return true;
+}
+
+/* HP_MAX_COLUMNS: none, or one that has another meaning. */
+static size_t hp_object_columns_find(const struct hp_object_columns *columns, const struct hp_object_columns_name *name)
+{
+    const struct hotpath_section *section = columns->section;
+    for (size_t at = columns->fixed; at < section->column_count; at++)
+        if (strcmp(section->columns[at].shown.key, name->key) == 0)
+            return section->columns[at].shown.unit == name->unit ? at : HP_MAX_COLUMNS;
+    return HP_MAX_COLUMNS;
+}
+
+static bool hp_object_columns_is_taken(const struct hotpath_section *section, const char *key)
+{
+    size_t at = 0;
+    while (at < section->column_count && strcmp(section->columns[at].shown.key, key) != 0)
+        at++;
+    return at < section->column_count;
+}
+
+static bool hp_object_columns_add_(const struct hp_object_columns *columns, const struct hp_object_columns_name *name)
+{
+    struct hp_arena *arena = columns->results->model->arena;
+    if (hp_object_columns_is_taken(columns->section, name->key))
+        return true;
+    const char *key = hp_arena_copy(arena, name->key, strlen(name->key));
+    const char *title = hp_arena_copy(arena, name->title, strlen(name->title));
+    if (key == NULL || title == NULL)
+        return false;
+    hp_section_add_column(columns->section, key, title, (enum hotpath_unit)name->unit, 0, true);
+    return true;
+}
+
+void hp_object_columns_begin(struct hp_object_columns *columns, struct hotpath_results *results,
+                             struct hotpath_section *section)
+{
+    *columns = (struct hp_object_columns){results, section, section->column_count};
+}
+
+bool hp_object_columns_add(const struct hp_object_columns *columns, const struct hp_object_record *record)
+{
+    const struct hp_show_settings *show = &columns->results->settings->show;
+    struct hp_object_columns_name name;
+    for (uint32_t counter = 0; counter < record->kind.counter_count; counter++)
+        if (hp_object_columns_name_counter(record, counter, &name) && !hp_object_columns_add_(columns, &name))
+            return false;
+    for (uint32_t histogram = 0; histogram < record->kind.histogram_count; histogram++)
+        for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++)
+            if (hp_object_columns_name_percentile(columns, record, histogram, show->percentiles[at], &name) && !hp_object_columns_add_(columns, &name))
+                return false;
+    return true;
+}
+
+void hp_object_columns_set(const struct hp_object_columns *columns, struct hp_row *row,
+                           const struct hp_object_record *record, uint32_t counter, uint64_t count)
+{
+    struct hp_object_columns_name name;
+    const size_t column = hp_object_columns_name_counter(record, counter, &name) ? hp_object_columns_find(columns, &name) : HP_MAX_COLUMNS;
+    if (column == HP_MAX_COLUMNS)
+        return;
+    if (hp_unit_is_whole(name.unit))
+        hp_section_set_count(row, column, count);
+    else if (name.unit == HOTPATH_UNIT_NS)
+        hp_section_set_number(row, column, hp_run_ns(&columns->results->model->run, count));
+    else
+        hp_section_set_value(row, column, (double)count);
+}
+
+void hp_object_columns_set_percentiles(const struct hp_object_columns *columns, struct hp_row *row,
+                                       const struct hp_object_record *record, uint32_t histogram,
+                                       const struct hp_value_distribution *distribution)
+{
+    const struct hp_show_settings *show = &columns->results->settings->show;
+    struct hp_object_columns_name name;
+    double number;
+    for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        const size_t column = hp_object_columns_name_percentile(columns, record, histogram, show->percentiles[at], &name)
+                                  ? hp_object_columns_find(columns, &name)
+                                  : HP_MAX_COLUMNS;
+        if (column == HP_MAX_COLUMNS ||
+            !hp_distribution_percentile(distribution, show->percentiles[at], true, &number))
+            continue;
+        if (name.unit == HOTPATH_UNIT_NS)
+            hp_section_set_number(row, column, hp_run_ns(&columns->results->model->run, (uint64_t)number));
+        else
+            hp_section_set_value(row, column, number);
+    }
+}
+
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
 
 /*
@@ -27498,6 +28026,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_threads_,
 &hotpath_section_timeline_,
 &hotpath_section_values_,
+&hotpath_section_objects_,
 &hotpath_section_calltree_,
 &hotpath_section_calls_,
 &hotpath_section_slowest_,
@@ -28115,6 +28644,13 @@ void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
 void hp_section_set_number(struct hp_row *row, size_t column, double number)
 {
     hp_section_cell_of(row, column)->number = number;
+}
+
+void hp_section_set_value(struct hp_row *row, size_t column, double number)
+{
+    const bool is_whole = number > -0x1p53 && number < 0x1p53 && (double)(int64_t)number == number;
+    hp_section_set_number(row, column, number);
+    row->cells[column].count = is_whole ? (uint64_t)(int64_t)number : 0;
 }
 
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
@@ -29995,22 +30531,23 @@ struct hp_head {
     uint32_t asked_if_left;  /* how often in a row it was asked in vain whether a jump has left it busy */
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
-    uint32_t *parts;               /* offsets of its parts of objects, by their numbers: see objects.c */
-    uint32_t part_places;          /* of these */
-    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
-    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
-    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
-    uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    struct hp_sampler sampler;     /* see sampler.h */
-    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;                 /* the thread may not read the counter any more */
-    bool index_is_complete;        /* every node and stat of the record is in the slots */
-    bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
-    uint32_t steps;                /* taken in lists for want of that */
-    struct hp_lane_place *lane;    /* that it is in; NULL: its own. See lanes.h, also for the following */
-    struct hp_lane *running;       /* the same in the session; NULL: it has never switched */
+    struct hp_kept *kept;                 /* NULL until it is needed: see kept.h */
+    uint32_t *parts;                      /* offsets of its parts of objects, by their numbers: see objects.c */
+    uint32_t part_places;                 /* of these */
+    struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
+    struct hp_alloc_thread *alloc;        /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
+    uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
+    uint32_t owner;                       /* number of the thread among those that allocate: see owners.h */
+    struct hp_sampler sampler;            /* see sampler.h */
+    bool is_handler;                      /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;                        /* the thread may not read the counter any more */
+    bool index_is_complete;               /* every node and stat of the record is in the slots */
+    bool index_is_filled;       /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;             /* taken in lists for want of that */
+    struct hp_lane_place *lane; /* that it is in; NULL: its own. See lanes.h, also for the following */
+    struct hp_lane *running;    /* the same in the session; NULL: it has never switched */
     struct hp_lane *own_lane;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
@@ -30078,13 +30615,26 @@ struct hp_known_object {
     uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
     const struct hp_kind_type *kind;
     uint32_t site;
-    uint32_t next; /* number of the next in its bucket */
+    uint32_t
+        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
+    uintptr_t address; /* atomic: of an instance, else 0 */
+    uint32_t class_;   /* atomic: of an instance, the number of its class */
+    uint32_t older;    /* of an instance, the number that was made before it */
+};
+
+/* An instance that a thread used lately. */
+struct hp_cached_instance {
+    uintptr_t address;
+    uint32_t class_, number;
 };
 
 #define HP_OBJECTS_PER_CHUNK 1024u
 #define HP_OBJECT_CHUNKS 64u
 #define HP_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
 #define HP_OBJECT_BUCKETS 256u
+#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
+#define HP_INSTANCE_BUCKETS 4096u
+#define HP_CACHED_INSTANCES 64u
 
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
@@ -30143,7 +30693,12 @@ struct hp_recorder {
     uint32_t object_count;
     uint32_t object_buckets[HP_OBJECT_BUCKETS];
     struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
-    char *text; /* private copies of names */
+    uint32_t instances, instance_count; /* the newest number that instances have, and how many; see instances.c */
+    uint32_t ended_first, ended_last;   /* of these, those whose instances have ended; 0: none */
+    uint32_t instances_epoch;           /* number of the session that they are of */
+    uint32_t instances_full;            /* atomic: number of a session in which there is no space for another one */
+    uint32_t instance_buckets[HP_INSTANCE_BUCKETS]; /* atomic */
+    char *text;                                     /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
@@ -31454,6 +32009,205 @@ struct hp_zone_cost hp_zones_calibrate(bool is_quick)
     return cost;
 }
 
+/* ---- src/record/objects.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Objects: what a program tells about things that are no zones (values, gauges, channels). A kind is a descriptor and one
+ * recorder file; this is what all of them share: who an object is, and where the calling thread counts for it.
+ *
+ *     struct hp_object_use use;
+ *     if (hp_object_begin(site, &kind, &use)) {
+ *         HOTPATH_ADD_(use.part->count[0], 1);      only this thread writes here, and the head is held
+ *         hp_object_end(&use);
+ *     }
+ *
+ * Quick where the thread has a part of the object already: no lock, and no cache line that another thread writes.
+ */
+
+struct hp_field_type {
+    const char *key, *title;
+    enum hotpath_unit unit;
+    enum hp_merge merge;
+};
+
+/* A kind, as it will be described in the session. */
+struct hp_kind_type {
+    const char *name, *title;
+    uint32_t flags; /* HP_KIND_... */
+    uint32_t typed; /* counters that are numbers of the part's type, a bit each */
+    struct hp_field_type counters[HP_KIND_COUNTERS];
+    struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
+};
+
+/* An object in use: the head is held, so the session stays where it is. */
+struct hp_object_use {
+    struct hp_head *head;
+    struct hp_part *part;
+    uint64_t now; /* ticks */
+};
+
+/* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
+HP_PRIVATE bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
+static inline void hp_object_end(const struct hp_object_use *use) { hp_let_go(&use->head->hot); }
+
+static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
+{
+    return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
+}
+
+/* --- for instances.c. Numbers begin with 1. */
+
+/* What the process knows of an object that has a number. */
+HP_PRIVATE struct hp_known_object *hp_object_known(uint32_t number);
+/* A number that no site leads to. 0: there is no space. Under the lock. */
+HP_PRIVATE uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
+/* An instance begins in the running session, unless it is there; or is over. False: no space. Under the lock. */
+HP_PRIVATE bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
+HP_PRIVATE void hp_object_write_end(uint32_t number);
+/* The thread's part of an object, with the head held. NULL: there is no space, or it is not in this session. */
+HP_PRIVATE struct hp_part *hp_object_part(struct hp_head *head, uint32_t number);
+
+/* --- for recorders of kinds */
+
+/* Adds to a histogram of the part. What finds no space is counted there as missed. */
+HP_PRIVATE void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
+
+/* A value among the recent ones. `text` is that of a text, else NULL. */
+HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
+
+/* ---- src/record/instances.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Instances of a class of objects, known by their addresses: each of the channels that one label stands for, say. What a class
+ * counts is exact whatever becomes of its instances, which have HP_MOST_INSTANCES records; those that have ended are used
+ * again, the oldest first, and while all are in use further instances count for their class alone.
+ *
+ *     struct hp_instance_use use;
+ *     if (hp_instance_begin(site, &kind, address, &use)) {
+ *         HOTPATH_ADD_(use.class_.part->count[0], 1);
+ *         if (use.part != NULL)
+ *             HOTPATH_ADD_(use.part->count[0], 1);
+ *         hp_object_end(&use.class_);
+ *     }
+ */
+
+struct hp_instance_use {
+    struct hp_object_use class_;
+    struct hp_part *part; /* of the instance; NULL: it has no record */
+};
+
+/* As hp_object_begin. An instance is made when its address comes up for the first time; NULL is none. */
+HP_PRIVATE bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                       struct hp_instance_use *ret_use);
+
+/* The instance is no more. What comes later from its address is another one. */
+HP_PRIVATE void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address);
+
+/* ---- src/record/channels.c ----------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_CHANNEL_SENT and its kin: what goes through queues, pipes and rings, whatever they are made of. Each use counts for
+ * all channels of a label, and for the one at its address.
+ */
+
+enum hp_channels_counter { HP_CHANNELS_SENT, HP_CHANNELS_RECEIVED, HP_CHANNELS_INSIDE, HP_CHANNELS_SENT_BYTES, HP_CHANNELS_RECEIVED_BYTES, HP_CHANNELS_FULL, HP_CHANNELS_EMPTY, HP_CHANNELS_MOST_INSIDE };
+enum { HP_CHANNELS_LENGTHS };
+
+static const struct hp_kind_type hp_channels_channel = {
+    .name = "channel",
+    .title = "Channel",
+    .flags = HP_KIND_BY_NAME,
+    .counters = {[HP_CHANNELS_SENT] = {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_CHANNELS_RECEIVED] = {"received", "Received", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_CHANNELS_INSIDE] = {"inside", "Inside", HOTPATH_UNIT_SIGNED_COUNT, HP_MERGE_SUM},
+                 [HP_CHANNELS_SENT_BYTES] = {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
+                 [HP_CHANNELS_RECEIVED_BYTES] = {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
+                 [HP_CHANNELS_FULL] = {"full_ns", "Full", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_CHANNELS_EMPTY] = {"empty_ns", "Empty", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_CHANNELS_MOST_INSIDE] = {"max_length", "Max Length", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},
+    .histograms = {[HP_CHANNELS_LENGTHS] = {"length", "Length", HOTPATH_UNIT_VALUE, HP_MERGE_SUM}},
+};
+
+/* What one use of a macro tells. */
+struct hp_channels_event {
+    uint64_t items, bytes;
+    int64_t length;    /* below zero: not known */
+    uint64_t since;    /* of a wait: when it began */
+    enum hp_channels_counter side; /* SENT, RECEIVED, FULL, EMPTY */
+};
+
+static void hp_channels_pass(struct hp_part *part, const struct hp_channels_event *event)
+{
+    const bool is_sent = event->side == HP_CHANNELS_SENT;
+    HOTPATH_ADD_(part->count[event->side], event->items);
+    HOTPATH_ADD_(part->count[HP_CHANNELS_INSIDE], is_sent ? event->items : 0 - event->items);
+    HOTPATH_ADD_(part->count[is_sent ? HP_CHANNELS_SENT_BYTES : HP_CHANNELS_RECEIVED_BYTES], event->bytes);
+    if (event->length > 0 && (uint64_t)event->length > part->count[HP_CHANNELS_MOST_INSIDE])
+        HOTPATH_PUT_(part->count[HP_CHANNELS_MOST_INSIDE], (uint64_t)event->length);
+}
+
+static void hp_channels_count(struct hp_part *part, const struct hp_channels_event *event, uint64_t now)
+{
+    if (part->first_tick == 0)
+        HOTPATH_PUT_(part->first_tick, now);
+    HOTPATH_PUT_(part->last_tick, now);
+    if (event->side == HP_CHANNELS_SENT || event->side == HP_CHANNELS_RECEIVED)
+        hp_channels_pass(part, event);
+    else if (now > event->since)
+        HOTPATH_ADD_(part->count[event->side], now - event->since);
+}
+
+static void hp_channels_record(struct hotpath_site *site, const void *address, const struct hp_channels_event *event)
+{
+    struct hp_instance_use use;
+    if (!hp_instance_begin(site, &hp_channels_channel, address, &use))
+        return;
+    hp_channels_count(use.class_.part, event, use.class_.now);
+    if (use.part != NULL)
+        hp_channels_count(use.part, event, use.class_.now);
+    if (event->length >= 0)
+        hp_object_distribute(&use.class_, HP_CHANNELS_LENGTHS, (double)event->length);
+    hp_object_end(&use.class_);
+}
+
+/* --------------------------------------------------------------------------------------------- what macros call */
+
+void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
+                             int64_t length)
+{
+    hp_channels_record(site, channel_, &(struct hp_channels_event){.items = items, .bytes = bytes, .length = length, .side = HP_CHANNELS_SENT});
+}
+
+void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
+                                 int64_t length)
+{
+    hp_channels_record(site, channel_, &(struct hp_channels_event){.items = items, .bytes = bytes, .length = length, .side = HP_CHANNELS_RECEIVED});
+}
+
+/* While nothing is recorded, `since` is 0, and the end of the wait is nothing, too. */
+struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel_, int is_full)
+{
+    struct hp_object_use use;
+    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? HP_CHANNELS_FULL : HP_CHANNELS_EMPTY};
+    if (hp_object_begin(site, &hp_channels_channel, &use)) {
+        wait.since = use.now;
+        hp_object_end(&use);
+    }
+    return wait;
+}
+
+void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
+{
+    if (wait->since != 0)
+        hp_channels_record(wait->site, wait->channel,
+               &(struct hp_channels_event){.since = wait->since, .length = -1, .side = (enum hp_channels_counter)wait->side});
+}
+
+void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)
+{
+    hp_instance_end(site, &hp_channels_channel, channel_);
+}
+
 /* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -31640,7 +32394,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x0386194085ab4701)
+#define HP_SHARED_LAYOUT UINT64_C(0x73de39531bb9d05d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -32996,6 +33750,261 @@ void hp_sessions_forget(const struct hp_session *own)
     }
     if (own == NULL)
         hp_session_unlink();
+}
+
+/* ---- src/record/instances.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Instances of objects by address. A thread has a cache of those it used last; then there is one table for all, which is changed
+ * under the lock and read without: its chains may be changed meanwhile, so what is found is asked for its address, a search is not
+ * endless, and who does not find what is there looks again under the lock.
+ *
+ * Whoever is first in a session makes the table anew: instances of an earlier one are free for others, and it does not matter what
+ * the parent of a forked child was doing with it.
+ */
+
+#define HP_INSTANCES_LONGEST_CHAIN 64u
+
+static uint64_t hp_instances_hash_of(const void *address, uint32_t class_)
+{
+    return ((uint64_t)(uintptr_t)address ^ (uint64_t)class_ << 48) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint32_t *hp_instances_bucket_of(const void *address, uint32_t class_)
+{
+    return &hotpath_runtime_->instance_buckets[hp_instances_hash_of(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
+}
+
+static bool hp_instances_is_known_as(const struct hp_known_object *known, const void *address, uint32_t class_)
+{
+    return __atomic_load_n(&known->address, __ATOMIC_RELAXED) == (uintptr_t)address &&
+           __atomic_load_n(&known->class_, __ATOMIC_RELAXED) == class_;
+}
+
+/* The number of an instance, or 0. Under the lock it is found if it is there, however long the way. */
+static uint32_t hp_instances_find(const void *address, uint32_t class_, uint32_t steps)
+{
+    uint32_t number = __atomic_load_n(hp_instances_bucket_of(address, class_), __ATOMIC_ACQUIRE);
+    for (; number != 0 && steps > 0; steps--) {
+        const struct hp_known_object *known = hp_object_known(number);
+        if (hp_instances_is_known_as(known, address, class_))
+            return number;
+        number = __atomic_load_n(&known->next, __ATOMIC_ACQUIRE);
+    }
+    return 0;
+}
+
+/* There is no space for further instances in the session of that number, so that nobody asks for it again and again. */
+static void hp_instances_set_full(uint32_t epoch) { __atomic_store_n(&hotpath_runtime_->instances_full, epoch, __ATOMIC_RELAXED); }
+
+static bool hp_instances_is_full(uint32_t epoch)
+{
+    return __atomic_load_n(&hotpath_runtime_->instances_full, __ATOMIC_RELAXED) == epoch;
+}
+
+/* --------------------------------------------------------------------------------------------- under the lock */
+
+static void hp_instances_link_in(uint32_t number, const void *address, uint32_t class_)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t *bucket = hp_instances_bucket_of(address, class_);
+    __atomic_store_n(&known->class_, class_, __ATOMIC_RELAXED);
+    __atomic_store_n(&known->address, (uintptr_t)address, __ATOMIC_RELAXED);
+    __atomic_store_n(&known->next, *bucket, __ATOMIC_RELAXED);
+    __atomic_store_n(bucket, number, __ATOMIC_RELEASE); /* pairs with find */
+}
+
+static void hp_instances_take_out(uint32_t number)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t *link = hp_instances_bucket_of((const void *)known->address, known->class_);
+    while (*link != 0 && *link != number)
+        link = &hp_object_known(*link)->next;
+    if (*link == number)
+        __atomic_store_n(link, known->next, __ATOMIC_RELEASE);
+    __atomic_store_n(&known->address, 0, __ATOMIC_RELAXED);
+}
+
+static void hp_instances_queue_ended(uint32_t number)
+{
+    struct hp_recorder *recorder = hotpath_runtime_;
+    __atomic_store_n(&hp_object_known(number)->next, 0, __ATOMIC_RELAXED);
+    if (recorder->ended_last != 0)
+        __atomic_store_n(&hp_object_known(recorder->ended_last)->next, number, __ATOMIC_RELAXED);
+    else
+        recorder->ended_first = number;
+    recorder->ended_last = number;
+}
+
+/* Whose instance ended first, or 0. */
+static uint32_t hp_instances_oldest_ended(void)
+{
+    const uint32_t number = hotpath_runtime_->ended_first;
+    if (number != 0)
+        hotpath_runtime_->ended_first = hp_object_known(number)->next;
+    if (hotpath_runtime_->ended_first == 0)
+        hotpath_runtime_->ended_last = 0;
+    return number;
+}
+
+static void hp_instances_begin_session(void)
+{
+    struct hp_recorder *recorder = hotpath_runtime_;
+    if (recorder->instances_epoch == hp_epoch())
+        return;
+    for (size_t at = 0; at < HP_INSTANCE_BUCKETS; at++)
+        __atomic_store_n(&recorder->instance_buckets[at], 0, __ATOMIC_RELAXED);
+    recorder->ended_first = recorder->ended_last = 0;
+    for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
+        __atomic_store_n(&hp_object_known(number)->address, 0, __ATOMIC_RELAXED);
+        hp_instances_queue_ended(number);
+    }
+    recorder->instances_epoch = hp_epoch();
+}
+
+static uint32_t hp_instances_add_number(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hotpath_runtime_->instance_count < HP_MOST_INSTANCES ? hp_object_new(site, kind) : 0;
+    if (number != 0) {
+        hp_object_known(number)->older = hotpath_runtime_->instances;
+        hotpath_runtime_->instances = number;
+        hotpath_runtime_->instance_count++;
+    }
+    return number;
+}
+
+/* A number for a new instance: one that none has had, else that which has been over for longest. 0: all are in use. */
+static uint32_t hp_instances_free_number(uint32_t site, const struct hp_kind_type *kind)
+{
+    uint32_t number = hp_instances_add_number(site, kind);
+    if (number == 0 && (number = hp_instances_oldest_ended()) != 0) {
+        hp_object_known(number)->site = site;
+        hp_object_known(number)->kind = kind;
+    }
+    return number;
+}
+
+static bool hp_instances_make_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    hp_instances_begin_session();
+    uint32_t number = hp_instances_find(address, class_, HP_MOST_INSTANCES);
+    if (number == 0 && (number = hp_instances_free_number(HOTPATH_GET_(site->id), kind)) != 0)
+        hp_instances_link_in(number, address, class_);
+    return number != 0 && hp_object_write_instance(number, class_, address);
+}
+
+static void hp_instances_need_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    if (hp_lock(&held)) {
+        if (hotpath_runtime_->gate != 0 && HOTPATH_GET_(site->log) != 0 && !hp_instances_make_instance(site, kind, address))
+            hp_instances_set_full(hp_epoch());
+        hp_unlock(&held);
+    }
+    errno = saved;
+}
+
+static void hp_instances_end_instance(const void *address, uint32_t class_)
+{
+    hp_instances_begin_session();
+    const uint32_t number = hp_instances_find(address, class_, HP_MOST_INSTANCES);
+    if (number == 0)
+        return;
+    hp_instances_take_out(number);
+    hp_object_write_end(number);
+    hp_instances_queue_ended(number);
+    hp_instances_set_full(0);
+}
+
+void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const int saved = errno;
+    struct hp_object_use use;
+    struct hp_signals held;
+    if (address == NULL || !hp_object_begin(site, kind, &use)) /* so that the class has a number, and a session */
+        return;
+    hp_object_end(&use);
+    if (hp_lock(&held)) {
+        if (hotpath_runtime_->gate != 0)
+            hp_instances_end_instance(address, HOTPATH_GET_(site->log));
+        hp_unlock(&held);
+    }
+    errno = saved;
+}
+
+/* --------------------------------------------------------------------------------------------- the thread's cache */
+
+static struct hp_cached_instance *hp_instances_cached(struct hp_head *head, const void *address, uint32_t class_)
+{
+    if (head->instances == NULL)
+        head->instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *head->instances);
+    return head->instances != NULL ? &head->instances[hp_instances_hash_of(address, class_) >> 58] : NULL;
+}
+
+/* The part of the instance, if its record is still that of this address. */
+static struct hp_part *hp_instances_own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
+{
+    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number) : NULL;
+    if (part == NULL)
+        return NULL;
+    const struct hp_object *object =
+        (const struct hp_object *)(const void *)(class_->head->hot.base + part->object);
+    const bool is_it = HOTPATH_GET_(object->key) == (uintptr_t)address &&
+                       HOTPATH_GET_(object->class_) == class_->part->object &&
+                       HOTPATH_GET_(object->state) == HP_OBJECT_LIVE;
+    return is_it ? part : NULL;
+}
+
+static struct hp_part *hp_instances_find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
+{
+    struct hp_cached_instance *entry = hp_instances_cached(use->head, address, class_);
+    if (entry != NULL && entry->address == (uintptr_t)address && entry->class_ == class_) {
+        struct hp_part *part = hp_instances_own_part(use, entry->number, address);
+        if (HOTPATH_LIKELY_(part != NULL))
+            return part;
+    }
+    const uint32_t number = hp_instances_find(address, class_, HP_INSTANCES_LONGEST_CHAIN);
+    struct hp_part *part = hp_instances_own_part(use, number, address);
+    if (part != NULL && entry != NULL)
+        *entry = (struct hp_cached_instance){(uintptr_t)address, class_, number};
+    return part;
+}
+
+static bool hp_instances_is_in_session(uint32_t number, uint32_t epoch)
+{
+    return number != 0 && __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE) >> 32 == epoch;
+}
+
+/* Again, now that it was made: if the thread has no part of it, the session has no space for one. */
+static struct hp_part *hp_instances_find_made(const struct hp_object_use *use, uint32_t class_, const void *address)
+{
+    struct hp_part *part = hp_instances_find_part(use, class_, address);
+    const uint32_t number = part == NULL ? hp_instances_find(address, class_, HP_INSTANCES_LONGEST_CHAIN) : 0;
+    if (hp_instances_is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number) == NULL)
+        hp_instances_set_full(use->head->hot.epoch);
+    return part;
+}
+
+bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                       struct hp_instance_use *ret_use)
+{
+    struct hp_object_use *use = &ret_use->class_;
+    ret_use->part = NULL;
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    if (address == NULL)
+        return true;
+    ret_use->part = hp_instances_find_part(use, HOTPATH_GET_(site->log), address);
+    if (HOTPATH_LIKELY_(ret_use->part != NULL) || hp_instances_is_full(use->head->hot.epoch))
+        return true;
+    hp_object_end(use); /* the lock is not waited for with a head in hand */
+    hp_instances_need_instance(site, kind, address);
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    ret_use->part = hp_instances_find_made(use, HOTPATH_GET_(site->log), address);
+    return true;
 }
 
 /* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
@@ -35766,58 +36775,6 @@ void hotpath_v1_note(const char *format, ...)
     errno = saved;
 }
 
-/* ---- src/record/objects.h ------------------------------------------------------------------------------------ */
-
-/*
- * Objects: what a program tells about things that are no zones (values, gauges, channels). A kind is a descriptor and one
- * recorder file; this is what all of them share: who an object is, and where the calling thread counts for it.
- *
- *     struct hp_object_use use;
- *     if (hp_object_begin(site, &kind, &use)) {
- *         HOTPATH_ADD_(use.part->count[0], 1);      only this thread writes here, and the head is held
- *         hp_object_end(&use);
- *     }
- *
- * Quick where the thread has a part of the object already: no lock, and no cache line that another thread writes.
- */
-
-struct hp_field_type {
-    const char *key, *title;
-    enum hotpath_unit unit;
-    enum hp_merge merge;
-};
-
-/* A kind, as it will be described in the session. */
-struct hp_kind_type {
-    const char *name, *title;
-    uint32_t flags; /* HP_KIND_... */
-    uint32_t typed; /* counters that are numbers of the part's type, a bit each */
-    struct hp_field_type counters[HP_KIND_COUNTERS];
-    struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
-};
-
-/* An object in use: the head is held, so the session stays where it is. */
-struct hp_object_use {
-    struct hp_head *head;
-    struct hp_part *part;
-    uint64_t now; /* ticks */
-};
-
-/* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
-HP_PRIVATE bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
-static inline void hp_object_end(const struct hp_object_use *use) { hp_let_go(&use->head->hot); }
-
-static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
-{
-    return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
-}
-
-/* Adds to a histogram of the part. What finds no space is counted there as missed. */
-HP_PRIVATE void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
-
-/* A value among the recent ones. `text` is that of a text, else NULL. */
-HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
-
 /* ---- src/record/objects.c ------------------------------------------------------------------------------------ */
 
 /*
@@ -35834,19 +36791,19 @@ HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct
 
 /* ---------------------------------------------------------------------------------- what the process knows */
 
-static struct hp_known_object *hp_objects_known_object(uint32_t number)
+struct hp_known_object *hp_object_known(uint32_t number)
 {
     struct hp_known_object **chunk = &hotpath_runtime_->object_chunks[number / HP_OBJECTS_PER_CHUNK];
     return &__atomic_load_n(chunk, __ATOMIC_ACQUIRE)[number % HP_OBJECTS_PER_CHUNK];
 }
 
+/* A kind is known by its name, since another copy of the library has a descriptor of its own. */
 static bool hp_objects_is_same(const struct hp_known_object *known, uint32_t site, const struct hp_kind_type *kind)
 {
-    if (known->site == site)
-        return true;
-    /* By its name, since another copy of the library has a descriptor of its own. */
-    return kind->flags & HP_KIND_BY_NAME && strcmp(known->kind->name, kind->name) == 0 &&
-           strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0;
+    if (strcmp(known->kind->name, kind->name) != 0)
+        return false;
+    return known->site == site || (kind->flags & HP_KIND_BY_NAME &&
+                                   strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0);
 }
 
 static uint32_t *hp_objects_bucket_of(uint32_t site)
@@ -35855,8 +36812,7 @@ static uint32_t *hp_objects_bucket_of(uint32_t site)
     return &hotpath_runtime_->object_buckets[hp_text_hash(name, strlen(name)) % HP_OBJECT_BUCKETS];
 }
 
-/* Numbers begin with 1. 0: there is no space for it. */
-static uint32_t hp_objects_add_object(uint32_t site, const struct hp_kind_type *kind)
+uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
 {
     const uint32_t number = hotpath_runtime_->object_count + 1;
     if (number >= HP_MAX_OBJECTS)
@@ -35866,18 +36822,27 @@ static uint32_t hp_objects_add_object(uint32_t site, const struct hp_kind_type *
         __atomic_store_n(chunk, hp_more_memory(HP_OBJECTS_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
     if (*chunk == NULL)
         return 0;
-    uint32_t *bucket = hp_objects_bucket_of(site);
-    *hp_objects_known_object(number) = (struct hp_known_object){.site = site, .kind = kind, .next = *bucket};
+    *hp_object_known(number) = (struct hp_known_object){.site = site, .kind = kind};
     hotpath_runtime_->object_count = number;
-    *bucket = number;
+    return number;
+}
+
+static uint32_t hp_objects_add_object(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hp_object_new(site, kind);
+    uint32_t *bucket = hp_objects_bucket_of(site);
+    if (number != 0) {
+        hp_object_known(number)->next = *bucket;
+        *bucket = number;
+    }
     return number;
 }
 
 static uint32_t hp_objects_number_of(uint32_t site, const struct hp_kind_type *kind)
 {
     uint32_t number = *hp_objects_bucket_of(site);
-    while (number != 0 && !hp_objects_is_same(hp_objects_known_object(number), site, kind))
-        number = hp_objects_known_object(number)->next;
+    while (number != 0 && !hp_objects_is_same(hp_object_known(number), site, kind))
+        number = hp_object_known(number)->next;
     return number != 0 ? number : hp_objects_add_object(site, kind);
 }
 
@@ -35929,27 +36894,85 @@ static uint32_t hp_objects_kind_in(struct hp_store *store, const struct hp_kind_
 
 static uint64_t hp_objects_place_of(uint32_t epoch, uint32_t offset) { return (uint64_t)epoch << 32 | offset; }
 
+/* The record of an object in the running session, or NULL. */
+static struct hp_object *hp_objects_written_object(uint32_t number)
+{
+    const uint64_t place = hp_object_known(number)->place;
+    return place >> 32 == hp_epoch() ? hp_store_at(hotpath_runtime_->store, (uint32_t)place) : NULL;
+}
+
+static struct hp_object *hp_objects_make_object(uint32_t kind, uint32_t *ret_offset)
+{
+    *ret_offset = kind != 0 ? hp_store_allocate(hotpath_runtime_->store, sizeof(struct hp_object), 64) : 0;
+    struct hp_object *object = *ret_offset != 0 ? hp_store_at(hotpath_runtime_->store, *ret_offset) : NULL;
+    if (object != NULL)
+        object->kind = kind;
+    return object;
+}
+
+/* Release: whoever makes a part, or reads, finds the object whole. */
+static void hp_objects_link_object(struct hp_known_object *known, struct hp_object *object, uint32_t offset)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    object->next = header->objects;
+    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&known->place, hp_objects_place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+}
+
 static bool hp_objects_write_object(uint32_t number, const struct hp_kind_type *type)
 {
-    struct hp_store *store = hotpath_runtime_->store;
-    struct hp_header *header = hp_store_header(store);
-    struct hp_known_object *known = hp_objects_known_object(number);
-    if (known->place >> 32 == hp_epoch())
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t offset;
+    if (hp_objects_written_object(number) != NULL)
         return true;
-    const uint32_t kind = hp_objects_kind_in(store, type);
-    const uint32_t offset = kind != 0 ? hp_store_allocate(store, sizeof(struct hp_object), 64) : 0;
-    if (offset == 0)
+    struct hp_object *object = hp_objects_make_object(hp_objects_kind_in(hotpath_runtime_->store, type), &offset);
+    if (object == NULL)
         return false;
-    struct hp_object *object = hp_store_at(store, offset);
-    object->kind = kind;
     object->site = known->site;
     object->state = HP_OBJECT_LIVE;
     object->born = hp_now();
-    object->next = header->objects;
-    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
-    /* Release: whoever makes a part finds the object whole. */
-    __atomic_store_n(&known->place, hp_objects_place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+    hp_objects_link_object(known, object, offset);
     return true;
+}
+
+/* Threads look at records without the lock: that it is live says that the rest is of this instance. */
+static void hp_objects_begin_instance(struct hp_object *object, uint32_t site, uint32_t class_, const void *address)
+{
+    HOTPATH_PUT_(object->site, site);
+    HOTPATH_PUT_(object->class_, class_);
+    HOTPATH_PUT_(object->key, (uintptr_t)address);
+    HOTPATH_PUT_(object->born, hp_now());
+    HOTPATH_PUT_(object->ended, 0);
+    HOTPATH_PUT_(object->generation, object->generation + 1);
+    __atomic_store_n(&object->state, HP_OBJECT_LIVE, __ATOMIC_RELEASE);
+}
+
+bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    struct hp_object *const of = hp_objects_written_object(class_), *object = hp_objects_written_object(number);
+    uint32_t offset = 0;
+    if (of == NULL || (object != NULL && object->state == HP_OBJECT_LIVE))
+        return true;
+    if (object == NULL && (object = hp_objects_make_object(of->kind, &offset)) == NULL)
+        return false;
+    HOTPATH_PUT_(object->kind, of->kind);
+    hp_objects_begin_instance(object, known->site, (uint32_t)hp_object_known(class_)->place, address);
+    HOTPATH_PUT_(of->instances, of->instances + 1);
+    if (offset != 0)
+        hp_objects_link_object(known, object, offset);
+    return true;
+}
+
+void hp_object_write_end(uint32_t number)
+{
+    struct hp_object *object = hp_objects_written_object(number);
+    if (object == NULL)
+        return;
+    struct hp_object *of = hp_store_at(hotpath_runtime_->store, object->class_);
+    HOTPATH_PUT_(object->ended, hp_now());
+    __atomic_store_n(&object->state, HP_OBJECT_ENDED, __ATOMIC_RELEASE);
+    HOTPATH_PUT_(of->ended_count, of->ended_count + 1);
 }
 
 /* The number of the site's object, which is in the running session then. 0: it cannot be. */
@@ -36014,10 +37037,15 @@ static void hp_objects_link_part(struct hp_object *object, struct hp_part *part,
 
 void hp_objects_reserve_parts(struct hp_head *head) { hp_objects_make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
 
+static struct hp_object *hp_objects_object_of(const struct hp_head *head, const struct hp_part *part)
+{
+    return (struct hp_object *)(void *)(head->hot.base + part->object);
+}
+
 /* With the head held. NULL: there is no space, or the object is not in this session. */
 static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t number)
 {
-    const uint64_t place = __atomic_load_n(&hp_objects_known_object(number)->place, __ATOMIC_ACQUIRE);
+    const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
     if (place >> 32 != head->hot.epoch || !hp_objects_make_places(head, number))
         return NULL;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
@@ -36026,7 +37054,8 @@ static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t numbe
     struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
     part->object = (uint32_t)place;
     part->thread = head->record_offset;
-    hp_objects_link_part((struct hp_object *)(void *)(head->hot.base + part->object), part, offset);
+    part->generation = __atomic_load_n(&hp_objects_object_of(head, part)->generation, __ATOMIC_RELAXED);
+    hp_objects_link_part(hp_objects_object_of(head, part), part, offset);
     head->parts[number] = offset;
     return part;
 }
@@ -36043,6 +37072,32 @@ static inline struct hp_part *hp_objects_part_at(const struct hp_head *head, uin
 {
     const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
     return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+/* Another instance has the record now: what was counted for the one before is in its class. */
+static void hp_objects_begin_part_again(struct hp_part *part, uint32_t generation)
+{
+    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
+        HOTPATH_PUT_(part->count[counter], 0);
+    HOTPATH_PUT_(part->first_tick, 0);
+    HOTPATH_PUT_(part->last_tick, 0);
+    /* Release: who finds the part of this generation finds it empty. */
+    __atomic_store_n(&part->generation, generation, __ATOMIC_RELEASE);
+}
+
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
+{
+    const int saved = errno;
+    struct hp_part *part = hp_objects_part_at(head, number);
+    if (part == NULL && (part = hp_objects_make_part(head, number)) == NULL) {
+        errno = saved;
+        return NULL;
+    }
+    const uint32_t generation = __atomic_load_n(&hp_objects_object_of(head, part)->generation, __ATOMIC_RELAXED);
+    if (__builtin_expect(part->generation != generation, 0))
+        hp_objects_begin_part_again(part, generation);
+    errno = saved;
+    return part;
 }
 
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */

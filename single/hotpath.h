@@ -349,6 +349,11 @@ extern "C" {
  *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or n more than before, on any thread
  *   HOTPATH_COUNT("key", n)      expression    n more of something
  *   HOTPATH_DEBUG(expr)          expression    records what the expression yields, and yields it
+ *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length)  expression  so much went into a queue ...
+ *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length)  expression  ... and so much came out of it: see below
+ *   HOTPATH_CHANNEL_FULL("label", channel)  declaration  waits from here to the end of the braces: the queue is full ...
+ *   HOTPATH_CHANNEL_EMPTY("label", channel)  declaration  ... or empty
+ *   HOTPATH_CHANNEL_END("label", channel)  expression  the queue is no more
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
  * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
@@ -398,6 +403,23 @@ extern "C" {
 #define HOTPATH_COUNT_KEY(label, key, number)                                                                      \
     HOTPATH_UPDATE_KEY_(hotpath_update_, COUNT, label, key, HOTPATH_NUMBER_(number))
 #define HOTPATH_DEBUG(...) HOTPATH_DEBUG_(#__VA_ARGS__, (__VA_ARGS__))
+
+/*
+ * Channels: queues, pipes and rings, whatever they are made of. The report has what all channels of a label did, and what each of
+ * them did, known by its address (NULL: they are not told apart). `items` went in or out at once, with so many `bytes` (0: that
+ * does not matter), and `length` of them are in the channel now (-1: not known). What sends tells it before others can receive,
+ * what receives after it has: then what is inside is never below 0.
+ */
+#define HOTPATH_CHANNEL_SENT(label, channel, items, bytes, length)                                                 \
+    hotpath_sent_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items),             \
+                  (uint64_t)(bytes), (int64_t)(length))
+#define HOTPATH_CHANNEL_RECEIVED(label, channel, items, bytes, length)                                             \
+    hotpath_received_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items),         \
+                      (uint64_t)(bytes), (int64_t)(length))
+#define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "", channel, 1)
+#define HOTPATH_CHANNEL_EMPTY(label, channel) HOTPATH_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "", channel, 0)
+#define HOTPATH_CHANNEL_END(label, channel)                                                                        \
+    hotpath_v1_channel_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel)
 
 /*
  * For tests: a scope in which this thread may allocate at most so often (a realloc counts). More ends the program with one
@@ -539,7 +561,8 @@ struct hotpath_site {
 #define HOTPATH_KIND_GAUGE_ 7u
 #define HOTPATH_KIND_COUNT_ 8u
 #define HOTPATH_KIND_DEBUG_ 9u
-#define HOTPATH_KIND_LAST_ 9u
+#define HOTPATH_KIND_OBJECT_ 10u /* of any other kind, which whoever records it knows */
+#define HOTPATH_KIND_LAST_ 10u
 #define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
 
 /* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
@@ -694,6 +717,22 @@ struct hotpath_scalar_ {
 /* A new value of the key that the site stands for; a gauge is set to it, or raised by it. */
 HOTPATH_API_ void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value);
 HOTPATH_API_ void hotpath_v1_gauge_add(struct hotpath_site *site, struct hotpath_scalar_ value);
+
+/* What channels tell. A wait is of the thread that began it; one that is left by longjmp counts for nothing. */
+struct hotpath_channel_wait_ {
+    struct hotpath_site *site;
+    const void *channel;
+    uint64_t since; /* ticks; 0: nothing is recorded */
+    uint32_t side;
+};
+HOTPATH_API_ void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel, uint64_t items,
+                                          uint64_t bytes, int64_t length);
+HOTPATH_API_ void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel, uint64_t items,
+                                              uint64_t bytes, int64_t length);
+HOTPATH_API_ struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel,
+                                                                  int is_full);
+HOTPATH_API_ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait);
+HOTPATH_API_ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel);
 
 /*
  * What malloc and its kin, where they are watched, tell the library. `asked` is what the program asked for, `usable` what the
@@ -1168,6 +1207,20 @@ hotpath_raise_(struct hotpath_site *site, struct hotpath_scalar_ value)
         hotpath_v1_gauge_add(site, value);
 }
 
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_sent_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_channel_sent(site, channel, items, bytes, length);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_received_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_channel_received(site, channel, items, bytes, length);
+}
+
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
 hotpath_scalar_of_(uint32_t type, uint64_t bits)
 {
@@ -1240,6 +1293,12 @@ hotpath_of_double_(double real)
     static struct hotpath_keys_ zone##_keys = {HOTPATH_SITE_VALUE_(HOTPATH_KIND_KEY_, label, ), 0};                \
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                                    \
         hotpath_open_key_(&zone, &zone##_keys, key)}
+
+#define HOTPATH_WAIT_(wait, label, channel, is_full) HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)
+#define HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)                                                         \
+    HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
+    HOTPATH_SCOPE_ const struct hotpath_channel_wait_ wait HOTPATH_AT_END_(hotpath_v1_channel_waited) =            \
+        hotpath_v1_channel_wait(&wait##_site, channel, is_full)
 
 /*
  * A measured expression. It cannot stand in braces of its own, as in a statement expression: with these would end what it
@@ -1621,6 +1680,15 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 #define HOTPATH_GAUGE_ADD_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
 #define HOTPATH_COUNT_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
 #define HOTPATH_DEBUG(...) (__VA_ARGS__)
+#define HOTPATH_PASSED_(label, channel, items, bytes, length)                                                      \
+    HOTPATH_UNUSED_(label, ((void)(channel), (void)(items), (void)(bytes), (length)))
+#define HOTPATH_CHANNEL_SENT(label, channel, items, bytes, length)                                                 \
+    HOTPATH_PASSED_(label, channel, items, bytes, length)
+#define HOTPATH_CHANNEL_RECEIVED(label, channel, items, bytes, length)                                             \
+    HOTPATH_PASSED_(label, channel, items, bytes, length)
+#define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
+#define HOTPATH_CHANNEL_EMPTY(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
+#define HOTPATH_CHANNEL_END(label, channel) HOTPATH_UNUSED_(label, channel)
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))

@@ -94,6 +94,17 @@ void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
         hp_text_char(text, "0123456789abcdef"[number >> (4 * digit) & 15]);
 }
 
+void hp_text_address(struct hp_text *text, uint64_t address)
+{
+    unsigned digits = 1;
+    while (digits < 16 && address >> (4 * digits) != 0)
+        digits++;
+    hp_text_string(text, "0x");
+    if (digits > 8)
+        hp_text_hex(text, (uint32_t)(address >> 32), digits - 8);
+    hp_text_hex(text, (uint32_t)address, digits > 8 ? 8 : digits);
+}
+
 void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
 {
     uint64_t scale = 1;

@@ -37,6 +37,8 @@ void hp_text_i64(struct hp_text *text, int64_t number);
 /* At least `width` digits, filled up with zeros. */
 void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
+/* "0x7f00", with as many digits as it has. */
+void hp_text_address(struct hp_text *text, uint64_t address);
 /* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
 void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
 /* Any number, with that many significant digits (1 to 15) and no zeros at the end: "-0.125", "3", "1e-9", "inf". */

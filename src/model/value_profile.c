@@ -240,6 +240,22 @@ static struct hp_value_number as_number(double real, bool is_whole)
     return (struct hp_value_number){real, fits ? (int64_t)real : 0, fits};
 }
 
+bool hp_distribution_percentile(const struct hp_value_distribution *distribution, double percentile, bool is_whole,
+                                double *ret_number)
+{
+    const uint64_t below = counted(&distribution->negative), above = counted(&distribution->positive);
+    const uint64_t zeros = distribution->positive.zeros + distribution->negative.zeros;
+    if (below + zeros + above == 0)
+        return false;
+    const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
+    *ret_number = 0;
+    if (rank <= below) /* the lowest are those of the largest magnitude */
+        *ret_number = -find(&distribution->negative, below - rank + 1, is_whole);
+    else if (rank > below + zeros)
+        *ret_number = find(&distribution->positive, rank - below - zeros, is_whole);
+    return true;
+}
+
 bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
                          double percentile, struct hp_value_number *ret_number)
 {
@@ -250,16 +266,9 @@ bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value
         return true;
     }
     const bool is_whole = sums->least.is_whole && sums->most.is_whole;
-    const uint64_t below = counted(&distribution->negative), above = counted(&distribution->positive);
-    const uint64_t zeros = distribution->positive.zeros + distribution->negative.zeros;
-    if (below + zeros + above == 0)
+    double number;
+    if (!hp_distribution_percentile(distribution, percentile, is_whole, &number))
         return false;
-    const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
-    double number = 0;
-    if (rank <= below) /* the lowest are those of the largest magnitude */
-        number = -find(&distribution->negative, below - rank + 1, is_whole);
-    else if (rank > below + zeros)
-        number = find(&distribution->positive, rank - below - zeros, is_whole);
     *ret_number = as_number(clamp(number, sums), is_whole);
     return true;
 }

@@ -42,6 +42,13 @@ struct hp_value_distribution {
 
 void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
 
+/*
+ * The nearest-rank percentile, within 0.8 %; of whole numbers up to 127 exact. 0 and 100 are those of the smallest and largest
+ * step. False: there were no numbers.
+ */
+bool hp_distribution_percentile(const struct hp_value_distribution *distribution, double percentile, bool is_whole,
+                                double *ret_number);
+
 /* The nearest-rank percentile, within 0.8 %; whole numbers up to 127, 0 and 100 are exact. False: there were no numbers. */
 bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value_distribution *distribution,
                          double percentile, struct hp_value_number *ret_number);

@@ -22,19 +22,19 @@
 
 /* ---------------------------------------------------------------------------------- what the process knows */
 
-static struct hp_known_object *known_object(uint32_t number)
+struct hp_known_object *hp_object_known(uint32_t number)
 {
     struct hp_known_object **chunk = &hp_runtime->object_chunks[number / HP_OBJECTS_PER_CHUNK];
     return &__atomic_load_n(chunk, __ATOMIC_ACQUIRE)[number % HP_OBJECTS_PER_CHUNK];
 }
 
+/* A kind is known by its name, since another copy of the library has a descriptor of its own. */
 static bool is_same(const struct hp_known_object *known, uint32_t site, const struct hp_kind_type *kind)
 {
-    if (known->site == site)
-        return true;
-    /* By its name, since another copy of the library has a descriptor of its own. */
-    return kind->flags & HP_KIND_BY_NAME && strcmp(known->kind->name, kind->name) == 0 &&
-           strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0;
+    if (strcmp(known->kind->name, kind->name) != 0)
+        return false;
+    return known->site == site || (kind->flags & HP_KIND_BY_NAME &&
+                                   strcmp(hp_site_known(known->site)->name, hp_site_known(site)->name) == 0);
 }
 
 static uint32_t *bucket_of(uint32_t site)
@@ -43,8 +43,7 @@ static uint32_t *bucket_of(uint32_t site)
     return &hp_runtime->object_buckets[hp_text_hash(name, strlen(name)) % HP_OBJECT_BUCKETS];
 }
 
-/* Numbers begin with 1. 0: there is no space for it. */
-static uint32_t add_object(uint32_t site, const struct hp_kind_type *kind)
+uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
 {
     const uint32_t number = hp_runtime->object_count + 1;
     if (number >= HP_MAX_OBJECTS)
@@ -54,18 +53,27 @@ static uint32_t add_object(uint32_t site, const struct hp_kind_type *kind)
         __atomic_store_n(chunk, hp_more_memory(HP_OBJECTS_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
     if (*chunk == NULL)
         return 0;
-    uint32_t *bucket = bucket_of(site);
-    *known_object(number) = (struct hp_known_object){.site = site, .kind = kind, .next = *bucket};
+    *hp_object_known(number) = (struct hp_known_object){.site = site, .kind = kind};
     hp_runtime->object_count = number;
-    *bucket = number;
+    return number;
+}
+
+static uint32_t add_object(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hp_object_new(site, kind);
+    uint32_t *bucket = bucket_of(site);
+    if (number != 0) {
+        hp_object_known(number)->next = *bucket;
+        *bucket = number;
+    }
     return number;
 }
 
 static uint32_t number_of(uint32_t site, const struct hp_kind_type *kind)
 {
     uint32_t number = *bucket_of(site);
-    while (number != 0 && !is_same(known_object(number), site, kind))
-        number = known_object(number)->next;
+    while (number != 0 && !is_same(hp_object_known(number), site, kind))
+        number = hp_object_known(number)->next;
     return number != 0 ? number : add_object(site, kind);
 }
 
@@ -117,27 +125,85 @@ static uint32_t kind_in(struct hp_store *store, const struct hp_kind_type *type)
 
 static uint64_t place_of(uint32_t epoch, uint32_t offset) { return (uint64_t)epoch << 32 | offset; }
 
+/* The record of an object in the running session, or NULL. */
+static struct hp_object *written_object(uint32_t number)
+{
+    const uint64_t place = hp_object_known(number)->place;
+    return place >> 32 == hp_epoch() ? hp_store_at(hp_runtime->store, (uint32_t)place) : NULL;
+}
+
+static struct hp_object *make_object(uint32_t kind, uint32_t *ret_offset)
+{
+    *ret_offset = kind != 0 ? hp_store_allocate(hp_runtime->store, sizeof(struct hp_object), 64) : 0;
+    struct hp_object *object = *ret_offset != 0 ? hp_store_at(hp_runtime->store, *ret_offset) : NULL;
+    if (object != NULL)
+        object->kind = kind;
+    return object;
+}
+
+/* Release: whoever makes a part, or reads, finds the object whole. */
+static void link_object(struct hp_known_object *known, struct hp_object *object, uint32_t offset)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    object->next = header->objects;
+    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&known->place, place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+}
+
 static bool write_object(uint32_t number, const struct hp_kind_type *type)
 {
-    struct hp_store *store = hp_runtime->store;
-    struct hp_header *header = hp_store_header(store);
-    struct hp_known_object *known = known_object(number);
-    if (known->place >> 32 == hp_epoch())
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t offset;
+    if (written_object(number) != NULL)
         return true;
-    const uint32_t kind = kind_in(store, type);
-    const uint32_t offset = kind != 0 ? hp_store_allocate(store, sizeof(struct hp_object), 64) : 0;
-    if (offset == 0)
+    struct hp_object *object = make_object(kind_in(hp_runtime->store, type), &offset);
+    if (object == NULL)
         return false;
-    struct hp_object *object = hp_store_at(store, offset);
-    object->kind = kind;
     object->site = known->site;
     object->state = HP_OBJECT_LIVE;
     object->born = hp_now();
-    object->next = header->objects;
-    __atomic_store_n(&header->objects, offset, __ATOMIC_RELEASE);
-    /* Release: whoever makes a part finds the object whole. */
-    __atomic_store_n(&known->place, place_of(hp_epoch(), offset), __ATOMIC_RELEASE);
+    link_object(known, object, offset);
     return true;
+}
+
+/* Threads look at records without the lock: that it is live says that the rest is of this instance. */
+static void begin_instance(struct hp_object *object, uint32_t site, uint32_t class_, const void *address)
+{
+    HOTPATH_PUT_(object->site, site);
+    HOTPATH_PUT_(object->class_, class_);
+    HOTPATH_PUT_(object->key, (uintptr_t)address);
+    HOTPATH_PUT_(object->born, hp_now());
+    HOTPATH_PUT_(object->ended, 0);
+    HOTPATH_PUT_(object->generation, object->generation + 1);
+    __atomic_store_n(&object->state, HP_OBJECT_LIVE, __ATOMIC_RELEASE);
+}
+
+bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    struct hp_object *const of = written_object(class_), *object = written_object(number);
+    uint32_t offset = 0;
+    if (of == NULL || (object != NULL && object->state == HP_OBJECT_LIVE))
+        return true;
+    if (object == NULL && (object = make_object(of->kind, &offset)) == NULL)
+        return false;
+    HOTPATH_PUT_(object->kind, of->kind);
+    begin_instance(object, known->site, (uint32_t)hp_object_known(class_)->place, address);
+    HOTPATH_PUT_(of->instances, of->instances + 1);
+    if (offset != 0)
+        link_object(known, object, offset);
+    return true;
+}
+
+void hp_object_write_end(uint32_t number)
+{
+    struct hp_object *object = written_object(number);
+    if (object == NULL)
+        return;
+    struct hp_object *of = hp_store_at(hp_runtime->store, object->class_);
+    HOTPATH_PUT_(object->ended, hp_now());
+    __atomic_store_n(&object->state, HP_OBJECT_ENDED, __ATOMIC_RELEASE);
+    HOTPATH_PUT_(of->ended_count, of->ended_count + 1);
 }
 
 /* The number of the site's object, which is in the running session then. 0: it cannot be. */
@@ -202,10 +268,15 @@ static void link_part(struct hp_object *object, struct hp_part *part, uint32_t o
 
 void hp_objects_reserve_parts(struct hp_head *head) { make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
 
+static struct hp_object *object_of(const struct hp_head *head, const struct hp_part *part)
+{
+    return (struct hp_object *)(void *)(head->hot.base + part->object);
+}
+
 /* With the head held. NULL: there is no space, or the object is not in this session. */
 static struct hp_part *make_part(struct hp_head *head, uint32_t number)
 {
-    const uint64_t place = __atomic_load_n(&known_object(number)->place, __ATOMIC_ACQUIRE);
+    const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
     if (place >> 32 != head->hot.epoch || !make_places(head, number))
         return NULL;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
@@ -214,7 +285,8 @@ static struct hp_part *make_part(struct hp_head *head, uint32_t number)
     struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
     part->object = (uint32_t)place;
     part->thread = head->record_offset;
-    link_part((struct hp_object *)(void *)(head->hot.base + part->object), part, offset);
+    part->generation = __atomic_load_n(&object_of(head, part)->generation, __ATOMIC_RELAXED);
+    link_part(object_of(head, part), part, offset);
     head->parts[number] = offset;
     return part;
 }
@@ -231,6 +303,32 @@ static inline struct hp_part *part_at(const struct hp_head *head, uint32_t numbe
 {
     const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
     return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+/* Another instance has the record now: what was counted for the one before is in its class. */
+static void begin_part_again(struct hp_part *part, uint32_t generation)
+{
+    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
+        HOTPATH_PUT_(part->count[counter], 0);
+    HOTPATH_PUT_(part->first_tick, 0);
+    HOTPATH_PUT_(part->last_tick, 0);
+    /* Release: who finds the part of this generation finds it empty. */
+    __atomic_store_n(&part->generation, generation, __ATOMIC_RELEASE);
+}
+
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
+{
+    const int saved = errno;
+    struct hp_part *part = part_at(head, number);
+    if (part == NULL && (part = make_part(head, number)) == NULL) {
+        errno = saved;
+        return NULL;
+    }
+    const uint32_t generation = __atomic_load_n(&object_of(head, part)->generation, __ATOMIC_RELAXED);
+    if (__builtin_expect(part->generation != generation, 0))
+        begin_part_again(part, generation);
+    errno = saved;
+    return part;
 }
 
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */

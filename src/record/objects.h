@@ -47,6 +47,20 @@ static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
     return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
 }
 
+/* --- for instances.c. Numbers begin with 1. */
+
+/* What the process knows of an object that has a number. */
+struct hp_known_object *hp_object_known(uint32_t number);
+/* A number that no site leads to. 0: there is no space. Under the lock. */
+uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
+/* An instance begins in the running session, unless it is there; or is over. False: no space. Under the lock. */
+bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
+void hp_object_write_end(uint32_t number);
+/* The thread's part of an object, with the head held. NULL: there is no space, or it is not in this session. */
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number);
+
+/* --- for recorders of kinds */
+
 /* Adds to a histogram of the part. What finds no space is counted there as missed. */
 void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
 

@@ -76,22 +76,23 @@ struct hp_head {
     uint32_t asked_if_left;  /* how often in a row it was asked in vain whether a jump has left it busy */
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
-    uint32_t *parts;               /* offsets of its parts of objects, by their numbers: see objects.c */
-    uint32_t part_places;          /* of these */
-    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
-    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
-    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
-    uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    struct hp_sampler sampler;     /* see sampler.h */
-    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;                 /* the thread may not read the counter any more */
-    bool index_is_complete;        /* every node and stat of the record is in the slots */
-    bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
-    uint32_t steps;                /* taken in lists for want of that */
-    struct hp_lane_place *lane;    /* that it is in; NULL: its own. See lanes.h, also for the following */
-    struct hp_lane *running;       /* the same in the session; NULL: it has never switched */
+    struct hp_kept *kept;                 /* NULL until it is needed: see kept.h */
+    uint32_t *parts;                      /* offsets of its parts of objects, by their numbers: see objects.c */
+    uint32_t part_places;                 /* of these */
+    struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
+    struct hp_alloc_thread *alloc;        /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
+    uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
+    uint32_t owner;                       /* number of the thread among those that allocate: see owners.h */
+    struct hp_sampler sampler;            /* see sampler.h */
+    bool is_handler;                      /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;                        /* the thread may not read the counter any more */
+    bool index_is_complete;               /* every node and stat of the record is in the slots */
+    bool index_is_filled;       /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;             /* taken in lists for want of that */
+    struct hp_lane_place *lane; /* that it is in; NULL: its own. See lanes.h, also for the following */
+    struct hp_lane *running;    /* the same in the session; NULL: it has never switched */
     struct hp_lane *own_lane;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
@@ -159,13 +160,26 @@ struct hp_known_object {
     uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
     const struct hp_kind_type *kind;
     uint32_t site;
-    uint32_t next; /* number of the next in its bucket */
+    uint32_t
+        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
+    uintptr_t address; /* atomic: of an instance, else 0 */
+    uint32_t class_;   /* atomic: of an instance, the number of its class */
+    uint32_t older;    /* of an instance, the number that was made before it */
+};
+
+/* An instance that a thread used lately. */
+struct hp_cached_instance {
+    uintptr_t address;
+    uint32_t class_, number;
 };
 
 #define HP_OBJECTS_PER_CHUNK 1024u
 #define HP_OBJECT_CHUNKS 64u
 #define HP_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
 #define HP_OBJECT_BUCKETS 256u
+#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
+#define HP_INSTANCE_BUCKETS 4096u
+#define HP_CACHED_INSTANCES 64u
 
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
@@ -224,7 +238,12 @@ struct hp_recorder {
     uint32_t object_count;
     uint32_t object_buckets[HP_OBJECT_BUCKETS];
     struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
-    char *text; /* private copies of names */
+    uint32_t instances, instance_count; /* the newest number that instances have, and how many; see instances.c */
+    uint32_t ended_first, ended_last;   /* of these, those whose instances have ended; 0: none */
+    uint32_t instances_epoch;           /* number of the session that they are of */
+    uint32_t instances_full;            /* atomic: number of a session in which there is no space for another one */
+    uint32_t instance_buckets[HP_INSTANCE_BUCKETS]; /* atomic */
+    char *text;                                     /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */

@@ -39,6 +39,13 @@ void hp_section_set_number(struct hp_row *row, size_t column, double number)
     cell_of(row, column)->number = number;
 }
 
+void hp_section_set_value(struct hp_row *row, size_t column, double number)
+{
+    const bool is_whole = number > -0x1p53 && number < 0x1p53 && (double)(int64_t)number == number;
+    hp_section_set_number(row, column, number);
+    row->cells[column].count = is_whole ? (uint64_t)(int64_t)number : 0;
+}
+
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location)
 {

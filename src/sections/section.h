@@ -124,6 +124,7 @@ struct hp_section_type {
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
     bool is_tree;
+    bool has_own_columns;  /* beside those of the table: numbers that sessions describe */
     const char *about;     /* for the schema: what the section is, or NULL ... */
     const char *about_row; /* ... and what a row of it */
     const char
@@ -170,6 +171,8 @@ bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_sectio
 void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
 void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* A VALUE, which is shown as a whole number if it is one. */
+void hp_section_set_value(struct hp_row *row, size_t column, double number);
 /* Also as text, "file:line". */
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);

@@ -68,23 +68,6 @@ static void set_value(struct hp_row *row, size_t column, struct hp_value_number 
         row->cells[column].number = (double)number.whole;
 }
 
-static void set_real(struct hp_row *row, size_t column, double real)
-{
-    const bool is_whole = real > -0x1p53 && real < 0x1p53 && (double)(int64_t)real == real;
-    set_value(row, column, (struct hp_value_number){real, is_whole ? (int64_t)real : 0, is_whole});
-}
-
-static void put_address(struct hp_text *text, uint64_t address)
-{
-    unsigned digits = 1;
-    while (digits < 16 && address >> (4 * digits) != 0)
-        digits++;
-    hp_text_string(text, "0x");
-    if (digits > 8)
-        hp_text_hex(text, (uint32_t)(address >> 32), digits - 8);
-    hp_text_hex(text, (uint32_t)address, digits > 8 ? 8 : digits);
-}
-
 static double double_of(uint64_t bits)
 {
     double real;
@@ -109,7 +92,7 @@ static void put_recent(struct hp_text *text, const struct hp_recent_copy *recent
         hp_text_string(text, bits != 0 ? "true" : "false");
         break;
     case HP_VALUE_POINTER:
-        put_address(text, bits);
+        hp_text_address(text, bits);
         break;
     case HP_VALUE_TEXT:
         hp_text_string(text, recent->text);
@@ -160,8 +143,8 @@ static bool fill_last(struct view *view, struct hp_row *row, const struct hp_val
         set_value(row, view->columns.number,
                   (struct hp_value_number){(double)(int64_t)last->bits, (int64_t)last->bits, true});
     else if (last->type == HP_VALUE_UNSIGNED || last->type == HP_VALUE_REAL)
-        set_real(row, view->columns.number,
-                 last->type == HP_VALUE_REAL ? double_of(last->bits) : (double)last->bits);
+        hp_section_set_value(row, view->columns.number,
+                             last->type == HP_VALUE_REAL ? double_of(last->bits) : (double)last->bits);
     put_recent(&text, &sums->recent[0]);
     return set_copy(view, row, view->columns.last, &text);
 }
@@ -173,7 +156,7 @@ static void fill_rate(struct view *view, struct hp_row *row, const struct hp_val
         return;
     const double seconds = hp_run_ns(&view->results->model->run, sums->last_tick - sums->first_tick) / 1e9;
     const double each = sums->is_count ? sums->total.real / (double)sums->updates : 1;
-    set_real(row, view->columns.rate, (double)(sums->updates - 1) * each / seconds);
+    hp_section_set_value(row, view->columns.rate, (double)(sums->updates - 1) * each / seconds);
 }
 
 static void fill_numbers(struct view *view, struct hp_row *row, const struct entry *entry)
@@ -185,7 +168,7 @@ static void fill_numbers(struct view *view, struct hp_row *row, const struct ent
         return;
     set_value(row, columns->least, sums->least);
     set_value(row, columns->most, sums->most);
-    set_real(row, columns->mean, sums->mean);
+    hp_section_set_value(row, columns->mean, sums->mean);
     if (sums->is_count)
         set_value(row, columns->total, sums->total);
     hp_value_distribution_of(entry->record, view->distribution);

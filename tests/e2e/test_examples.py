@@ -43,6 +43,7 @@ CALLS = {
     "timeout": None,
     "tree_reporter": None,
     "unit_test": None,
+    "channel": {"main": 1, "produce": 1},
     "values": {"main": 1, "handle_request": 1000},
 }
 
@@ -190,6 +191,13 @@ def check_values(measured, plain):
     assert queue.updates == 2 * 1000 + queue.last_number and 0 <= queue.last_number <= queue.max == 20 and queue.min == 0
     assert measured.row("state", "values").recent == "done, filling"
     assert measured.row("done - REQUESTS / 2", "values").last == "500"
+
+
+def check_channel(measured, plain):
+    jobs = measured.row("jobs", "objects")
+    assert (jobs.kind, jobs.sent, jobs.received, jobs.inside, jobs.sent_bytes) == ("channel", 1000, 1000, 0, 4000)
+    assert 1 <= jobs.max_length <= 16 and (jobs.instances, jobs.live) == (1, 0)
+    assert plain.stdout == "499500\n"
 
 
 def check_threads(measured, plain):

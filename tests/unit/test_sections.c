@@ -486,11 +486,13 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
-    assert_string_equal(
-        results->warnings[0],
-        "unknown section 'sql': known are auto, all, bottlenecks, functions, timing, alloc-bytes, "
-        "alloc-count, alloc-threads, alloc-pools, cpu, waits, threads, timeline, values, calltree, calls, slowest, "
-        "processes, cold");
+    char known[1024] = "unknown section 'sql': known are auto, all";
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        strcat(known, ", ");
+        strcat(known, hp_section_types[at]->name);
+    }
+    assert_non_null(strstr(known, "bottlenecks, functions, timing, alloc-bytes, "));
+    assert_string_equal(results->warnings[0], known);
 }
 
 static void columns_are_shown_on_request(void **state)

@@ -254,7 +254,10 @@ static void put_row(FILE *out, const struct hp_section_type *type)
         put_columns(out, &table, true, "        ", "");
         fputs("\n      },\n", out);
     }
-    fputs("      \"additionalProperties\": false\n    }", out);
+    fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"What kinds count, by the keys they have in the "
+                                  "session.\", \"type\": [\"number\", \"null\"] }\n    }"
+                                : "      \"additionalProperties\": false\n    }",
+          out);
 }
 
 void gen_schema(FILE *out)

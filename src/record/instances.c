@@ -1,0 +1,258 @@
+/*
+ * Instances of objects by address. A thread has a cache of those it used last; then there is one table for all, which is changed
+ * under the lock and read without: its chains may be changed meanwhile, so what is found is asked for its address, a search is not
+ * endless, and who does not find what is there looks again under the lock.
+ *
+ * Whoever is first in a session makes the table anew: instances of an earlier one are free for others, and it does not matter what
+ * the parent of a forked child was doing with it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "instances.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LONGEST_CHAIN 64u
+
+static uint64_t hash_of(const void *address, uint32_t class_)
+{
+    return ((uint64_t)(uintptr_t)address ^ (uint64_t)class_ << 48) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint32_t *bucket_of(const void *address, uint32_t class_)
+{
+    return &hp_runtime->instance_buckets[hash_of(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
+}
+
+static bool is_known_as(const struct hp_known_object *known, const void *address, uint32_t class_)
+{
+    return __atomic_load_n(&known->address, __ATOMIC_RELAXED) == (uintptr_t)address &&
+           __atomic_load_n(&known->class_, __ATOMIC_RELAXED) == class_;
+}
+
+/* The number of an instance, or 0. Under the lock it is found if it is there, however long the way. */
+static uint32_t find(const void *address, uint32_t class_, uint32_t steps)
+{
+    uint32_t number = __atomic_load_n(bucket_of(address, class_), __ATOMIC_ACQUIRE);
+    for (; number != 0 && steps > 0; steps--) {
+        const struct hp_known_object *known = hp_object_known(number);
+        if (is_known_as(known, address, class_))
+            return number;
+        number = __atomic_load_n(&known->next, __ATOMIC_ACQUIRE);
+    }
+    return 0;
+}
+
+/* There is no space for further instances in the session of that number, so that nobody asks for it again and again. */
+static void set_full(uint32_t epoch) { __atomic_store_n(&hp_runtime->instances_full, epoch, __ATOMIC_RELAXED); }
+
+static bool is_full(uint32_t epoch)
+{
+    return __atomic_load_n(&hp_runtime->instances_full, __ATOMIC_RELAXED) == epoch;
+}
+
+/* --------------------------------------------------------------------------------------------- under the lock */
+
+static void link_in(uint32_t number, const void *address, uint32_t class_)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t *bucket = bucket_of(address, class_);
+    __atomic_store_n(&known->class_, class_, __ATOMIC_RELAXED);
+    __atomic_store_n(&known->address, (uintptr_t)address, __ATOMIC_RELAXED);
+    __atomic_store_n(&known->next, *bucket, __ATOMIC_RELAXED);
+    __atomic_store_n(bucket, number, __ATOMIC_RELEASE); /* pairs with find */
+}
+
+static void take_out(uint32_t number)
+{
+    struct hp_known_object *known = hp_object_known(number);
+    uint32_t *link = bucket_of((const void *)known->address, known->class_);
+    while (*link != 0 && *link != number)
+        link = &hp_object_known(*link)->next;
+    if (*link == number)
+        __atomic_store_n(link, known->next, __ATOMIC_RELEASE);
+    __atomic_store_n(&known->address, 0, __ATOMIC_RELAXED);
+}
+
+static void queue_ended(uint32_t number)
+{
+    struct hp_recorder *recorder = hp_runtime;
+    __atomic_store_n(&hp_object_known(number)->next, 0, __ATOMIC_RELAXED);
+    if (recorder->ended_last != 0)
+        __atomic_store_n(&hp_object_known(recorder->ended_last)->next, number, __ATOMIC_RELAXED);
+    else
+        recorder->ended_first = number;
+    recorder->ended_last = number;
+}
+
+/* Whose instance ended first, or 0. */
+static uint32_t oldest_ended(void)
+{
+    const uint32_t number = hp_runtime->ended_first;
+    if (number != 0)
+        hp_runtime->ended_first = hp_object_known(number)->next;
+    if (hp_runtime->ended_first == 0)
+        hp_runtime->ended_last = 0;
+    return number;
+}
+
+static void begin_session(void)
+{
+    struct hp_recorder *recorder = hp_runtime;
+    if (recorder->instances_epoch == hp_epoch())
+        return;
+    for (size_t at = 0; at < HP_INSTANCE_BUCKETS; at++)
+        __atomic_store_n(&recorder->instance_buckets[at], 0, __ATOMIC_RELAXED);
+    recorder->ended_first = recorder->ended_last = 0;
+    for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
+        __atomic_store_n(&hp_object_known(number)->address, 0, __ATOMIC_RELAXED);
+        queue_ended(number);
+    }
+    recorder->instances_epoch = hp_epoch();
+}
+
+static uint32_t add_number(uint32_t site, const struct hp_kind_type *kind)
+{
+    const uint32_t number = hp_runtime->instance_count < HP_MOST_INSTANCES ? hp_object_new(site, kind) : 0;
+    if (number != 0) {
+        hp_object_known(number)->older = hp_runtime->instances;
+        hp_runtime->instances = number;
+        hp_runtime->instance_count++;
+    }
+    return number;
+}
+
+/* A number for a new instance: one that none has had, else that which has been over for longest. 0: all are in use. */
+static uint32_t free_number(uint32_t site, const struct hp_kind_type *kind)
+{
+    uint32_t number = add_number(site, kind);
+    if (number == 0 && (number = oldest_ended()) != 0) {
+        hp_object_known(number)->site = site;
+        hp_object_known(number)->kind = kind;
+    }
+    return number;
+}
+
+static bool make_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    begin_session();
+    uint32_t number = find(address, class_, HP_MOST_INSTANCES);
+    if (number == 0 && (number = free_number(HOTPATH_GET_(site->id), kind)) != 0)
+        link_in(number, address, class_);
+    return number != 0 && hp_object_write_instance(number, class_, address);
+}
+
+static void need_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    if (hp_lock(&held)) {
+        if (hp_runtime->gate != 0 && HOTPATH_GET_(site->log) != 0 && !make_instance(site, kind, address))
+            set_full(hp_epoch());
+        hp_unlock(&held);
+    }
+    errno = saved;
+}
+
+static void end_instance(const void *address, uint32_t class_)
+{
+    begin_session();
+    const uint32_t number = find(address, class_, HP_MOST_INSTANCES);
+    if (number == 0)
+        return;
+    take_out(number);
+    hp_object_write_end(number);
+    queue_ended(number);
+    set_full(0);
+}
+
+void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const int saved = errno;
+    struct hp_object_use use;
+    struct hp_signals held;
+    if (address == NULL || !hp_object_begin(site, kind, &use)) /* so that the class has a number, and a session */
+        return;
+    hp_object_end(&use);
+    if (hp_lock(&held)) {
+        if (hp_runtime->gate != 0)
+            end_instance(address, HOTPATH_GET_(site->log));
+        hp_unlock(&held);
+    }
+    errno = saved;
+}
+
+/* --------------------------------------------------------------------------------------------- the thread's cache */
+
+static struct hp_cached_instance *cached(struct hp_head *head, const void *address, uint32_t class_)
+{
+    if (head->instances == NULL)
+        head->instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *head->instances);
+    return head->instances != NULL ? &head->instances[hash_of(address, class_) >> 58] : NULL;
+}
+
+/* The part of the instance, if its record is still that of this address. */
+static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
+{
+    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number) : NULL;
+    if (part == NULL)
+        return NULL;
+    const struct hp_object *object =
+        (const struct hp_object *)(const void *)(class_->head->hot.base + part->object);
+    const bool is_it = HOTPATH_GET_(object->key) == (uintptr_t)address &&
+                       HOTPATH_GET_(object->class_) == class_->part->object &&
+                       HOTPATH_GET_(object->state) == HP_OBJECT_LIVE;
+    return is_it ? part : NULL;
+}
+
+static struct hp_part *find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
+{
+    struct hp_cached_instance *entry = cached(use->head, address, class_);
+    if (entry != NULL && entry->address == (uintptr_t)address && entry->class_ == class_) {
+        struct hp_part *part = own_part(use, entry->number, address);
+        if (HOTPATH_LIKELY_(part != NULL))
+            return part;
+    }
+    const uint32_t number = find(address, class_, LONGEST_CHAIN);
+    struct hp_part *part = own_part(use, number, address);
+    if (part != NULL && entry != NULL)
+        *entry = (struct hp_cached_instance){(uintptr_t)address, class_, number};
+    return part;
+}
+
+static bool is_in_session(uint32_t number, uint32_t epoch)
+{
+    return number != 0 && __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE) >> 32 == epoch;
+}
+
+/* Again, now that it was made: if the thread has no part of it, the session has no space for one. */
+static struct hp_part *find_made(const struct hp_object_use *use, uint32_t class_, const void *address)
+{
+    struct hp_part *part = find_part(use, class_, address);
+    const uint32_t number = part == NULL ? find(address, class_, LONGEST_CHAIN) : 0;
+    if (is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number) == NULL)
+        set_full(use->head->hot.epoch);
+    return part;
+}
+
+bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                       struct hp_instance_use *ret_use)
+{
+    struct hp_object_use *use = &ret_use->class_;
+    ret_use->part = NULL;
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    if (address == NULL)
+        return true;
+    ret_use->part = find_part(use, HOTPATH_GET_(site->log), address);
+    if (HOTPATH_LIKELY_(ret_use->part != NULL) || is_full(use->head->hot.epoch))
+        return true;
+    hp_object_end(use); /* the lock is not waited for with a head in hand */
+    need_instance(site, kind, address);
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    ret_use->part = find_made(use, HOTPATH_GET_(site->log), address);
+    return true;
+}
