@@ -112,6 +112,33 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 const struct hp_section_type hp_section_headcount = {
     .name = "headcount", .is_on_request = true, .fill = fill, HP_COLUMNS(column_table)};
 """
+KIND = """/* HOTPATH_DOOR: who goes through, and how wide they are. SPDX-License-Identifier: MIT */
+#include "objects.h"
+
+static const struct hp_kind_type door = {
+    .name = "door",
+    .title = "Door",
+    .flags = HP_KIND_BY_NAME,
+    .counters = {{"passed", "Passed", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 {"widest_bytes", "Widest", HOTPATH_UNIT_BYTES, HP_MERGE_MOST}},
+    .histograms = {{"width", "Width", HOTPATH_UNIT_VALUE, HP_MERGE_SUM}},
+};
+
+void hotpath_v1_door(struct hotpath_site *site, uint64_t width)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, &door, &use))
+        return;
+    HOTPATH_ADD_(use.part->count[0], 1);
+    if (width > use.part->count[1])
+        HOTPATH_PUT_(use.part->count[1], width);
+    hp_object_distribute(&use, 0, (double)width);
+    hp_object_end(&use);
+}
+"""
+KIND_MACRO = """#define HOTPATH_DOOR(label, width) \\
+    hotpath_v1_door(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), width)
+"""
 OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
      parse_flag},"""
 COMMAND = """/* hotpath greet. SPDX-License-Identifier: MIT */
@@ -137,6 +164,7 @@ EXAMPLE = """/* Greets. SPDX-License-Identifier: MIT */
 static void greet(void)
 {
     HOTPATH_MEASURE();
+    DOORS
     puts("hello");
 }
 
@@ -183,6 +211,10 @@ def test_greeting(box):
     result = box.run("greeting", env={"HOTPATH_REPORT": "headcount"})
     assert result.row("called", "headcount").functions_count == 2
     assert len(result.row("called", "headcount").id) == 16
+
+def test_door(box):
+    door = box.run("greeting", env={"HOTPATH_REPORT": "objects", "HOTPATH_PERCENTILES": "50"}).row("front", "objects")
+    assert (door.kind, door.passed, door.widest_bytes, door.width_p50) == ("door", 3, 70, 60)
 """
 
 
@@ -190,6 +222,14 @@ def follow(tree):
     tree.write("src/sections/headcount.c", SECTION)
     tree.insert("src/sections/sections.def", "HP_SECTION(hp_section_cold",
                 "HP_SECTION(hp_section_headcount, headcount.c) /* on request */")
+
+    tree.write("src/record/doors.c", KIND)
+    tree.insert("src/CMakeLists.txt", "record/exit_report.c", "  record/doors.c")
+    tree.insert("include/hotpath.h", "/* What channels tell.",
+                "HOTPATH_API_ void hotpath_v1_door(struct hotpath_site *site, uint64_t width);")
+    tree.insert("include/hotpath.h", "#define HOTPATH_CHANNEL_SENT(", KIND_MACRO)
+    tree.insert("include/hotpath.h", "#define HOTPATH_PASSED_(",
+                "#define HOTPATH_DOOR(label, width) HOTPATH_UNUSED_(label, width)")
 
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
     tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
@@ -204,13 +244,14 @@ def follow(tree):
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
     tree.write("man/hotpath-greet.1", page)
 
-    tree.write("examples/greeting.c", EXAMPLE)
+    tree.write("examples/greeting.c", EXAMPLE.replace("    DOORS\n", ""))
     tree.insert("examples/CMakeLists.txt", "  notes", "  greeting")
     tree.insert("tests/e2e/test_examples.py", '    "multithreaded":', '    "greeting": {"main": 1, "greet": 1},')
 
     tree.write("tests/unit/test_brief.c", UNIT_TEST)
     tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_calls)", "hotpath_add_unit_test(test_brief)")
-    tree.write("tests/programs/greeting.c", EXAMPLE)
+    doors = " ".join(f'HOTPATH_DOOR("front", {width});' for width in (70, 50, 60))
+    tree.write("tests/programs/greeting.c", EXAMPLE.replace("DOORS", doors))
     tree.insert("tests/programs/CMakeLists.txt", "hotpath_add_program(counts", "hotpath_add_program(greeting)")
     tree.write("tests/e2e/test_greeting.py", E2E_TEST)
     tree.insert("tests/e2e/CMakeLists.txt", "hotpath_add_e2e_test(test_host", "hotpath_add_e2e_test(test_greeting)")
