@@ -37274,7 +37274,7 @@ void hp_object_remember(const struct hp_object_use *use, const struct hp_recent 
     /* After the count of the value before, which says that this place is at work now. Pairs with the reader's fences. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (text != NULL)
-        hp_objects_keep_text(use, ring, place, text, value->bits);
+        hp_objects_keep_text(use, ring, place, text, (size_t)value->bits);
     HOTPATH_PUT_(to->tick, value->tick);
     HOTPATH_PUT_(to->bits, value->bits);
     HOTPATH_PUT_(to->type, value->type);
