@@ -76,22 +76,30 @@ static void durations(void)
 
 /* --- recursion */
 
+#define OUTERMOST 12u
+
 static unsigned long fib_calls;
+static uint64_t inside_ns;
 
 static unsigned fib(unsigned n)
 {
     HOTPATH_MEASURE();
+    const uint64_t begin = n == OUTERMOST ? now_ns() : 0;
     fib_calls++;
     spin_ns(500);
-    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+    const unsigned sum = n < 2 ? n : fib(n - 1) + fib(n - 2);
+    if (n == OUTERMOST)
+        inside_ns += now_ns() - begin;
+    return sum;
 }
 
 static void recursion(void)
 {
     const uint64_t begin = now_ns();
     for (int at = 0; at < 20; at++)
-        fib(12);
-    tell("fib_ns", now_ns() - begin);
+        fib(OUTERMOST);
+    tell("around_ns", now_ns() - begin);
+    tell("inside_ns", inside_ns);
     tell("fib", fib_calls);
 }
 
