@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "kernel_entry.h"
 #include "perf_ring.h"
 #include "perf_source.h"
 #include "quiet_thread.h"
@@ -116,6 +117,11 @@ static void end_counts(void)
         hp_sample_window_end(&collector.windows[at], collector.stacks.period_ns, put_weight, NULL);
 }
 
+static uint64_t call_of(const struct hp_seen *seen, const struct hp_space *space)
+{
+    return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &seen->registers) + 1);
+}
+
 static void add_sample(const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
@@ -126,7 +132,8 @@ static void add_sample(const struct hp_seen *seen)
     }
     struct found found = follow(seen, &process->space);
     if (seen->is_kernel)
-        found.node = hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, 0);
+        found.node =
+            hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(seen, &process->space));
     stacks->whole += found.is_whole;
     stacks->samples++;
     if (found.node >= stacks->tree.count)

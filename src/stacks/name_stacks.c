@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_names.h"
 #include "collector.h"
 #include "named_stacks.h"
 #include "symbolizer.h"
@@ -149,17 +150,28 @@ static void name_waiting(const struct naming *naming, uint64_t place, char *name
     snprintf(name, size, HP_WAITING_NAME "%s]", text != NULL ? text : "other");
 }
 
+/* "[kernel: read]" */
+static void name_kernel(uint64_t place, char *name, size_t size)
+{
+    const char *call = place > 0 ? hp_call_name((long)place - 1) : NULL;
+    if (call != NULL)
+        snprintf(name, size, "[kernel: %s]", call);
+    else
+        snprintf(name, size, "[kernel]");
+}
+
 static void name_without_image(const struct naming *naming, const struct hp_stack_node *node, char *name,
                                size_t size)
 {
     if (node->image == HP_STACK_WAITING)
         name_waiting(naming, node->place, name, size);
+    else if (node->image == HP_STACK_KERNEL)
+        name_kernel(node->place, name, size);
     else
         snprintf(name, size, "%s",
-                 node->image == HP_STACK_KERNEL        ? "[kernel]"
-                 : node->image == HP_STACK_NOT_SAMPLED ? "<not sampled>"
-                 : node->image == HP_STACK_INCOMPLETE  ? "[rest of the stack unknown]"
-                                                       : "[code in no file]");
+                 node->image == HP_STACK_NOT_SAMPLED  ? "<not sampled>"
+                 : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
+                                                      : "[code in no file]");
 }
 
 static bool name_node(struct naming *naming, size_t number)

@@ -35,9 +35,11 @@ void hp_sample_window_count(struct hp_sample_window *window, uint64_t ns, uint64
                             void *context)
 {
     const uint64_t whole = window->carried_ns + ns, count = window->count;
-    window->carried_ns = whole;
-    if (count == 0)
+    window->carried_ns = count == 0 && whole > most_ns ? 0 : whole;
+    if (count == 0) {
+        put_to_none(whole - window->carried_ns, put, context);
         return;
+    }
     const uint64_t equal = whole / count, each = equal < most_ns ? equal : most_ns;
     window->carried_ns = whole - each * count;
     put_each(window, each, put, context);

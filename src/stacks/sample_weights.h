@@ -35,7 +35,10 @@ typedef void hp_sample_put(void *context, const struct hp_waiting_sample *sample
 /* False: no memory; it is not among those that wait. */
 bool hp_sample_window_add(struct hp_sample_window *window, uint32_t node, bool is_kernel);
 
-/* Each gets an equal part, but no more than `most_ns`; what is left then was nobody's. Without samples it is kept for the next ones. */
+/*
+ * Each gets an equal part, but no more than `most_ns`; what is left then was nobody's. Without samples it is
+ * kept for the next ones, if it is no more than one of them may have.
+ */
 void hp_sample_window_count(struct hp_sample_window *window, uint64_t ns, uint64_t most_ns, hp_sample_put *put,
                             void *context);
 

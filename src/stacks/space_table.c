@@ -21,8 +21,10 @@ static struct hp_process_space **place_of(struct hp_space_table *table, uint32_t
 struct hp_process_space *hp_space_table_find(struct hp_space_table *table, uint32_t pid)
 {
     struct hp_process_space **place = place_of(table, pid);
-    if (*place == NULL && (*place = calloc(1, sizeof **place)) != NULL)
+    if (*place == NULL && (*place = calloc(1, sizeof **place)) != NULL) {
         (*place)->pid = pid;
+        (*place)->threads = 1; /* of the first one nobody tells */
+    }
     return *place;
 }
 
@@ -42,9 +44,11 @@ static void begin_task(struct hp_space_table *table, const struct hp_seen *seen)
     struct hp_process_space *process = hp_space_table_find(table, seen->pid);
     if (process == NULL)
         return;
-    process->threads++;
-    if (seen->pid == seen->parent_pid)
+    if (seen->pid == seen->parent_pid) {
+        process->threads++;
         return;
+    }
+    process->threads = 1;
     const struct hp_process_space *parent = *place_of(table, seen->parent_pid);
     hp_space_free(&process->space);
     if (parent != NULL)

@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 #define HP_STACK_ROOT 0u
-#define HP_STACK_NO_IMAGE UINT32_MAX          /* code that is in no file; the place is its address */
-#define HP_STACK_KERNEL (UINT32_MAX - 1)      /* on top of what called it */
+#define HP_STACK_NO_IMAGE UINT32_MAX /* code that is in no file; the place is its address */
+#define HP_STACK_KERNEL                                                                                            \
+    (UINT32_MAX - 1) /* on top of what called it; the place is 1 more than the call, 0: not known */
 #define HP_STACK_INCOMPLETE (UINT32_MAX - 2)  /* below what could be unwound */
-#define HP_STACK_NOT_SAMPLED (UINT32_MAX - 4) /* processor time that no sample has seen; below the root */
 #define HP_STACK_WAITING (UINT32_MAX - 3)     /* on top of what waits; the place has the cause in its upper half */
+#define HP_STACK_NOT_SAMPLED (UINT32_MAX - 4) /* processor time that no sample has seen; below the root */
 
 /*
  * What can be found on a stack, in dimensions that say different things of it: none is a part of another, but where it says so.

@@ -82,6 +82,31 @@ def test_the_stack_below_a_handler(cli):
     assert rest.total_ns >= found["on_signal"].total_ns and of["whole"] < of["samples"] / 2
 
 
+def test_what_no_sample_has_seen(cli):
+    """Threads that are shorter than a period: what they used is a row, and rows have all that the program used."""
+    done = cli.run(STACKED, "brief", 150)
+    told, of = pairs(done.stdout), totals(done.report)
+    unseen = next(row for row in done.report.rows("functions") if row.name == "<not sampled>")
+    assert unseen.self_ns > 0 and unseen.samples == 0
+    assert of["cpu_ns"] > 0.97 * (told["brief"] + told["heavy"] + told["light"])
+    assert sum(row.self_ns for row in done.report.rows("functions")) == of["cpu_ns"]
+    # What comes after threads that have ended is named as before.
+    found = functions(done.report)
+    assert found["main"].total_ns >= found["outer"].total_ns >= found["heavy"].total_ns > 0
+    assert not any(row.name == "[code in no file]" for row in done.report.rows("functions"))
+
+
+def test_the_kernel_by_system_call(cli):
+    done = cli.run(STACKED, "kernel", 200)
+    if totals(done.report)["kernel_ns"] == 0:
+        pytest.skip("the kernel gives no samples of its own time here")
+    rows = {row.name: row for row in done.report.rows("functions")}
+    others = sum(row.self_ns for name, row in rows.items() if name.startswith("[kernel") and name != "[kernel: read]")
+    assert rows["[kernel: read]"].self_ns > 4 * others
+    assert rows["read_on"].total_ns >= rows["[kernel: read]"].self_ns  # nothing else reads as long
+    assert rows["[kernel: read]"].user_ns == 0
+
+
 def test_static_programs(cli):
     """No library can be preloaded there, and none is needed."""
     done = cli.run(PROGRAMS / "kin_static", "burn", 200)

@@ -5,8 +5,11 @@
  *     stacked threads MS    the same in four threads
  *     stacked forked MS     the same in a child that becomes this program again
  *     stacked deep MS       as split, below a recursion of 100 calls
+ *     stacked brief MS      the same after that much in threads which are too short for a sample; `brief` is what these used
+ *     stacked kernel MS     reads without end until that much is used
  *     stacked handler MS    as split, in the handler of a signal, on a stack of its own
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -87,6 +90,41 @@ static void in_threads(uint64_t ms)
         pthread_join(threads[at], NULL);
 }
 
+/* A part of a period. */
+static void *be_brief(void *used)
+{
+    const uint64_t until = used_ns() + 300000;
+    while (used_ns() < until)
+        compute(1000);
+    *(uint64_t *)used = used_ns();
+    return NULL;
+}
+
+static uint64_t brief_ns;
+
+static void in_brief_threads(uint64_t ms)
+{
+    while (brief_ns < ms * 1000000u) {
+        pthread_t thread;
+        uint64_t used = 0;
+        if (pthread_create(&thread, NULL, be_brief, &used) != 0)
+            exit(1);
+        pthread_join(thread, NULL);
+        brief_ns += used;
+    }
+}
+
+static APART void read_on(uint64_t ms)
+{
+    static char bytes[1 << 16];
+    const int zeros = open("/dev/zero", O_RDONLY);
+    const uint64_t until = used_ns() + ms * 1000000u;
+    while (used_ns() < until)
+        if (read(zeros, bytes, sizeof bytes) != (ssize_t)sizeof bytes)
+            exit(1);
+    close(zeros);
+}
+
 static uint64_t handler_ms;
 
 static void on_signal(int number)
@@ -120,7 +158,12 @@ int main(int argc, char **argv)
         in_threads(ms);
     else if (strcmp(what, "deep") == 0)
         dive(100, ms);
-    else if (strcmp(what, "handler") == 0)
+    else if (strcmp(what, "kernel") == 0)
+        read_on(ms);
+    else if (strcmp(what, "brief") == 0) {
+        in_brief_threads(ms);
+        outer(ms);
+    } else if (strcmp(what, "handler") == 0)
         in_handler(ms);
     else if (strcmp(what, "forked") == 0) {
         int status;
@@ -129,6 +172,6 @@ int main(int argc, char **argv)
         return wait(&status) > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     } else
         return 2;
-    printf("heavy %" PRIu64 "\nlight %" PRIu64 "\n", heavy_ns, light_ns);
+    printf("heavy %" PRIu64 "\nlight %" PRIu64 "\nbrief %" PRIu64 "\n", heavy_ns, light_ns, brief_ns);
     return 0;
 }

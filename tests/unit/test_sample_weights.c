@@ -99,6 +99,19 @@ static void without_samples_it_is_for_the_next_ones(void **state)
     assert_int_equal(nobodys, 3 * PERIOD);
 }
 
+/* Many short threads; who comes after them has not used it. */
+static void much_without_samples_is_nobodys(void **state)
+{
+    (void)state;
+    count(50 * PERIOD);
+    assert_int_equal(nobodys, 50 * PERIOD);
+    add(4, 50);
+    count(50 * PERIOD);
+    assert_int_equal(got[4], 50 * PERIOD);
+    end();
+    assert_int_equal(nobodys, 50 * PERIOD);
+}
+
 static void no_nanosecond_is_lost(void **state)
 {
     (void)state;
@@ -129,11 +142,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, NULL)
     const struct CMUnitTest tests[] = {
-        TEST(samples_share_what_was_counted),
-        TEST(late_and_lost_ones_are_made_up_for),
-        TEST(a_sample_stands_for_so_much_at_most),
-        TEST(without_samples_it_is_for_the_next_ones),
-        TEST(no_nanosecond_is_lost),
+        TEST(samples_share_what_was_counted),          TEST(late_and_lost_ones_are_made_up_for),
+        TEST(a_sample_stands_for_so_much_at_most),     TEST(without_samples_it_is_for_the_next_ones),
+        TEST(much_without_samples_is_nobodys),         TEST(no_nanosecond_is_lost),
         TEST(those_without_a_count_have_their_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "calls.h"
+#include "kernel_entry.h"
 #include "stack_chain.h"
 #include "unwind.h"
 #include "unwind_table.h"
@@ -294,6 +295,26 @@ static void instructions_that_call(void **state)
         assert_int_equal(hp_call_at_end(cases[at].bytes, sizeof cases[at].bytes, &distance), cases[at].kind);
         assert_int_equal(distance, cases[at].kind == HP_CALL_DIRECT ? 0x10 : 0);
     }
+}
+
+static void system_calls_by_the_code_before_them(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bytes[16];
+        int32_t number;
+    } cases[] = {
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x0f, 0x05}, 1},               /* mov $1, %eax */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x31, 0xc0, 0x0f, 0x05}, 0},            /* xor %eax, %eax */
+        {{0, 0, 0, 0, 0, 0, 0xb8, 0xe6, 0, 0, 0, 0x48, 0x89, 0xfe, 0x0f, 0x05}, 230}, /* mov %rdi, %rsi behind it */
+        {{0, 0, 0, 0xb8, 0xca, 0, 0, 0, 0x45, 0x31, 0xd2, 0x4c, 0x89, 0xc6, 0x0f, 0x05}, 202}, /* two of them */
+        {{0, 0, 0xb8, 0x3c, 0, 0, 0, 0x90, 0xbf, 1, 0, 0, 0, 0, 0x0f, 0x05}, -1}, /* something between */
+        {{0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x48, 0x89, 0xf8, 0x0f, 0x05}, -1}, /* mov %rdi, %rax */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 1, 0x0f, 0x05}, -1},          /* no such call */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x90}, -1},             /* none at all */
+    };
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
+        assert_int_equal(hp_kernel_entry_number(cases[at].bytes, sizeof cases[at].bytes), cases[at].number);
 }
 
 static void frame_pointers_are_followed_where_there_is_nothing_else(void **state)
@@ -600,6 +621,7 @@ int main(void)
         TEST(calls_are_found_with_few_registers),
         TEST(nothing_is_searched_for_with_all_registers),
         cmocka_unit_test(instructions_that_call),
+        cmocka_unit_test(system_calls_by_the_code_before_them),
         TEST(frame_pointers_are_followed_where_there_is_nothing_else),
         TEST(debug_frame_is_read),
         TEST(a_call_at_the_end_of_a_function),
