@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'run report ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'run record report ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -52,6 +52,26 @@ _hotpath()
         run:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--max-bytes) return ;;
         run:--keep) return ;;
+        record:--pid | record:-p) return ;;
+        record:--for) return ;;
+        record:--section | record:-s) return ;;
+        record:--focus) return ;;
+        record:--slowest) return ;;
+        record:--columns | record:-c) return ;;
+        record:--sort) return ;;
+        record:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
+        record:--percentiles) return ;;
+        record:--limit | record:-n) return ;;
+        record:--functions-limit) return ;;
+        record:--calltree-limit) return ;;
+        record:--logs-limit) return ;;
+        record:--min-percent) return ;;
+        record:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
+        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        record:--output | record:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        record:--label) return ;;
+        record:--metadata) return ;;
+        record:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--section | report:-s) return ;;
         report:--focus) return ;;
         report:--slowest) return ;;
@@ -80,6 +100,7 @@ _hotpath()
     if [[ $word == -* ]]; then
         case $command in
         run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-waits --alloc-library --only --cpu --cpu-rate --cpu-engine --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
@@ -92,13 +113,14 @@ _hotpath()
     fi
     case $command in
         run) COMPREPLY=($(compgen -c -f -- "$word")) ;;
+        record) : ;;
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         ls) : ;;
         clean) : ;;
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'run report ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'run record report ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

@@ -52,8 +52,8 @@ static void make_grammar(struct grammar *grammar, const struct hp_command *comma
     }
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
         if (hp_options[at].scope & command->scopes)
-            add_flag(grammar, hp_options[at].flag, hp_options[at].letter, has_value(&hp_options[at]),
-                     SHARED + (int)at);
+            add_flag(grammar, hp_options[at].flag, hp_command_letter(command, hp_options[at].letter),
+                     has_value(&hp_options[at]), SHARED + (int)at);
     add_flag(grammar, "help", HELP, false, HELP);
 }
 

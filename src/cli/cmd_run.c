@@ -5,14 +5,12 @@
  * found, whoever their parents are. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,20 +24,16 @@
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"
-#include "places.h"
-#include "process.h"
+#include "run_folder.h"
 #include "sessions.h"
 #include "show.h"
-#include "stack_file.h"
 #include "task_files.h"
 #include "watcher.h"
-
-#define PERIOD_NS UINT64_C(1003009) /* 997 a second: in step with nothing that is done so many times a second */
 
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
-    char folder[1000];            /* as long as HOTPATH_DIR can be; "": none could be made */
+    char folder[HP_RUN_FOLDER];   /* "": none could be made */
     char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
     bool is_preloaded;            /* the program can take it, or pass it on to those that it starts */
     struct hp_clock_pair began;
@@ -47,35 +41,11 @@ struct run {
 
 /* ---------------------------------------------------------------------------------------------- folder */
 
-/* Held as long as we live: it tells others, also in other containers, that this run goes on. */
-static bool lock_folder(const char *folder)
-{
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* Its whole path: the program may change its folder. */
-static bool make_folder_in(struct run *run, const char *place)
-{
-    char whole[PATH_MAX];
-    if (!hp_place_is_usable(place) || realpath(place, whole) == NULL)
-        return false;
-    const int length = snprintf(run->folder, sizeof run->folder, "%s/%u-%llu%s", whole, (unsigned)getpid(),
-                                (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
-    if (length >= (int)sizeof run->folder)
-        errno = ENAMETOOLONG;
-    return length < (int)sizeof run->folder && mkdir(run->folder, 0700) == 0 && lock_folder(run->folder);
-}
-
 static void make_folder(struct run *run)
 {
-    char place[1200];
-    for (unsigned n = 0; hp_place(&run->settings.record, n, place, sizeof place); n++)
-        if (make_folder_in(run, place))
-            return;
-    run->folder[0] = '\0';
-    hp_fail("no folder for the sessions can be had (%s), so the program reports by itself; name one with --dir",
-            strerror(errno));
+    if (!hp_run_folder_make(&run->settings, run->folder))
+        hp_fail("no folder for the sessions can be had (%s), so the program reports by itself; name one with --dir",
+                strerror(errno));
 }
 
 /* --------------------------------------------------------------------------------------------- program */
@@ -196,7 +166,7 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
-    const bool has_stacks = wants_stacks(run) && hp_collector_begin((uint32_t)pid, PERIOD_NS);
+    const bool has_stacks = wants_stacks(run) && hp_collector_begin((uint32_t)pid, HP_STACK_PERIOD_NS);
     hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
@@ -250,24 +220,6 @@ static void add_from_outside(const struct run *run, bool has_stacks)
     hp_outside_add(&outside);
 }
 
-/* Stacks are named now, while the programs and libraries are what they were. */
-static bool keep_stacks(const struct run *run)
-{
-    struct hp_named_stacks named;
-    const struct hp_stacks *stacks = hp_collector_end();
-    if (stacks == NULL)
-        return false;
-    const bool is_named = stacks->samples + stacks->waits > 0 && hp_name_stacks(stacks, &named);
-    hp_collector_free();
-    if (!is_named)
-        return false;
-    const bool is_kept = hp_stack_file_write(run->folder, &named);
-    if (!is_kept)
-        hp_fail("the stacks of the program cannot be kept in '%s': %s", run->folder, strerror(errno));
-    hp_named_stacks_free(&named);
-    return is_kept;
-}
-
 static bool has_sessions(const struct run *run)
 {
     struct hp_sessions sessions = {0};
@@ -286,7 +238,7 @@ static void report(struct run *run, pid_t program)
                 run->folder);
         return;
     }
-    const bool has_stacks = keep_stacks(run);
+    const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
     add_from_outside(run, has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run));
     if (!hp_sessions_in(&sessions, run->folder))
         return;

@@ -43,7 +43,11 @@ extern const size_t hp_command_count;
 
 const struct hp_command *hp_command_find(const char *name);
 
+/* The letter of an option there: none (0) where a flag of the command itself has it. */
+char hp_command_letter(const struct hp_command *command, char letter);
+
 extern const struct hp_command hp_command_run;
+extern const struct hp_command hp_command_record;
 extern const struct hp_command hp_command_report;
 extern const struct hp_command hp_command_ls;
 extern const struct hp_command hp_command_clean;

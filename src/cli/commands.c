@@ -4,7 +4,7 @@
 #include "command.h"
 
 const struct hp_command *const hp_commands[] = {
-    &hp_command_run, &hp_command_report, &hp_command_ls,     &hp_command_clean,
+    &hp_command_run, &hp_command_record, &hp_command_report, &hp_command_ls,   &hp_command_clean,
     &hp_command_on,  &hp_command_off,    &hp_command_doctor, &hp_command_help,
 };
 
@@ -16,4 +16,12 @@ const struct hp_command *hp_command_find(const char *name)
         if (strcmp(hp_commands[at]->name, name) == 0)
             return hp_commands[at];
     return NULL;
+}
+
+char hp_command_letter(const struct hp_command *command, char letter)
+{
+    for (size_t at = 0; at < command->flag_count; at++)
+        if (command->flags[at].letter == letter)
+            return 0;
+    return letter;
 }

@@ -66,11 +66,12 @@ static void print_flag(const char *name, char letter, const char *value, const c
     print_wrapped(help);
 }
 
-static void print_option(const struct hp_option *option)
+static void print_option(const struct hp_command *command, const struct hp_option *option)
 {
     char text[600];
     snprintf(text, sizeof text, "%s (%s)", option->help, option->variable);
-    print_flag(option->flag, option->letter, option->type == HP_OPTION_FLAG ? NULL : option->value, text);
+    print_flag(option->flag, hp_command_letter(command, option->letter),
+               option->type == HP_OPTION_FLAG ? NULL : option->value, text);
 }
 
 void hp_help_command(const struct hp_command *command)
@@ -87,7 +88,7 @@ void hp_help_command(const struct hp_command *command)
     }
     for (size_t at = 0; at < hp_option_count; at++)
         if (hp_options[at].scope & command->scopes)
-            print_option(&hp_options[at]);
+            print_option(command, &hp_options[at]);
     print_flag("help", 'h', NULL, "This text.");
 }
 

@@ -205,7 +205,8 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
         (int)sizeof process->axis.path)
         process->axis.path[0] = '\0';
     /* In this order: a program that comes in between is noticed later as another one. */
-    if (hp_watch_begin(&process->watch, &target) && hp_session_is_in_memory(header->pid, name)) {
+    if (hp_watch_begin(&process->watch, &target) &&
+        (header->pid == watcher.wishes.attached || hp_session_is_in_memory(header->pid, name))) {
         hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
         return;

@@ -6,10 +6,12 @@
 #define HP_CLI_WATCHER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct hp_watcher_wishes {
-    bool has_waits;  /* what processes wait for is watched */
-    bool has_stacks; /* and the stacks of threads that wait are read, for the collector */
+    bool has_waits;    /* what processes wait for is watched */
+    bool has_stacks;   /* and the stacks of threads that wait are read, for the collector */
+    uint32_t attached; /* a process whose session is not its own, but of somebody who looks at it; 0: none */
 };
 
 /*

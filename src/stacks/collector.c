@@ -312,11 +312,9 @@ static void *collect(void *unused)
     return unused;
 }
 
-bool hp_collector_begin(uint32_t pid, uint64_t period_ns)
+static bool begin(uint64_t period_ns, bool has_perf)
 {
-    if (collector.is_begun || hp_machine_here() == NULL)
-        return false;
-    collector.has_perf = period_ns > 0 && hp_perf_source_begin(pid, period_ns);
+    collector.has_perf = has_perf;
     collector.stacks.period_ns = period_ns;
     collector.stacks.has_kernel = collector.has_perf && hp_perf_source_has_kernel();
     collector.is_over = false;
@@ -324,6 +322,26 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns)
     if (!collector.is_begun && collector.has_perf)
         hp_perf_source_end();
     return collector.is_begun;
+}
+
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns)
+{
+    return !collector.is_begun && hp_machine_here() != NULL &&
+           begin(period_ns, period_ns > 0 && hp_perf_source_begin(pid, period_ns));
+}
+
+/* What is mapped already the kernel does not tell; and of how many threads it has, only the end. */
+bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
+{
+    if (collector.is_begun || hp_machine_here() == NULL)
+        return false;
+    const bool has_perf = hp_perf_source_attach(pid, period_ns);
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, pid);
+    if (process != NULL) {
+        process->threads = UINT32_MAX / 2;
+        hp_process_space_read(process, &collector.stacks.images);
+    }
+    return begin(period_ns, has_perf) && has_perf;
 }
 
 const struct hp_stacks *hp_collector_end(void)

@@ -27,6 +27,12 @@ struct hp_stacks {
  */
 bool hp_collector_begin(uint32_t pid, uint64_t period_ns);
 
+/*
+ * The same with a process that runs already, all its threads and what they start. Whether there are samples or not, there can be stacks of
+ * threads that wait, until it is ended. False: there are no samples.
+ */
+bool hp_collector_attach(uint32_t pid, uint64_t period_ns);
+
 /* Ends it. What was collected, or NULL: it was not begun. It stays until hp_collector_free. */
 const struct hp_stacks *hp_collector_end(void);
 void hp_collector_free(void);

@@ -103,8 +103,12 @@ static int by_own_time(const void *a, const void *b)
     const uint64_t of_x = hp_found_work_ns(x), of_y = hp_found_work_ns(y);
     if (of_x != of_y)
         return of_x < of_y ? 1 : -1;
+    if (x->waiting_ns != y->waiting_ns)
+        return x->waiting_ns < y->waiting_ns ? 1 : -1;
     if (x->total_ns != y->total_ns)
         return x->total_ns < y->total_ns ? 1 : -1;
+    if (x->total_waiting_ns != y->total_waiting_ns)
+        return x->total_waiting_ns < y->total_waiting_ns ? 1 : -1;
     const int order = strcmp(x->name, y->name);
     return order != 0 ? order : strcmp(x->library, y->library);
 }

@@ -2,7 +2,10 @@
 #define _GNU_SOURCE 1 /* syscall */
 #include "perf_ring.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,8 +55,65 @@ bool hp_perf_rings_open(struct hp_perf_rings *rings, const struct perf_event_att
     return true;
 }
 
+static bool keep_more(struct hp_perf_rings *rings, int fd)
+{
+    if (rings->more_count == rings->more_room) {
+        const size_t room = 2 * rings->more_room + 64;
+        int *more = realloc(rings->more, room * sizeof *more);
+        if (more == NULL)
+            return false;
+        rings->more = more;
+        rings->more_room = room;
+    }
+    rings->more[rings->more_count++] = fd;
+    return true;
+}
+
+/* Of a thread that ends while its events are opened, none is kept. */
+static void close_more(struct hp_perf_rings *rings, size_t kept)
+{
+    while (rings->more_count > kept)
+        close(rings->more[--rings->more_count]);
+}
+
+bool hp_perf_rings_join(struct hp_perf_rings *rings, const struct perf_event_attr *event, uint32_t tid)
+{
+    const size_t before = rings->more_count;
+    for (size_t at = 0; at < rings->count; at++) {
+        const int fd = (int)syscall(SYS_perf_event_open, event, (pid_t)tid, (int)at, -1, PERF_FLAG_FD_CLOEXEC);
+        if (fd < 0) {
+            const bool is_gone = errno == ESRCH;
+            close_more(rings, before);
+            return is_gone;
+        }
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings->all[at].fd) != 0 || !keep_more(rings, fd)) {
+            close(fd);
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t count_of(int fd)
+{
+    uint64_t count;
+    return read(fd, &count, sizeof count) == (ssize_t)sizeof count ? count : 0;
+}
+
+uint64_t hp_perf_rings_count(const struct hp_perf_rings *rings, size_t processor)
+{
+    uint64_t count = count_of(rings->all[processor].fd);
+    for (size_t at = processor; at < rings->more_count; at += rings->count)
+        count += count_of(rings->more[at]);
+    return count;
+}
+
 void hp_perf_rings_close(struct hp_perf_rings *rings)
 {
+    close_more(rings, 0);
+    free(rings->more);
+    rings->more = NULL;
+    rings->more_room = 0;
     for (size_t at = 0; at < rings->count; at++) {
         struct hp_perf_ring *ring = &rings->all[at];
         munmap(ring->page, ring->page_bytes + ring->data_bytes);

@@ -22,6 +22,9 @@ struct hp_perf_ring {
 struct hp_perf_rings {
     struct hp_perf_ring all[HP_PERF_PROCESSORS];
     size_t count;
+    int *
+        more; /* events of other threads, whose records are in the same rings: one for each processor, thread by thread */
+    size_t more_count, more_room;
 };
 
 /*
@@ -30,6 +33,11 @@ struct hp_perf_rings {
  */
 bool hp_perf_rings_open(struct hp_perf_rings *rings, const struct perf_event_attr *event, uint32_t pid,
                         size_t pages, size_t least_pages);
+/* The same event of another thread. False: it cannot be had; what of it was opened stays so. Who is gone needs none. */
+bool hp_perf_rings_join(struct hp_perf_rings *rings, const struct perf_event_attr *event, uint32_t tid);
+
+/* What the events of a processor have counted so far, of all threads. */
+uint64_t hp_perf_rings_count(const struct hp_perf_rings *rings, size_t processor);
 void hp_perf_rings_close(struct hp_perf_rings *rings);
 
 /* Takes all records that are there. They lie in one piece, and are aligned, until the next one is given. */

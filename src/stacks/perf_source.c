@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "files.h"
 #include "perf_ring.h"
 #include "quiet_thread.h"
 #include "seen.h"
+#include "task_files.h"
 
 #define STACK_BYTES 63488u /* a record has less than 64 KB; compilers need as much, others a few KB */
 #define PAGES 512u         /* where it is allowed */
@@ -172,9 +174,8 @@ static void take_record(void *context, const struct perf_event_header *record)
 /* An event counts, besides: the processor time of all that have it, on its processor. */
 static void take_count(size_t processor, uint64_t now)
 {
-    uint64_t count;
-    if (read(source.rings.all[processor].fd, &count, sizeof count) != (ssize_t)sizeof count ||
-        count <= source.counts[processor])
+    const uint64_t count = hp_perf_rings_count(&source.rings, processor);
+    if (count <= source.counts[processor])
         return;
     struct hp_seen *seen = hp_seen_new(HP_SEEN_COUNTED, now, 0);
     if (seen == NULL)
@@ -257,14 +258,13 @@ static struct perf_event_attr event_of(uint64_t period_ns)
 }
 
 /* With all there is, then without what older kernels do not know, and without the kernel where it is not ours to see. */
-static bool open_rings(uint32_t pid, uint64_t period_ns)
+static bool open_rings(uint32_t pid, struct perf_event_attr *event)
 {
-    struct perf_event_attr event = event_of(period_ns);
     for (unsigned way = 0; way < 4; way++) {
-        event.exclude_kernel = way & 1;
-        event.build_id = way < 2;
-        source.has_kernel = !event.exclude_kernel;
-        if (hp_perf_rings_open(&source.rings, &event, pid, PAGES, LEAST_PAGES))
+        event->exclude_kernel = way & 1;
+        event->build_id = way < 2;
+        source.has_kernel = !event->exclude_kernel;
+        if (hp_perf_rings_open(&source.rings, event, pid, PAGES, LEAST_PAGES))
             return true;
     }
     return false;
@@ -277,12 +277,15 @@ static void close_all(void)
         close(source.wake);
 }
 
-bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
+static bool prepare(void)
 {
     source.register_mask = mask_of(hp_machine_here());
     source.register_count = (size_t)__builtin_popcountll(source.register_mask);
-    if (source.register_count == 0 || !open_rings(pid, period_ns))
-        return false;
+    return source.register_count > 0;
+}
+
+static bool start(void)
+{
     source.wake = eventfd(0, EFD_CLOEXEC);
     source.is_over = false;
     source.counted_ns = hp_clock_monotonic_ns();
@@ -290,6 +293,48 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
     if (hp_quiet_thread_start(&source.thread, drain))
         return true;
     close_all();
+    return false;
+}
+
+bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
+{
+    struct perf_event_attr event;
+    if (!prepare())
+        return false;
+    event = event_of(period_ns);
+    return open_rings(pid, &event) && start();
+}
+
+/* The threads of a process, as they are opened. */
+struct attaching {
+    struct perf_event_attr event;
+    bool is_refused;
+};
+
+/* The first that is opened brings the rings. */
+static void attach_thread(const char *name, void *context)
+{
+    struct attaching *attaching = context;
+    const uint32_t tid = (uint32_t)hp_task_number(&name);
+    if (tid == 0 || attaching->is_refused)
+        return;
+    if (source.rings.count == 0)
+        open_rings(tid, &attaching->event); /* it may be gone; of those who are not one may be had, or none */
+    else
+        attaching->is_refused = !hp_perf_rings_join(&source.rings, &attaching->event, tid);
+}
+
+/* Of some threads only would look like the truth, and is not. */
+bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns)
+{
+    char path[HP_TASK_PATH];
+    struct attaching attaching = {.is_refused = !prepare()};
+    attaching.event = event_of(period_ns);
+    source.rings.count = 0;
+    hp_file_each(hp_task_path(path, pid, 0, "task"), attach_thread, &attaching);
+    if (source.rings.count > 0 && !attaching.is_refused)
+        return start();
+    hp_perf_rings_close(&source.rings);
     return false;
 }
 

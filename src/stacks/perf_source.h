@@ -17,6 +17,9 @@
  */
 bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns);
 
+/* The same of a process that runs already: of the threads that it has, and all that these start. */
+bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns);
+
 /* Whether samples come from the kernel, too. */
 bool hp_perf_source_has_kernel(void);
 

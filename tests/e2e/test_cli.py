@@ -1131,7 +1131,7 @@ def completions(cli, *words):
 
 
 def test_bash_completions(cli):
-    assert completions(cli, "re") == ["report"]
+    assert completions(cli, "rep") == ["report"]
     assert set(completions(cli, "o")) == {"on", "off"}
     assert "--percentiles" in completions(cli, "run", "--p")
     assert completions(cli, "report", "--format", "j") == ["json", "json-pretty"]

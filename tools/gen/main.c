@@ -33,7 +33,8 @@ bool gen_flag_of(const struct hp_command *command, size_t n, struct gen_flag *re
         if (!(option->scope & command->scopes) || n-- > 0)
             continue;
         *ret_flag = (struct gen_flag){option->flag, option->type == HP_OPTION_FLAG ? NULL : option->value,
-                                      option->help, option->variable, option->letter};
+                                      option->help, option->variable,
+                                      hp_command_letter(command, option->letter)};
         return true;
     }
     *ret_flag = (struct gen_flag){"help", NULL, "Print a short help.", NULL, 'h'};

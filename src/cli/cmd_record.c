@@ -1,0 +1,254 @@
+/*
+ * hotpath record: a process that runs already, for a while, and one report at the end.
+ *
+ * It is looked at from outside and not touched, so what is in the report is what stacks and the kernel say of it.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "attached.h"
+#include "clock.h"
+#include "collector.h"
+#include "command.h"
+#include "files.h"
+#include "held_signals.h"
+#include "number.h"
+#include "run_folder.h"
+#include "sessions.h"
+#include "show.h"
+#include "task_files.h"
+#include "watcher.h"
+
+#define LOOK_NS UINT64_C(50000000)
+
+struct recording {
+    const struct hp_arguments *arguments;
+    struct hp_settings settings;
+    char folder[HP_RUN_FOLDER];
+    uint32_t pid;
+    uint64_t for_ns; /* 0: until somebody ends it */
+};
+
+/* ---------------------------------------------------------------------------------------------- arguments */
+
+/* "10s", "500ms", "2m"; without a unit, seconds. */
+static bool read_duration(const char *text, uint64_t *ret_ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+    const size_t length = strspn(text, "0123456789.");
+    double number;
+    if (!hp_number_decimal(text, length, &number))
+        return false;
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (strcmp(text + length, units[at].name) == 0) {
+            *ret_ns = (uint64_t)(number * units[at].ns);
+            return number > 0 && number * units[at].ns < 1e18;
+        }
+    return false;
+}
+
+/* -1: go on. */
+static int read_arguments(struct recording *recording)
+{
+    const struct hp_arguments *arguments = recording->arguments;
+    const char *pid = hp_arguments_flag(arguments, "pid"), *duration = hp_arguments_flag(arguments, "for");
+    uint64_t number;
+    if (pid == NULL)
+        return hp_misuse(arguments->command, "the number of a process is missing: -p PID");
+    if (!hp_number_unsigned(pid, strlen(pid), INT32_MAX, &number) || number == 0)
+        return hp_misuse(arguments->command, "'%s' is not the number of a process", pid);
+    if (duration != NULL && !read_duration(duration, &recording->for_ns))
+        return hp_misuse(arguments->command, "'%s' is no time: 10s, 500ms or 2m are", duration);
+    recording->pid = (uint32_t)number;
+    return -1;
+}
+
+/* ---------------------------------------------------------------------------------------------- what may be */
+
+static void read_setting(const char *path, char *text, size_t size)
+{
+    if (!hp_file_read_text(path, text, size))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static bool is_of_another_user(uint32_t pid)
+{
+    char path[HP_TASK_PATH];
+    struct stat status;
+    return geteuid() != 0 && stat(hp_task_path(path, pid, 0, "stat"), &status) == 0 && status.st_uid != geteuid();
+}
+
+/* Whether the kernel says where its threads wait. */
+static bool shows_waiting(uint32_t pid)
+{
+    char text[256];
+    return hp_task_read(pid, hp_task_spokesman(pid), "syscall", text, sizeof text);
+}
+
+static void explain_no_samples(void)
+{
+    char paranoia[16];
+    read_setting("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
+    if (paranoia[0] != '\0' && strtol(paranoia, NULL, 10) > 2)
+        hp_fail("its processor time is not sampled: kernel.perf_event_paranoid is %s; 'sysctl "
+                "kernel.perf_event_paranoid=2' allows it, and so does sudo",
+                paranoia);
+    else
+        hp_fail("its processor time is not sampled: perf is not allowed here, as in many containers, or its "
+                "threads are "
+                "too many");
+}
+
+static void explain_no_waiting(void)
+{
+    char scope[16];
+    read_setting("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+    if (scope[0] != '\0' && scope[0] != '0')
+        hp_fail("what its threads wait for cannot be seen: kernel.yama.ptrace_scope is %s; 'sysctl "
+                "kernel.yama.ptrace_scope=0' allows it, and so does sudo",
+                scope);
+    else
+        hp_fail(
+            "what its threads wait for cannot be seen: it has rights that you do not have, or hides itself; sudo "
+            "sees it");
+}
+
+/* False, with lines that say why: nothing can be seen of it. */
+static bool explain(const struct recording *recording, bool has_samples, bool has_waiting)
+{
+    if (!has_samples && !has_waiting && is_of_another_user(recording->pid)) {
+        hp_fail("process %u belongs to another user: use sudo", (unsigned)recording->pid);
+        return false;
+    }
+    if (!has_samples)
+        explain_no_samples();
+    if (!has_waiting)
+        explain_no_waiting();
+    if (!has_samples && !has_waiting)
+        hp_fail("so nothing can be recorded of process %u", (unsigned)recording->pid);
+    return has_samples || has_waiting;
+}
+
+/* --------------------------------------------------------------------------------------------- recording */
+
+/* Each thread has a descriptor for each processor. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Until it is interrupted, the time is over or the process has ended. */
+static void wait_for_end(const struct recording *recording)
+{
+    const uint64_t ending = hp_held_bit(SIGINT) | hp_held_bit(SIGTERM) | hp_held_bit(SIGHUP) | hp_held_bit(SIGQUIT);
+    const uint64_t began = hp_clock_monotonic_ns();
+    siginfo_t info;
+    while (hp_attached_look()) {
+        const uint64_t passed = hp_clock_monotonic_ns() - began;
+        const uint64_t left = recording->for_ns == 0       ? LOOK_NS
+                              : passed < recording->for_ns ? recording->for_ns - passed
+                                                           : 0;
+        if (left == 0 || hp_held_take(ending, &info, left < LOOK_NS ? left : LOOK_NS) != 0)
+            break;
+    }
+}
+
+static int show(struct recording *recording)
+{
+    struct hp_sessions sessions = {0};
+    int status = EXIT_FAILED;
+    if (hp_sessions_in(&sessions, recording->folder) && sessions.count > 0)
+        status = hp_show(&sessions, &recording->settings, stdout, true);
+    hp_sessions_free(&sessions);
+    return status;
+}
+
+static int give_up(const struct recording *recording)
+{
+    hp_collector_end();
+    hp_attached_end();
+    hp_run_remove(recording->folder);
+    return EXIT_FAILED;
+}
+
+static int record(struct recording *recording)
+{
+    if (!hp_run_folder_make(&recording->settings, recording->folder))
+        return hp_fail("no folder for what is recorded can be had: %s; name one with --dir", strerror(errno));
+    const uint64_t before = hp_held_begin();
+    if (!hp_attached_begin(recording->folder, recording->pid)) {
+        hp_fail("the recording cannot be kept in '%s': %s", recording->folder, strerror(errno));
+        return give_up(recording);
+    }
+    const bool has_samples = hp_collector_attach(recording->pid, HP_STACK_PERIOD_NS);
+    if (!explain(recording, has_samples, shows_waiting(recording->pid)))
+        return give_up(recording);
+    hp_watcher_start(recording->folder, &(struct hp_watcher_wishes){
+                                            .has_waits = true, .has_stacks = true, .attached = recording->pid});
+    if (recording->for_ns == 0 && isatty(STDERR_FILENO))
+        fprintf(stderr, "hotpath: recording process %u until Ctrl-C\n", (unsigned)recording->pid);
+    wait_for_end(recording);
+    hp_watcher_end();
+    hp_attached_end();
+    hp_run_folder_keep_stacks(recording->folder);
+    hp_held_end(before & ~(hp_held_bit(SIGINT) | hp_held_bit(SIGTERM)));
+    const int status = show(recording);
+    hp_runs_forget(recording->folder,
+                   recording->settings.record.keep > 0 ? recording->settings.record.keep - 1 : 0);
+    return status;
+}
+
+static int start(const struct hp_arguments *arguments)
+{
+    static struct recording recording;
+    recording.arguments = arguments;
+    const int status = read_arguments(&recording);
+    if (status >= 0)
+        return status;
+    hp_arguments_settle(arguments, &recording.settings);
+    if (recording.settings.output.format == HP_FORMAT_NONE)
+        recording.settings.output.format = HP_FORMAT_TABLE;
+    if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)
+        return hp_fail("there is no process %u", (unsigned)recording.pid);
+    if (recording.pid == (uint32_t)getpid())
+        return hp_fail("that is hotpath itself");
+    allow_descriptors();
+    return record(&recording);
+}
+
+static const struct hp_flag flags[] = {
+    {"pid", 'p', "PID", "The process."},
+    {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Without it, until Ctrl-C or the end of the process."},
+    {"tree", 't', NULL, "Show the call tree too."},
+};
+
+const struct hp_command hp_command_record = {
+    .name = "record",
+    .operands = "-p PID",
+    .operand = HP_OPERAND_NONE,
+    .summary = "Records a process that runs already, and reports.",
+    .details = "Which of its functions use the processor and which wait for what, by stacks, from\n"
+               "outside: nothing is done to the process. Ends with Ctrl-C, after the time of --for,\n"
+               "or with the process. What the kernel does not permit is said, with what to do.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
+    .run = start,
+};

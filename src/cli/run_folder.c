@@ -1,0 +1,66 @@
+/* The folder of a run. SPDX-License-Identifier: MIT */
+#include "run_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "command.h"
+#include "named_stacks.h"
+#include "places.h"
+#include "process.h"
+#include "stack_file.h"
+
+/* Held as long as we live: it tells others, also in other containers, that this run goes on. */
+static bool lock_folder(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Its whole path: the program may change its folder. */
+static bool make_in(char folder[HP_RUN_FOLDER], const char *place)
+{
+    char whole[PATH_MAX];
+    if (!hp_place_is_usable(place) || realpath(place, whole) == NULL)
+        return false;
+    const int length = snprintf(folder, HP_RUN_FOLDER, "%s/%u-%llu%s", whole, (unsigned)getpid(),
+                                (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
+    if (length >= (int)HP_RUN_FOLDER)
+        errno = ENAMETOOLONG;
+    return length < (int)HP_RUN_FOLDER && mkdir(folder, 0700) == 0 && lock_folder(folder);
+}
+
+bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_FOLDER])
+{
+    char place[1200];
+    for (unsigned n = 0; hp_place(&settings->record, n, place, sizeof place); n++)
+        if (make_in(folder, place))
+            return true;
+    folder[0] = '\0';
+    return false;
+}
+
+bool hp_run_folder_keep_stacks(const char *folder)
+{
+    struct hp_named_stacks named;
+    const struct hp_stacks *stacks = hp_collector_end();
+    if (stacks == NULL)
+        return false;
+    const bool is_named = stacks->samples + stacks->waits > 0 && hp_name_stacks(stacks, &named);
+    hp_collector_free();
+    if (!is_named)
+        return false;
+    const bool is_kept = hp_stack_file_write(folder, &named);
+    if (!is_kept)
+        hp_fail("the stacks of the program cannot be kept in '%s': %s", folder, strerror(errno));
+    hp_named_stacks_free(&named);
+    return is_kept;
+}
