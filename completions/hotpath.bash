@@ -72,6 +72,8 @@ _hotpath()
         record:--label) return ;;
         record:--metadata) return ;;
         record:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        report:--from) return ;;
+        report:--to) return ;;
         report:--section | report:-s) return ;;
         report:--focus) return ;;
         report:--slowest) return ;;
@@ -101,7 +103,7 @@ _hotpath()
         case $command in
         run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-waits --alloc-library --only --cpu --cpu-rate --cpu-engine --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --cold --from --to --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -85,6 +85,8 @@ complete -c hotpath -n __fish_use_subcommand -a report -d 'Prints the report of 
 complete -c hotpath -n '__fish_seen_subcommand_from report' -F -a '(hotpath ls -a 2> /dev/null | awk "NR > 1 { print \$1 }")'
 complete -c hotpath -n '__fish_seen_subcommand_from report' -l tree -s t -d 'Show the call tree too.'
 complete -c hotpath -n '__fish_seen_subcommand_from report' -l cold -d 'Show the functions that the compiler measures and nobody called, too.'
+complete -c hotpath -n '__fish_seen_subcommand_from report' -l from -x -d 'Report what came after that: 2s, 1m30s, 80%, or -10s before the end.'
+complete -c hotpath -n '__fish_seen_subcommand_from report' -l to -x -d 'Report what came before that, likewise.'
 complete -c hotpath -n '__fish_seen_subcommand_from report' -l section -s s -x -d 'Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.'
 complete -c hotpath -n '__fish_seen_subcommand_from report' -l focus -x -d 'Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.'
 complete -c hotpath -n '__fish_seen_subcommand_from report' -l slowest -x -d 'Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what ran inside it.'

@@ -6632,8 +6632,9 @@ struct hp_terminal hp_terminal_of(int fd)
 #define HP_AXIS_MAGIC "hotaxis"
 #define HP_AXIS_VERSION 1u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 256u
+#define HP_AXIS_SERIES 512u
 #define HP_AXIS_SITES 96u
+#define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
 #define HP_AXIS_FIRST_SLOT_NS UINT64_C(250000000)
 
@@ -6647,7 +6648,12 @@ enum hp_axis_kind {
     HP_AXIS_THREAD,     /* nanoseconds on a processor of a thread; `id` is its number */
     HP_AXIS_WAIT,       /* nanoseconds that threads waited; `id` is enum hp_wait_cause */
     HP_AXIS_SITE_CALLS, /* calls of a site that have ended; `id` is that of the site */
-    HP_AXIS_SITE_TICKS, /* their time, recursive ones counted once */
+    HP_AXIS_SITE_TICKS, /* their time and that of those that are open, recursive ones counted once */
+    HP_AXIS_SITE_SELF,  /* of that, what was not in zones inside */
+    HP_AXIS_PLACE,      /* nanoseconds of an entry of hp_waits; `id` is its number */
+    HP_AXIS_BESIDE,     /* the same of `beside_ns` */
+    HP_AXIS_WATCHED,    /* nanoseconds of threads that were watched */
+    HP_AXIS_MOMENT,     /* when the last sample of the slot was, in nanoseconds since the first one began */
     HP_AXIS_KINDS
 };
 
@@ -6701,11 +6707,19 @@ HP_PRIVATE bool hp_axis_open(struct hp_axis *axis, const void *bytes);
 /* Copies the series at a place below HP_AXIS_SERIES. False: there is none. */
 HP_PRIVATE bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series);
 
+/* The place of one; HP_AXIS_SERIES: there is none. */
+HP_PRIVATE uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id);
+
 /* The value of a series in a slot below `used`. */
 HP_PRIVATE uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
 /* Reads all of a file that is being written. False: there is none, or it is broken. */
 HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
+
+struct hp_snapshot;
+
+/* The one beside a session, in HP_AXIS_BYTES bytes of the caller's. False: there is none that is its own. */
+HP_PRIVATE bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes);
 
 /* ---- src/session/object_layout.h ----------------------------------------------------------------------------- */
 
@@ -7798,6 +7812,340 @@ static inline int hp_regular_open(int folder, const char *path, int flags)
     return fd;
 }
 
+/* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
+ * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
+ * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
+ * hang.
+ *
+ * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
+ * structure never does, since everything is written before it is linked.
+ *
+ * No allocation, no system call; may be used in a signal handler.
+ */
+
+enum hp_snapshot_state {
+    HP_SNAPSHOT_RUNNING,
+    HP_SNAPSHOT_FINISHED,
+    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
+    HP_SNAPSHOT_STATES
+};
+
+/* Reads bytes of a session's file anew. False: they cannot be had. */
+typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
+
+/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
+typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
+
+struct hp_snapshot {
+    const unsigned char *bytes;
+    size_t size;
+    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
+    void *fetch_context;
+    /*
+     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
+     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
+     */
+    const unsigned char *numbers;
+    /*
+     * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
+     * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
+     */
+    hp_snapshot_read *read_anew;
+    void *read_context;
+    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
+    struct hp_header header; /* a copy, taken when opened */
+    uint64_t now_ticks;      /* open zones are counted to here */
+    double ns_per_tick;
+    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
+    bool is_live;       /* the process was running when the snapshot was taken */
+    bool is_finished;   /* the session was ended properly: its numbers are final */
+    bool is_cut_off;    /* the bytes end before what the header says is used */
+    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
+};
+
+/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
+typedef bool hp_read_name(const char *linked, char *signature, size_t size);
+
+/*
+ * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
+ * principal one, which speaks for all where only one can.
+ */
+struct hp_floors;
+struct hp_snapshots {
+    const struct hp_snapshot *const *all;
+    size_t count;
+    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
+    struct hp_floors
+        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
+};
+
+/*
+ * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
+ * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
+ * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
+ */
+HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                             const struct hp_clock_pair *now);
+
+/* Bytes that `fetch` brings when they are asked for; the header is there already. */
+struct hp_snapshot_pieces {
+    hp_snapshot_fetch *fetch;
+    void *context;
+    const void *numbers; /* as above */
+};
+
+/* The same of these. */
+HP_PRIVATE const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
+
+/*
+ * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
+ * pair of its own, read since the same boot of the same machine.
+ */
+HP_PRIVATE void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
+
+HP_PRIVATE double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
+
+/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
+HP_PRIVATE uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
+HP_PRIVATE uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
+
+HP_PRIVATE enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
+/* "running", "finished", "ended" */
+HP_PRIVATE const char *hp_snapshot_state_name(enum hp_snapshot_state state);
+
+/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
+HP_PRIVATE bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
+
+/*
+ * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
+ */
+HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
+
+/* Copies site `id`. False: there is no such site. */
+HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
+
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
+/*
+ * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
+ * the end. `offset` then names the record just copied.
+ *
+ *     struct hp_walk threads = {0}, nodes = {0};
+ *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
+ *         hp_walk_rewind(&nodes);
+ *         while (hp_snapshot_next_node(&snapshot, &thread, &nodes, &node)) ...
+ *     }
+ *
+ * Rewinding instead of zeroing keeps the count of steps, so that all threads together take no more steps than there
+ * can be records in the file, even if many (hostile) threads claim the same ones.
+ */
+struct hp_walk {
+    uint32_t offset;        /* of the record just copied */
+    uint32_t chunk;         /* nodes: of the chunk being walked */
+    uint32_t index;         /* within the chunk, or the stack */
+    struct hp_node_run run; /* nodes: those of the chunk */
+    bool is_begun;
+    uint64_t number; /* calls: of the one just copied, from 0 */
+    uint64_t steps;  /* taken so far; bounds every walk */
+};
+
+HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
+
+/* A node as a reader wants it; how the writer splits its sums is the writer's business. */
+struct hp_node {
+    uint32_t site;
+    uint32_t parent; /* offset; 0: none */
+    uint32_t stat;   /* offset of the site's stat in its thread record */
+    uint64_t calls;
+    uint64_t outermost; /* ticks of calls that were not inside another call of this node */
+    uint64_t nested;    /* ticks of those that were */
+    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t untimed;   /* calls without a duration, because of sampling */
+    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
+    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
+};
+
+HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_thread *ret_thread);
+HP_PRIVATE bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node);
+HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat);
+/* Open zones of a thread, outermost first; frame 0, which stands for the thread itself, is left out. */
+HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame);
+
+/* Lanes, newest first, whether they run or not; and one by its offset. */
+HP_PRIVATE bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
+HP_PRIVATE bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
+/*
+ * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
+ * runs, or there are none.
+ */
+HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread);
+/* The counters by which marks of a lane's zones are to be read. False: it has none. */
+HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
+
+/* The nodes of a thread, run by run, newest first. */
+HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run);
+
+/* What of a node stays as it is for good. */
+struct hp_node_links {
+    uint32_t site;
+    uint32_t parent;
+    uint32_t stat;
+};
+
+/* Of a node of a run; likewise its numbers. */
+HP_PRIVATE void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
+HP_PRIVATE void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
+/* Copies the node at an offset that a call names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
+/* Copies the stat at an offset that a walk has found. */
+HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
+
+/* A call that was kept, with a copy of its note, which may hold any bytes. */
+struct hp_kept_call {
+    uint64_t start; /* ticks */
+    uint64_t ticks;
+    uint32_t node;
+    uint32_t tid;
+    uint32_t note_length; /* 0: no note */
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
+    char note[HP_NOTE_BYTES + 1];
+};
+
+/* The moment it ended, in ticks. */
+HP_PRIVATE uint64_t hp_kept_call_end(const struct hp_kept_call *call);
+
+/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
+HP_PRIVATE bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                           struct hp_walk *walk, struct hp_kept_call *ret_call);
+
+/* The slowest call of a stat, with what was inside, in memory of the caller. */
+struct hp_slow_copy {
+    struct hp_kept_call call;
+    uint64_t self;
+    uint32_t row_count;
+    uint32_t rows_left_out;
+    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
+    const char *notes;
+};
+
+/* How long it took, so that one can choose before one copies. False: there is none. */
+HP_PRIVATE bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               uint64_t *ret_ticks);
+
+/* Bytes that a copy may need; at most what the two places in the file have. */
+HP_PRIVATE size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/*
+ * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
+ * it was replaced again and again meanwhile.
+ */
+HP_PRIVATE bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
+                              size_t size, struct hp_slow_copy *ret_copy);
+
+/*
+ * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
+ * steps.
+ */
+#define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
+typedef uint64_t hp_duration_line[64];
+
+/* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
+HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES]);
+
+/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
+HP_PRIVATE void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
+HP_PRIVATE void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/* The place of a duration in such a histogram. */
+HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
+
+/* --- allocations */
+
+/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
+HP_PRIVATE bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc);
+
+/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
+HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
+
+/* Copies what the calls of a stat allocated. False: nothing. */
+HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc);
+
+/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
+HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
+
+/* The pools of a session, newest first. */
+HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
+
+/* --- processor time */
+
+/* Copies what a thread used. False: it was not sampled, or that is broken. */
+HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu);
+
+/* The nodes that something was credited to. */
+HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node);
+
+/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
+HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample);
+
+/* --- waiting */
+
+/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
+
+/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
+
+/* --- what threads used */
+
+/* Copies what is known of all. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
+
+/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                              struct hp_crew_row *ret_row);
+
+/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
+
+/* --- for other files of this folder that read records */
+
+/* Copies a record; `wide` names its 64-bit words, a bit for each 8 bytes. False: it is not within the bytes. */
+HP_PRIVATE bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide);
+/* The same for what is written over again and again: fenced, and from the file itself where that goes on. */
+HP_PRIVATE bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes);
+/* Counts a step of a walk; false when there cannot be that many records of this size. */
+HP_PRIVATE bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes);
+
 /* ---- src/session/axis.c -------------------------------------------------------------------------------------- */
 
 /* The time axis of a session: reading it. */
@@ -7840,6 +8188,15 @@ bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_s
            ret_series->first < axis->header.used;
 }
 
+uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id)
+{
+    struct hp_axis_series series;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (hp_axis_series(axis, place, &series) && series.kind == kind && series.id == id)
+            return place;
+    return HP_AXIS_SERIES;
+}
+
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot)
 {
     uint64_t value;
@@ -7874,6 +8231,19 @@ bool hp_axis_read(const char *path, void *bytes)
     return is_read;
 }
 
+/* Whether the file is about the same process. */
+static bool hp_axis_is_of(const struct hp_axis *axis, const struct hp_snapshot *session)
+{
+    return axis->header.pid == session->header.pid && axis->header.process_start == session->header.process_start;
+}
+
+bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes)
+{
+    char path[1200];
+    return session->path != NULL && hp_axis_path(session->path, path, sizeof path) && hp_axis_read(path, bytes) &&
+           hp_axis_open(axis, bytes) && hp_axis_is_of(axis, session);
+}
+
 /* ---- src/session/axis_writer.h ------------------------------------------------------------------------------- */
 
 /*
@@ -7891,6 +8261,7 @@ struct hp_axis_writer {
     int fd; /* -1: none */
     struct hp_axis_header header;
     uint32_t count[HP_AXIS_KINDS];
+    uint32_t last_put; /* place */
     struct hp_axis_series series[HP_AXIS_SERIES];
     bool is_from_zero[HP_AXIS_SERIES]; /* it was 0 before it came */
     bool is_put[HP_AXIS_SERIES];       /* it has a value of this sample */
@@ -7922,6 +8293,12 @@ HP_PRIVATE uint64_t hp_axis_latest(const struct hp_axis_writer *writer, uint32_t
 /* What was put becomes the value of the slot of `now`, and of those that nobody has written since the last one. False: no space. */
 HP_PRIVATE bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now);
 
+/*
+ * The same at the end, between two samples: it goes into the slot of the last one, since those of which nothing new is known would seem to
+ * rest in a slot of its own.
+ */
+HP_PRIVATE bool hp_axis_amend(struct hp_axis_writer *writer, uint64_t now);
+
 /* ---- src/session/axis_writer.c ------------------------------------------------------------------------------- */
 
 /*
@@ -7938,13 +8315,18 @@ static uint32_t hp_axis_writer_most_of(uint32_t kind)
         return HP_WAIT_CAUSES;
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:
+    case HP_AXIS_SITE_SELF:
         return HP_AXIS_SITES;
+    case HP_AXIS_PLACE:
+    case HP_AXIS_BESIDE:
+        return HP_AXIS_WAITS;
     default:
         return 1;
     }
 }
 
-_Static_assert(HP_AXIS_LIVE + 1 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 2 * HP_AXIS_SITES <= HP_AXIS_SERIES,
+_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 3 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
+                   HP_AXIS_SERIES,
                "all kinds have their places");
 
 static bool hp_axis_writer_write_at(const struct hp_axis_writer *writer, size_t offset, const void *from, size_t bytes)
@@ -7980,12 +8362,27 @@ bool hp_axis_begin(struct hp_axis_writer *writer, int fd, uint32_t pid, uint64_t
 
 /* ---------------------------------------------------------------------------------------------- series */
 
+static bool hp_axis_writer_is_at(const struct hp_axis_writer *writer, uint32_t place, uint32_t kind, uint32_t id)
+{
+    return writer->series[place].kind == kind && writer->series[place].id == id;
+}
+
 /* HP_AXIS_SERIES: there is none. */
 static uint32_t hp_axis_writer_find(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
     uint32_t place = 0;
-    while (place < HP_AXIS_SERIES && (writer->series[place].kind != kind || writer->series[place].id != id))
+    while (place < HP_AXIS_SERIES && !hp_axis_writer_is_at(writer, place, kind, id))
         place++;
+    return place;
+}
+
+/* Samples come in the same order each time, so the one after the last is looked at first. */
+static uint32_t hp_axis_writer_find_next(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    const uint32_t next = (writer->last_put + 1) % HP_AXIS_SERIES;
+    const uint32_t place = hp_axis_writer_is_at(writer, next, kind, id) ? next : hp_axis_writer_find(writer, kind, id);
+    if (place < HP_AXIS_SERIES)
+        writer->last_put = place;
     return place;
 }
 
@@ -8042,7 +8439,7 @@ static uint32_t hp_axis_writer_add(struct hp_axis_writer *writer, uint32_t kind,
 
 void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value)
 {
-    uint32_t place = hp_axis_writer_find(writer, kind, id);
+    uint32_t place = hp_axis_writer_find_next(writer, kind, id);
     if (place == HP_AXIS_SERIES)
         place = hp_axis_writer_add(writer, kind, id, name);
     if (place == HP_AXIS_SERIES)
@@ -8091,12 +8488,14 @@ static bool hp_axis_writer_write_table(const struct hp_axis_writer *writer)
 
 /*
  * Where the history of a series begins that comes now: with the first sample at the start, when all counters were 0; later in this slot, or with
- * the 0 that it was in the one before.
+ * the 0 that it was in the one before, or by the last sample.
  */
 static uint32_t hp_axis_writer_first_of(const struct hp_axis_writer *writer, uint32_t place, uint32_t slot)
 {
-    const uint32_t used = writer->header.used;
-    return used == 0 ? 0 : writer->is_from_zero[place] && used <= slot ? used - 1 : slot;
+    const uint32_t used = writer->header.used, next = used <= slot ? used : slot;
+    if (used == 0 || !writer->is_from_zero[place])
+        return used == 0 ? 0 : slot;
+    return next > 0 ? next - 1 : 0;
 }
 
 /* From the slot that is written for the first time, so that none is without a value. */
@@ -8155,6 +8554,7 @@ bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
         if (!hp_axis_writer_merge(writer))
             return false;
     const uint32_t slot = (uint32_t)(elapsed / header->slot_ns);
+    hp_axis_put(writer, HP_AXIS_MOMENT, 0, "", elapsed);
     if (!hp_axis_writer_write_slots(writer, header->used < slot ? header->used : slot, slot))
         return false;
     header->used = slot + 1 > header->used ? slot + 1 : header->used;
@@ -8163,6 +8563,15 @@ bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
     if ((elapsed + HP_AXIS_FIRST_SLOT_NS) / header->slot_ns != elapsed / header->slot_ns)
         hp_axis_writer_forget_levels(writer);
     return hp_axis_writer_write_table(writer) && hp_axis_writer_write_header(writer);
+}
+
+bool hp_axis_amend(struct hp_axis_writer *writer, uint64_t now)
+{
+    const struct hp_axis_header *header = &writer->header;
+    if (header->used == 0)
+        return true;
+    hp_axis_put(writer, HP_AXIS_MOMENT, 0, "", now > header->start_ns ? now - header->start_ns : 0);
+    return hp_axis_writer_write_slots(writer, header->used - 1, header->used - 1) && hp_axis_writer_write_table(writer);
 }
 
 /* ---- src/session/crew.h -------------------------------------------------------------------------------------- */
@@ -8930,340 +9339,6 @@ uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid)
         return hp_futex_cause_of_marked(futex, is_plain, ret_tid);
     return is_plain ? hp_futex_cause_of_plain(futex, ret_tid) : hp_futex_cause_of_bitset(futex, ret_tid);
 }
-
-/* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
-
-/*
- * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
- * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
- * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
- * hang.
- *
- * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
- * structure never does, since everything is written before it is linked.
- *
- * No allocation, no system call; may be used in a signal handler.
- */
-
-enum hp_snapshot_state {
-    HP_SNAPSHOT_RUNNING,
-    HP_SNAPSHOT_FINISHED,
-    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
-    HP_SNAPSHOT_STATES
-};
-
-/* Reads bytes of a session's file anew. False: they cannot be had. */
-typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
-
-/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
-typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
-
-struct hp_snapshot {
-    const unsigned char *bytes;
-    size_t size;
-    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
-    void *fetch_context;
-    /*
-     * The file itself, beside a copy that is read as it is needed: records of numbers, which are nearly all of it, are looked at there;
-     * texts, and where sites and calls are kept, in the copy. NULL: all is in `bytes`.
-     */
-    const unsigned char *numbers;
-    /*
-     * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
-     * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
-     */
-    hp_snapshot_read *read_anew;
-    void *read_context;
-    const char *path;        /* of the file, set after opening; NULL: what is beside it is not looked for */
-    struct hp_header header; /* a copy, taken when opened */
-    uint64_t now_ticks;      /* open zones are counted to here */
-    double ns_per_tick;
-    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
-    bool is_live;       /* the process was running when the snapshot was taken */
-    bool is_finished;   /* the session was ended properly: its numbers are final */
-    bool is_cut_off;    /* the bytes end before what the header says is used */
-    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
-};
-
-/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
-typedef bool hp_read_name(const char *linked, char *signature, size_t size);
-
-/*
- * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
- * principal one, which speaks for all where only one can.
- */
-struct hp_floors;
-struct hp_snapshots {
-    const struct hp_snapshot *const *all;
-    size_t count;
-    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
-    struct hp_floors
-        *floors; /* what was said of them before, where they are read again and again while they go on; or NULL */
-};
-
-/*
- * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
- * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
- * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
- */
-HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                             const struct hp_clock_pair *now);
-
-/* Bytes that `fetch` brings when they are asked for; the header is there already. */
-struct hp_snapshot_pieces {
-    hp_snapshot_fetch *fetch;
-    void *context;
-    const void *numbers; /* as above */
-};
-
-/* The same of these. */
-HP_PRIVATE const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
-
-/*
- * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
- * pair of its own, read since the same boot of the same machine.
- */
-HP_PRIVATE void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
-
-HP_PRIVATE double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
-
-/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
-HP_PRIVATE uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
-HP_PRIVATE uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
-
-HP_PRIVATE enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
-/* "running", "finished", "ended" */
-HP_PRIVATE const char *hp_snapshot_state_name(enum hp_snapshot_state state);
-
-/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
-HP_PRIVATE bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
-
-/*
- * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
- */
-HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
-
-/* Copies site `id`. False: there is no such site. */
-HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
-
-/* Nodes that lie side by side, all of them within the bytes. */
-struct hp_node_run {
-    uint32_t first; /* offset */
-    uint32_t count;
-};
-
-static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
-{
-    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
-}
-
-/*
- * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
- * the end. `offset` then names the record just copied.
- *
- *     struct hp_walk threads = {0}, nodes = {0};
- *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
- *         hp_walk_rewind(&nodes);
- *         while (hp_snapshot_next_node(&snapshot, &thread, &nodes, &node)) ...
- *     }
- *
- * Rewinding instead of zeroing keeps the count of steps, so that all threads together take no more steps than there
- * can be records in the file, even if many (hostile) threads claim the same ones.
- */
-struct hp_walk {
-    uint32_t offset;        /* of the record just copied */
-    uint32_t chunk;         /* nodes: of the chunk being walked */
-    uint32_t index;         /* within the chunk, or the stack */
-    struct hp_node_run run; /* nodes: those of the chunk */
-    bool is_begun;
-    uint64_t number; /* calls: of the one just copied, from 0 */
-    uint64_t steps;  /* taken so far; bounds every walk */
-};
-
-HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
-
-/* A node as a reader wants it; how the writer splits its sums is the writer's business. */
-struct hp_node {
-    uint32_t site;
-    uint32_t parent; /* offset; 0: none */
-    uint32_t stat;   /* offset of the site's stat in its thread record */
-    uint64_t calls;
-    uint64_t outermost; /* ticks of calls that were not inside another call of this node */
-    uint64_t nested;    /* ticks of those that were */
-    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
-    uint64_t untimed;   /* calls without a duration, because of sampling */
-    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
-    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
-};
-
-HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
-                             struct hp_thread *ret_thread);
-HP_PRIVATE bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hp_node *ret_node);
-HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_stat_ *ret_stat);
-/* Open zones of a thread, outermost first; frame 0, which stands for the thread itself, is left out. */
-HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_frame_ *ret_frame);
-
-/* Lanes, newest first, whether they run or not; and one by its offset. */
-HP_PRIVATE bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane);
-HP_PRIVATE bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane);
-/*
- * Where the open zones of a lane are: the thread record that has their nodes, as if they were its present ones. False: they are, since it
- * runs, or there are none.
- */
-HP_PRIVATE bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
-                             struct hp_thread *ret_thread);
-/* The counters by which marks of a lane's zones are to be read. False: it has none. */
-HP_PRIVATE bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc);
-
-/* The nodes of a thread, run by run, newest first. */
-HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                               struct hp_walk *walk, struct hp_node_run *ret_run);
-
-/* What of a node stays as it is for good. */
-struct hp_node_links {
-    uint32_t site;
-    uint32_t parent;
-    uint32_t stat;
-};
-
-/* Of a node of a run; likewise its numbers. */
-HP_PRIVATE void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
-HP_PRIVATE void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
-
-/* Copies the node at an offset that a call names. False: there cannot be one. */
-HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
-
-/* Copies the stat at an offset that a walk has found. */
-HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
-
-/* A call that was kept, with a copy of its note, which may hold any bytes. */
-struct hp_kept_call {
-    uint64_t start; /* ticks */
-    uint64_t ticks;
-    uint32_t node;
-    uint32_t tid;
-    uint32_t note_length; /* 0: no note */
-    uint64_t alloc_bytes; /* asked for, in this call and what it called */
-    uint64_t alloc_count;
-    char note[HP_NOTE_BYTES + 1];
-};
-
-/* The moment it ended, in ticks. */
-HP_PRIVATE uint64_t hp_kept_call_end(const struct hp_kept_call *call);
-
-/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
-HP_PRIVATE bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                           struct hp_walk *walk, struct hp_kept_call *ret_call);
-
-/* The slowest call of a stat, with what was inside, in memory of the caller. */
-struct hp_slow_copy {
-    struct hp_kept_call call;
-    uint64_t self;
-    uint32_t row_count;
-    uint32_t rows_left_out;
-    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
-    const char *notes;
-};
-
-/* How long it took, so that one can choose before one copies. False: there is none. */
-HP_PRIVATE bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                               uint64_t *ret_ticks);
-
-/* Bytes that a copy may need; at most what the two places in the file have. */
-HP_PRIVATE size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
-
-/*
- * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
- * it was replaced again and again meanwhile.
- */
-HP_PRIVATE bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
-                              size_t size, struct hp_slow_copy *ret_copy);
-
-/*
- * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
- * steps.
- */
-#define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
-typedef uint64_t hp_duration_line[64];
-
-/* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
-HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                               hp_duration_line lines[HP_DURATION_LINES]);
-
-/* Stats lie far apart, and so do their histograms: who will read many says so before, and need not wait for each. */
-HP_PRIVATE void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset);
-HP_PRIVATE void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
-
-/* The place of a duration in such a histogram. */
-HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
-
-/* --- allocations */
-
-/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
-HP_PRIVATE bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                              struct hp_alloc_thread *ret_alloc);
-
-/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
-HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
-
-/* Copies what the calls of a stat allocated. False: nothing. */
-HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                            struct hp_alloc_stat *ret_alloc);
-
-/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
-HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
-                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
-
-/* The pools of a session, newest first. */
-HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
-
-/* --- processor time */
-
-/* Copies what a thread used. False: it was not sampled, or that is broken. */
-HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                            struct hp_cpu_thread *ret_cpu);
-
-/* The nodes that something was credited to. */
-HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
-                          struct hp_cpu_node *ret_node);
-
-/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
-HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
-                             struct hp_walk *walk, struct hp_sample *ret_sample);
-
-/* --- waiting */
-
-/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
-HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
-
-/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
-HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
-
-/* --- what threads used */
-
-/* Copies what is known of all. False: nobody watched, or it is broken. */
-HP_PRIVATE bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
-
-/* Threads, in no order; names end in a zero byte, and may hold any bytes. */
-HP_PRIVATE bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
-                              struct hp_crew_row *ret_row);
-
-/* Copies the record of a thread at an offset that such a row names. False: there cannot be one. */
-HP_PRIVATE bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);
-
-/* --- for other files of this folder that read records */
-
-/* Copies a record; `wide` names its 64-bit words, a bit for each 8 bytes. False: it is not within the bytes. */
-HP_PRIVATE bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide);
-/* The same for what is written over again and again: fenced, and from the file itself where that goes on. */
-HP_PRIVATE bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes);
-/* Counts a step of a walk; false when there cannot be that many records of this size. */
-HP_PRIVATE bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes);
 
 /* ---- src/session/object_snapshot.h --------------------------------------------------------------------------- */
 
@@ -14034,6 +14109,7 @@ struct hp_site_sums {
     bool is_by_compiler;                  /* a function that the compiler measures */
     bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    bool has_history;                     /* in a stretch of a run: of this, too */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
@@ -14128,6 +14204,7 @@ HP_PRIVATE double hp_durations_mean(const struct hp_durations *durations);
 
 struct hp_arena;
 struct hp_floors;
+struct hp_stretch;
 
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
@@ -14149,6 +14226,7 @@ struct hp_run {
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
     struct hp_floors *floors;          /* likewise */
+    const struct hp_stretch *stretch;  /* of which the numbers are; NULL: of all of it */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
@@ -14378,6 +14456,7 @@ HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_
 HP_PRIVATE bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run);
 
 /* The site that has this id in a session of the run, or NULL. */
+HP_PRIVATE struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id);
 HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
 /*
@@ -17579,6 +17658,12 @@ HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *kept, st
  */
 HP_PRIVATE bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
 
+/*
+ * From here on the model is about the stretch of the run between two moments, in nanoseconds since it began, until it is read anew. What has
+ * no history is as it was. NULL, or one line that says why that cannot be: then it is void.
+ */
+HP_PRIVATE const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns);
+
 /* The profile with sites kept apart by thread. */
 HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
 
@@ -17646,6 +17731,33 @@ HP_PRIVATE uint64_t hp_identity_of_object(const struct hp_object_record *row);
 /* Whether a session of the run has objects of kinds that have a table of their own, or of others. */
 HP_PRIVATE bool hp_run_has_objects(const struct hp_run *run, bool with_own_table);
 
+/* ---- src/model/stretch.h ------------------------------------------------------------------------------------- */
+
+/*
+ * A stretch of a run: what its numbers were from one moment to another, as far as the time axes of its sessions (axis.h) tell. All that
+ * is made from the profile after it was cut is about the stretch alone.
+ */
+
+/* What threads of one session waited in it. */
+struct hp_stretch_waits {
+    uint64_t ns[HP_AXIS_WAITS]; /* of the entries of hp_waits, by their numbers */
+    uint64_t beside_ns[HP_AXIS_WAITS];
+    uint64_t watched_ns;
+    uint64_t left_out_ns; /* waited at places of which there is no history */
+};
+
+struct hp_stretch {
+    uint64_t from_ns, to_ns;        /* since the run began */
+    uint64_t whole_ns;              /* how long it took */
+    size_t unknown;                 /* functions without history */
+    struct hp_stretch_waits *waits; /* one for each session */
+};
+
+/*
+ * Cuts the profile of a run, and the run itself. `from_ns` is before `to_ns`, and that not after the end. NULL, or why not: one line.
+ */
+HP_PRIVATE const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns);
+
 /* ---- src/model/timeline.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -17658,7 +17770,7 @@ struct hp_line {
     uint32_t id;
     const char *name;                /* of the thread; "": none */
     const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
-    uint32_t first;                  /* slot with the first value */
+    uint32_t first;                  /* slot with the first value, counted from `from` */
     double
         *values; /* for each slot from there on: percent of one processor or thread, or per second, or the level */
     size_t count;
@@ -17668,6 +17780,7 @@ struct hp_line {
 struct hp_timeline {
     const struct hp_snapshot *session; /* whose it is; NULL: there is none */
     uint64_t slot_ns;
+    uint32_t from; /* the first slot; above 0 in a stretch of the run */
     uint32_t slots;
     struct hp_line *lines;
     size_t count;
@@ -17815,6 +17928,15 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     const bool is_built = hp_model_build(model, kept, arena, snapshots);
     model->functions = functions;
     return is_built;
+}
+
+/* How far it can be trusted is said of the whole. */
+const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns)
+{
+    if (hp_model_trust(model) == NULL)
+        return "not enough memory for the report";
+    model->functions = NULL;
+    return hp_stretch_cut(model->profile, &model->run, from_ns, to_ns);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -18731,7 +18853,7 @@ static bool hp_profile_list_sites(struct hp_profile *profile)
     return hp_profile_name_sites(profile);
 }
 
-const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+static struct hp_site_sums *hp_profile_find_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
 {
     const struct hp_site_sums wanted = {.session = session, .id = id};
     size_t low = 0, high = profile->known_count;
@@ -18746,6 +18868,16 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
             low = middle + 1;
     }
     return NULL;
+}
+
+struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    return hp_profile_find_site(profile, session, id);
+}
+
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    return hp_profile_find_site(profile, session, id);
 }
 
 static bool hp_profile_make_sessions(struct hp_profile *profile, struct hp_arena *kept)
@@ -19500,6 +19632,232 @@ const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t t
     return walk->thread.tid == tid && walk->thread.name[0] != '\0' ? walk->thread.name : NULL;
 }
 
+/* ---- src/model/stretch.c ------------------------------------------------------------------------------------- */
+
+/*
+ * A stretch of a run.
+ *
+ * What a site had is the sum over all sessions of what its series went up by. A moment between two samples has its part of what came between
+ * them.
+ * Sessions without a time axis were short, or nobody watched them: they count where they are inside as a whole. What has no series is
+ * scaled, as recursion is, or not known.
+ */
+
+struct hp_stretch_cutting {
+    struct hp_profile *profile;
+    const struct hp_run *run;
+    struct hp_stretch *stretch;
+    void *bytes; /* of the time axis at hand */
+    struct hp_axis axis;
+    uint32_t moments; /* place of the series that says when samples were */
+    uint32_t session; /* whose it is */
+    uint64_t end_ns;  /* when that was over, since the run began */
+    bool has_history; /* of any */
+};
+
+/* --------------------------------------------------------------------------------------------- values */
+
+static bool hp_stretch_read_axis(struct hp_stretch_cutting *cutting, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    cutting->session = session;
+    cutting->end_ns = hp_run_started_ns(cutting->run, snapshot) + hp_snapshot_elapsed_ns(snapshot);
+    if (!hp_axis_of_session(&cutting->axis, snapshot, cutting->bytes))
+        return false;
+    cutting->moments = hp_axis_find(&cutting->axis, HP_AXIS_MOMENT, 0);
+    return cutting->moments < HP_AXIS_SERIES;
+}
+
+/* The first slot that was written at that moment or later; how many there are: none was. */
+static uint32_t hp_stretch_slot_at(const struct hp_stretch_cutting *cutting, uint64_t since)
+{
+    uint32_t slot = 0;
+    while (slot < cutting->axis.header.used && hp_axis_value(&cutting->axis, cutting->moments, slot) < since)
+        slot++;
+    return slot;
+}
+
+/* How far a counter had come, a time after the run began. Before it was there it was what it came with. */
+static uint64_t hp_stretch_value_at(const struct hp_stretch_cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
+{
+    const struct hp_axis *axis = &cutting->axis;
+    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, axis->header.start_ns);
+    const uint32_t slot = hp_stretch_slot_at(cutting, since);
+    if (slot == axis->header.used || run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns)
+        return hp_axis_value(axis, place, axis->header.used - 1);
+    if (slot < first || (slot == first && first > 0))
+        return hp_axis_value(axis, place, first);
+    const uint64_t begin = slot > 0 ? hp_axis_value(axis, cutting->moments, slot - 1) : 0;
+    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
+    const uint64_t length = hp_less(hp_axis_value(axis, cutting->moments, slot), begin);
+    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
+    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
+}
+
+static uint64_t hp_stretch_gained(const struct hp_stretch_cutting *cutting, uint32_t place, uint32_t first)
+{
+    const struct hp_stretch *stretch = cutting->stretch;
+    return hp_less(hp_stretch_value_at(cutting, place, first, stretch->to_ns),
+                   hp_stretch_value_at(cutting, place, first, stretch->from_ns));
+}
+
+static void hp_stretch_add_to_site(const struct hp_stretch_cutting *cutting, const struct hp_axis_series *series, uint64_t amount)
+{
+    struct hp_site_sums *site = hp_profile_find(cutting->profile, cutting->session, series->id);
+    if (site == NULL)
+        return;
+    if (series->kind == HP_AXIS_SITE_CALLS)
+        site->sums.calls += amount;
+    else if (series->kind == HP_AXIS_SITE_TICKS)
+        site->sums.total += amount;
+    else
+        site->sums.self += amount;
+    site->has_history = true;
+}
+
+static void hp_stretch_add_series(struct hp_stretch_cutting *cutting, uint32_t place, const struct hp_axis_series *series)
+{
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    const uint64_t amount = hp_stretch_gained(cutting, place, series->first);
+    switch ((enum hp_axis_kind)series->kind) {
+    case HP_AXIS_SITE_CALLS:
+    case HP_AXIS_SITE_TICKS:
+    case HP_AXIS_SITE_SELF:
+        hp_stretch_add_to_site(cutting, series, amount);
+        break;
+    case HP_AXIS_PLACE:
+        if (series->id < HP_AXIS_WAITS)
+            waits->ns[series->id] = amount;
+        break;
+    case HP_AXIS_BESIDE:
+        if (series->id < HP_AXIS_WAITS)
+            waits->beside_ns[series->id] = amount;
+        break;
+    case HP_AXIS_WAIT:
+        waits->left_out_ns += amount; /* what has a place is taken away below */
+        break;
+    case HP_AXIS_WATCHED:
+        waits->watched_ns = amount;
+        break;
+    default:
+        break;
+    }
+}
+
+static void hp_stretch_add_axis(struct hp_stretch_cutting *cutting)
+{
+    struct hp_axis_series series;
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    uint64_t waited_ns = 0;
+    cutting->has_history = true;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (hp_axis_series(&cutting->axis, place, &series) && !hp_axis_is_level(series.kind))
+            hp_stretch_add_series(cutting, place, &series);
+    for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
+        waited_ns += waits->ns[at];
+    waits->left_out_ns = hp_less(waits->left_out_ns, waited_ns);
+    /* Samples of the one are a little older than those of the other. */
+    if (waits->watched_ns < waited_ns + waits->left_out_ns)
+        waits->watched_ns = waited_ns + waits->left_out_ns;
+}
+
+/* A session without a time axis, as a whole. */
+static void hp_stretch_add_session(const struct hp_stretch_cutting *cutting, uint32_t session)
+{
+    const struct hp_forest *forest = &cutting->profile->forest;
+    for (size_t at = 0; at < forest->tree_count; at++) {
+        const struct hp_thread_tree *tree = forest->trees[at];
+        for (size_t record = 0; tree->calls.session == session && record < tree->count; record++) {
+            const struct hp_sums *sums = &tree->records[record].sums;
+            if (tree->records[record].merged == NULL)
+                continue;
+            struct hp_site_sums *site = tree->records[record].merged->site;
+            site->sums.calls += sums->calls;
+            site->sums.total += sums->total;
+            site->sums.self += sums->self;
+            site->has_history = true;
+        }
+    }
+}
+
+static bool hp_stretch_is_inside(const struct hp_stretch_cutting *cutting, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    const uint64_t began = hp_run_started_ns(cutting->run, snapshot);
+    return began >= cutting->stretch->from_ns &&
+           began + hp_snapshot_elapsed_ns(snapshot) <= cutting->stretch->to_ns;
+}
+
+/* ---------------------------------------------------------------------------------------------- sites */
+
+static void hp_stretch_empty_sites(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->known_count; at++) {
+        profile->known[at]->sums = (struct hp_sums){0};
+        profile->known[at]->has_history = false;
+    }
+}
+
+/* What of a number that has no history falls to a part of another. */
+static uint64_t hp_stretch_scaled(uint64_t number, uint64_t part, uint64_t whole)
+{
+    const double share = whole > 0 ? (double)part / (double)whole : 0;
+    return hp_units_round((double)number * (share < 1 ? share : 1));
+}
+
+static void hp_stretch_settle_site(struct hp_site_sums *site)
+{
+    struct hp_sums *sums = &site->sums;
+    sums->untimed = hp_stretch_scaled(site->read.untimed, sums->calls, site->read.calls);
+    sums->nested = hp_stretch_scaled(site->read.nested, sums->total, site->read.total);
+    site->calls_inside = hp_stretch_scaled(site->calls_inside, sums->total, site->read.total);
+}
+
+/* Those that were called, or open, in the stretch. */
+static void hp_stretch_list_sites(const struct hp_stretch_cutting *cutting)
+{
+    struct hp_profile *profile = cutting->profile;
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        struct hp_site_sums *site = profile->sites[at];
+        cutting->stretch->unknown += !site->has_history;
+        hp_stretch_settle_site(site);
+        if (site->sums.calls > 0 || site->sums.total > 0)
+            profile->sites[count++] = site;
+    }
+    profile->site_count = count;
+}
+
+const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns)
+{
+    struct hp_stretch_cutting cutting = {.profile = profile, .run = run};
+    cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
+    cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
+    if (cutting.stretch == NULL || cutting.bytes == NULL)
+        return "not enough memory for a stretch of the run";
+    cutting.stretch->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.stretch->waits);
+    if (cutting.stretch->waits == NULL)
+        return "not enough memory for a stretch of the run";
+    cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
+    cutting.stretch->from_ns = from_ns;
+    cutting.stretch->to_ns = to_ns;
+    hp_stretch_empty_sites(profile);
+    for (uint32_t session = 0; session < run->count; session++)
+        if (hp_stretch_read_axis(&cutting, session))
+            hp_stretch_add_axis(&cutting);
+        else if (hp_stretch_is_inside(&cutting, session))
+            hp_stretch_add_session(&cutting, session);
+    if (!cutting.has_history)
+        return "there is no history of this run, so no stretch of it is known: 'hotpath run' keeps one of what "
+               "goes "
+               "on for longer than half a second";
+    hp_stretch_list_sites(&cutting);
+    run->elapsed_ticks =
+        hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
+    run->stretch = cutting.stretch;
+    return NULL;
+}
+
 /* ---- src/model/thread_list.c --------------------------------------------------------------------------------- */
 
 /* The threads of a session. */
@@ -19571,6 +19929,7 @@ struct hp_timeline_reading {
     const struct hp_axis *axis;
     struct hp_timeline *timeline;
     uint32_t session;
+    uint32_t moments; /* place of the series that says when samples were */
 };
 
 bool hp_line_is_share(const struct hp_line *line)
@@ -19581,6 +19940,21 @@ bool hp_line_is_share(const struct hp_line *line)
 
 static bool hp_timeline_is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }
 
+/* The others are for stretches (stretch.h). */
+static bool hp_timeline_is_line(uint32_t kind) { return kind <= HP_AXIS_SITE_TICKS; }
+
+static uint32_t hp_timeline_end_of(const struct hp_timeline *timeline) { return timeline->from + timeline->slots; }
+
+/* Between the last two samples, where the last slot has more than its own sample: what came until the end (hp_axis_amend). */
+static uint64_t hp_timeline_since_last(const struct hp_timeline_reading *reading, uint32_t kind, uint32_t slot)
+{
+    const bool is_amended =
+        slot > 0 && slot + 1 == reading->axis->header.used && (hp_timeline_is_of_site(kind) || kind == HP_AXIS_WAIT);
+    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->moments, slot),
+                                hp_axis_value(reading->axis, reading->moments, slot - 1))
+                      : 0;
+}
+
 /* What a counter went up by in a slot, for the time that is in it: the latest may have begun with its only sample. */
 static double hp_timeline_speed(const struct hp_timeline_reading *reading, const struct hp_line *line, uint64_t gained, uint32_t slot)
 {
@@ -19588,7 +19962,10 @@ static double hp_timeline_speed(const struct hp_timeline_reading *reading, const
     const uint64_t begin = header->start_ns + slot * header->slot_ns;
     const uint64_t in_it = slot + 1 == header->used ? hp_less(header->latest_ns, begin) : header->slot_ns;
     const uint64_t at_least = in_it > HP_AXIS_FIRST_SLOT_NS ? in_it : HP_AXIS_FIRST_SLOT_NS;
-    const double ns = (double)(at_least < header->slot_ns ? at_least : header->slot_ns);
+    const uint64_t sampled = hp_timeline_since_last(reading, line->kind, slot);
+    const double ns = (double)(sampled > at_least           ? sampled
+                               : at_least < header->slot_ns ? at_least
+                                                            : header->slot_ns);
     if (!hp_line_is_share(line))
         return (double)gained * HP_TIMELINE_SECOND / ns;
     const double part =
@@ -19599,10 +19976,10 @@ static double hp_timeline_speed(const struct hp_timeline_reading *reading, const
 /* The first value of a counter says how far it had come, not how fast, unless that is since the start. */
 static void hp_timeline_fill_values(const struct hp_timeline_reading *reading, struct hp_line *line, uint32_t place)
 {
-    const uint32_t used = reading->axis->header.used;
+    const uint32_t from = reading->timeline->from, end = hp_timeline_end_of(reading->timeline);
     const bool is_level = hp_axis_is_level(line->kind);
     double sum = 0;
-    for (uint32_t slot = line->first; slot < used; slot++) {
+    for (uint32_t slot = from + line->first; slot < end; slot++) {
         const uint64_t value = hp_axis_value(reading->axis, place, slot);
         const uint64_t before = slot > 0 ? hp_axis_value(reading->axis, place, slot - 1) : 0;
         const double shown = is_level ? (double)value : hp_timeline_speed(reading, line, hp_less(value, before), slot);
@@ -19617,19 +19994,38 @@ static void hp_timeline_fill_values(const struct hp_timeline_reading *reading, s
 static bool hp_timeline_add_line(struct hp_timeline_reading *reading, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_line *line = &reading->timeline->lines[reading->timeline->count];
-    const uint32_t first = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
+    const uint32_t from = reading->timeline->from;
+    const uint32_t known = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
+    const uint32_t first = known > from ? known - from : 0;
     const struct hp_site_sums *site =
         hp_timeline_is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
-    if (first >= reading->axis->header.used || (hp_timeline_is_of_site(series->kind) && site == NULL))
+    if (first >= reading->timeline->slots || (hp_timeline_is_of_site(series->kind) && site == NULL))
         return true;
     *line = (struct hp_line){.kind = series->kind, .id = series->id, .site = site, .first = first};
     line->name = hp_arena_copy(reading->arena, series->name, strlen(series->name));
-    line->values = hp_arena_take_array(reading->arena, reading->axis->header.used - first, sizeof line->values[0]);
+    line->values = hp_arena_take_array(reading->arena, reading->timeline->slots - first, sizeof line->values[0]);
     if (line->name == NULL || line->values == NULL)
         return false;
     hp_timeline_fill_values(reading, line, place);
     reading->timeline->count++;
     return true;
+}
+
+/* In a stretch, those that have a part of it. */
+static void hp_timeline_choose_slots(const struct hp_timeline_reading *reading)
+{
+    const struct hp_axis_header *header = &reading->axis->header;
+    const struct hp_run *run = reading->profile->run;
+    struct hp_timeline *timeline = reading->timeline;
+    timeline->slots = header->used;
+    if (run->stretch == NULL)
+        return;
+    const uint64_t shift = hp_less(header->start_ns, run->start_ns);
+    const uint64_t from = hp_less(run->stretch->from_ns, shift) / header->slot_ns;
+    const uint64_t end = (hp_less(run->stretch->to_ns, shift) + header->slot_ns - 1) / header->slot_ns;
+    const uint32_t last = end < header->used ? (uint32_t)end : header->used;
+    timeline->from = from < last ? (uint32_t)from : last;
+    timeline->slots = last - timeline->from;
 }
 
 static bool hp_timeline_read_lines(struct hp_timeline_reading *reading)
@@ -19638,35 +20034,29 @@ static bool hp_timeline_read_lines(struct hp_timeline_reading *reading)
     struct hp_timeline *timeline = reading->timeline;
     timeline->session = reading->profile->run->sessions[reading->session];
     timeline->slot_ns = reading->axis->header.slot_ns;
-    timeline->slots = reading->axis->header.used;
+    reading->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
+    hp_timeline_choose_slots(reading);
     timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
     for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
         for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
-            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind &&
+            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind && hp_timeline_is_line(kind) &&
                 !hp_timeline_add_line(reading, place, &series))
                 return false;
     return timeline->lines != NULL;
 }
 
-/* Whether the file is about the same process. */
-static bool hp_timeline_is_of(const struct hp_axis *axis, const struct hp_snapshot *session)
-{
-    return axis->header.pid == session->header.pid && axis->header.process_start == session->header.process_start;
-}
-
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    char path[1200];
     struct hp_axis axis;
     const struct hp_snapshot *session = profile->run->sessions[0];
     struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
     struct hp_timeline_reading reading = {.arena = arena, .profile = profile, .axis = &axis, .timeline = timeline};
-    if (timeline == NULL || session->path == NULL || !hp_axis_path(session->path, path, sizeof path))
-        return timeline;
+    if (timeline == NULL)
+        return NULL;
     void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
     if (bytes == NULL)
         return NULL;
-    if (!hp_axis_read(path, bytes) || !hp_axis_open(&axis, bytes) || !hp_timeline_is_of(&axis, session))
+    if (!hp_axis_of_session(&axis, session, bytes))
         return timeline;
     return hp_timeline_read_lines(&reading) ? timeline : NULL;
 }
@@ -20330,6 +20720,24 @@ static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering
     return sums->what != NULL;
 }
 
+/* What of an entry of a session falls into the stretch that the report is about. */
+static void hp_wait_profile_cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, struct hp_wait *wait)
+{
+    const uint64_t whole = wait->ns;
+    wait->ns = number < HP_AXIS_WAITS ? stretch->ns[number] : 0;
+    wait->beside_ns = number < HP_AXIS_WAITS ? stretch->beside_ns[number] : 0;
+    wait->looks = whole > 0 ? (uint32_t)((double)wait->looks * ((double)wait->ns / (double)whole)) : 0;
+}
+
+static void hp_wait_profile_cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
+{
+    const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
+    sums->looks = (uint64_t)((double)sums->looks * part);
+    sums->watcher_ns = (uint64_t)((double)sums->watcher_ns * part);
+    sums->watched_ns = stretch->watched_ns;
+    sums->left_out_ns = stretch->left_out_ns;
+}
+
 static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gathering, uint32_t session)
 {
     const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
@@ -20337,7 +20745,10 @@ static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gather
     struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
+    const struct hp_stretch *stretch = gathering->profile->run->stretch;
     const bool is_watched = hp_snapshot_waits(snapshot, &sums);
+    if (is_watched && stretch != NULL)
+        hp_wait_profile_cut_sums(&stretch->waits[session], &sums);
     waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
@@ -20349,9 +20760,12 @@ static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gather
     waits->watcher_ns += sums.watcher_ns;
     if (sums.period_us > waits->period_us)
         waits->period_us = sums.period_us;
-    while (hp_snapshot_next_wait(snapshot, &walk, &wait))
+    while (hp_snapshot_next_wait(snapshot, &walk, &wait)) {
+        if (stretch != NULL)
+            hp_wait_profile_cut_wait(&stretch->waits[session], walk.index, &wait);
         if (!hp_wait_profile_add_wait(gathering, session, &wait))
             return false;
+    }
     return true;
 }
 
@@ -20634,6 +21048,7 @@ enum hp_fact {
     HP_FACT_INCLUSIVE = 1 << 1, /* times count functions inside */
     HP_FACT_ALLOCS = 1 << 2,    /* allocations were counted */
     HP_FACT_PROCESSES = 1 << 3, /* there are several */
+    HP_FACT_WHOLE = 1 << 4,     /* it is about all of the run, not a stretch of it */
     HP_FACT_OWN = 1 << 8,
 };
 
@@ -20765,6 +21180,7 @@ struct hp_section_type {
     const char *alias;   /* another name it answers to, or NULL */
     const char *group;   /* a name that it shares with others, or NULL */
     bool is_on_request;  /* "auto" leaves it out */
+    bool has_history;    /* it can tell of a stretch of the run (stretch.h) */
     bool is_of_measured; /* and where no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
@@ -22094,15 +22510,17 @@ static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->model->run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
+    const bool is_whole = run->stretch == NULL; /* there is no history of the others */
+    const bool has_cpu = is_whole && hp_run_has_cpu(run), has_allocs = is_whole && hp_run_has_allocs(run);
+    const struct hp_cpu *cpu = has_cpu ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
     view->used = view->is_unsampled ? NULL : cpu;
     view->cpu = view->used != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
+    view->allocs = has_allocs ? hp_model_allocs(results->model) : NULL;
     view->observations = hp_bottlenecks_observations_of(view);
-    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
-           (view->allocs != NULL || !hp_run_has_allocs(run));
+    return (cpu != NULL || !has_cpu) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !has_allocs);
 }
 
 static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -22136,6 +22554,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 
 const struct hp_section_type hotpath_section_bottlenecks_ = {
     .name = "bottlenecks",
+    .has_history = true,
     .is_left_out_empty = true,
     .has_data = hp_bottlenecks_has_data,
     .fill = hp_bottlenecks_fill,
@@ -22453,8 +22872,8 @@ static const struct hp_column_spec hp_timing_column_table[] = {
     {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(average),
      "Over all calls that were timed."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
-     HP_TIMING_AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.",
-     .needs = HP_FACT_INCLUSIVE},
+     HP_TIMING_AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.", .needs = HP_FACT_INCLUSIVE,
+     .shown_by = HP_FACT_WHOLE},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
      HP_TIMING_AT(total), "Recursion counts once."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
@@ -22463,16 +22882,17 @@ static const struct hp_column_spec hp_timing_column_table[] = {
      "Not spent in measured functions inside."},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(most), .needs = HP_FACT_INCLUSIVE},
-    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, 0, HP_TIMING_AT(histogram),
+    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, HP_TIMING_AT(histogram),
      "How many calls took how long, [from, below, calls]: those that were timed. Absent when time is exclusive.",
      .needs = HP_FACT_INCLUSIVE},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(threads), "Threads that called it."},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_TIMING_AT(threads),
+     "Threads that called it; null in a stretch of the run."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_TIMING_AT(location)},
-    {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(open),
-     "Calls that were still running; counted up to the moment of the report."},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_TIMING_AT(open),
+     "Calls that were still running; counted up to the moment of the report. Null in a stretch of the run."},
     {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, HP_TIMING_AT(overhead),
      "The part of total_ns that measuring itself may be, at most."},
-    {"timed", "Timed", HOTPATH_UNIT_COUNT, 0, HP_TIMING_AT(timed),
+    {"timed", "Timed", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_TIMING_AT(timed),
      "Calls that were timed. The others are in `calls`, and times are scaled up for them; percentiles, min_ns and "
      "max_ns are of the timed ones."},
     {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, HP_TIMING_AT(sampling),
@@ -22588,6 +23008,15 @@ static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row,
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
+/* Of a stretch no more is known than sums. */
+static void hp_timing_fill_average(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
+    const uint64_t spent = is_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    if (site->sums.calls > 0)
+        hp_timing_set_ticks(view, row, view->columns.average, (double)spent / (double)site->sums.calls);
+}
+
 /* False: no memory. */
 static bool hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
@@ -22633,13 +23062,16 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
     hp_timing_set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->open, site->sums.open);
+    if (profile->run->stretch == NULL)
+        hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,
                         site->is_limited         ? "limited"
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
-    if (!hp_timing_fill_durations(view, row, site))
+    if (profile->run->stretch != NULL)
+        hp_timing_fill_average(view, row, site);
+    else if (!hp_timing_fill_durations(view, row, site))
         return false;
     row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
@@ -22747,6 +23179,7 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
 
 const struct hp_section_type hotpath_section_timing_ = {.name = "timing",
                                                   .alias = "functions-timing",
+                                                  .has_history = true,
                                                   .is_of_measured = true,
                                                   .fill = hp_timing_fill,
                                                   HP_COLUMNS(hp_timing_column_table),
@@ -24393,6 +24826,7 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
 const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
                                                  .is_left_out_empty = true,
                                                  .has_data = hp_wait_table_has_data,
+                                                 .has_history = true,
                                                  .fill = hp_wait_table_fill,
                                                  HP_COLUMNS(hp_wait_table_column_table),
                                                  HP_TOTALS(hp_wait_table_total_table),
@@ -24777,7 +25211,8 @@ static bool hp_timeline_table_fill_row(void *context, struct hp_row *row, const 
     hp_section_set_number(row, columns->highest, line->highest);
     hp_section_set_number(row, columns->average, line->average);
     hp_section_set_text(row, columns->unit, hp_timeline_table_unit_of(line));
-    hp_section_set_number(row, columns->from, (double)line->first * (double)view->timeline->slot_ns);
+    hp_section_set_number(row, columns->from,
+                          ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns);
     if (line->kind == HP_AXIS_THREAD)
         hp_section_set_count(row, columns->tid, line->id);
     return true;
@@ -24846,6 +25281,7 @@ const struct hp_section_type hotpath_section_timeline_ = {.name = "timeline",
                                                     .is_on_request = true,
                                                     .is_left_out_empty = true,
                                                     .has_data = hp_timeline_table_has_data,
+                                                    .has_history = true,
                                                     .fill = hp_timeline_table_fill,
                                                     HP_COLUMNS(hp_timeline_table_column_table),
                                                     HP_TOTALS(hp_timeline_table_total_table)};
@@ -27566,7 +28002,8 @@ static uint32_t hp_section_columns_facts_of(const struct hotpath_results *result
     const struct hp_run *run = &results->model->run;
     return (settings->show.by == HP_BY_THREAD ? HP_FACT_BY_THREAD : 0u) |
            (!settings->show.time_exclusive ? HP_FACT_INCLUSIVE : 0u) |
-           (hp_run_has_allocs(run) ? HP_FACT_ALLOCS : 0u) | (run->count > 1 ? HP_FACT_PROCESSES : 0u);
+           (hp_run_has_allocs(run) && run->stretch == NULL ? HP_FACT_ALLOCS : 0u) |
+           (run->count > 1 ? HP_FACT_PROCESSES : 0u) | (run->stretch == NULL ? HP_FACT_WHOLE : 0u);
 }
 
 size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
@@ -28208,10 +28645,29 @@ static void hp_results_note_linked_names(const struct hotpath_results *results, 
                               "there is something to read it with");
 }
 
+/* In a stretch of the run. One line names them all. */
+static void hp_results_leave_out_without_history(struct hotpath_results *results, bool *chosen)
+{
+    char bytes[256];
+    struct hp_text names;
+    hp_text_init(&names, bytes, sizeof bytes);
+    for (size_t at = 0; at < hotpath_section_type_count_; at++)
+        if (chosen[at] && !hotpath_section_types_[at]->has_history) {
+            hp_text_string(&names, names.length > 0 ? ", " : "");
+            hp_text_string(&names, hotpath_section_types_[at]->name);
+            chosen[at] = false;
+        }
+    if (names.length > 0)
+        hp_results_warn(results, "there is no history of", bytes, names.length,
+                        ": what these sections show is known of the whole run alone");
+}
+
 static bool hp_results_fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
     hp_results_choose(results, chosen);
+    if (results->model->run.stretch != NULL)
+        hp_results_leave_out_without_history(results, chosen);
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         if (!chosen[at])
             continue;
@@ -28237,6 +28693,22 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
 static const char *hp_results_first_text(const char *asked, const char *recorded)
 {
     return asked[0] != '\0' ? asked : recorded;
+}
+
+static void hp_results_warn_without_history(struct hotpath_results *results)
+{
+    const struct hp_stretch *stretch = results->model->run.stretch;
+    char bytes[120];
+    struct hp_text line;
+    if (stretch == NULL || stretch->unknown == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, stretch->unknown);
+    hp_text_string(&line, stretch->unknown == 1 ? " function is left out: there is no history of it"
+                                                : " functions are left out: there is no history of them");
+    const char *copy = hp_arena_copy(results->model->arena, line.bytes, line.length);
+    if (copy != NULL)
+        hp_results_warn_line(results, copy);
 }
 
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
@@ -28408,6 +28880,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
         return NULL;
     hp_results_warn_all_left_out(results);
     hp_results_warn_no_allocs(results);
+    hp_results_warn_without_history(results);
     if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
         return NULL;
     hp_results_warn_unknown_columns(results);
@@ -28862,6 +29335,8 @@ const char *hp_share_note(const struct hp_profile *profile, const char *percent_
         return hp_shares_has_every_session_main(profile)
                    ? NULL
                    : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->stretch != NULL)
+        return "% Total is of the time of the stretch";
     if (profile->run->count == 1)
         return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
     return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
@@ -29227,7 +29702,8 @@ static void hp_json_report_put_moment(struct hp_json *json, const struct hp_run 
     char bytes[40];
     struct hp_text moment;
     const uint64_t wall_start = run->sessions[0]->header.wall_start_ns;
-    const uint64_t before = hp_run_started_ns(run, run->sessions[0]), elapsed = hp_run_elapsed_ns(run);
+    const uint64_t before = hp_run_started_ns(run, run->sessions[0]);
+    const uint64_t elapsed = run->stretch != NULL ? run->stretch->whole_ns : hp_run_elapsed_ns(run);
     uint64_t end;
     hp_text_init(&moment, bytes, sizeof bytes);
     if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
@@ -29589,6 +30065,16 @@ static void hp_json_report_put_warnings(struct hp_json *json, const hotpath_resu
     hp_json_end_array(json);
 }
 
+static void hp_json_report_put_stretch(struct hp_json *json, const struct hp_stretch *stretch)
+{
+    hp_json_key(json, "stretch");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "from_ns", stretch->from_ns);
+    hp_json_put_u64(json, "to_ns", stretch->to_ns);
+    hp_json_put_u64(json, "whole_ns", stretch->whole_ns);
+    hp_json_end_object(json);
+}
+
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
 {
     struct hp_json json;
@@ -29618,6 +30104,8 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        hp_json_report_put_stretch(&json, results->model->run.stretch);
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
@@ -30226,10 +30714,25 @@ static bool hp_table_put_section(const hotpath_results *results, const struct ho
 
 /* -------------------------------------------------------------------------------------------- report */
 
+/* ", from 1.00 s to 3.00 s of 8.00 s", or ", up to 3.00 s of 8.00 s" */
+static void hp_table_put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
+{
+    if (stretch->from_ns > 0) {
+        hp_text_string(line, ", from ");
+        hp_units_ns(line, (double)stretch->from_ns);
+    }
+    hp_text_string(line, stretch->from_ns > 0 ? " to " : ", up to ");
+    hp_units_ns(line, (double)stretch->to_ns);
+    hp_text_string(line, " of ");
+    hp_units_ns(line, (double)stretch->whole_ns);
+}
+
 static void hp_table_put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
     hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        hp_table_put_stretch(results->model->run.stretch, line);
     if (results->model->run.process_count > 1) {
         hp_text_string(line, ", ");
         hp_text_u64(line, results->model->run.process_count);

@@ -1,26 +1,22 @@
 /*
  * Feeding the time axis.
  *
- * All but the sites is known from watching. Sites are added up from the nodes of all threads, by reading the file; that takes as long as
- * the session is large, so it is done as often as it takes one part in a hundred of a processor. SPDX-License-Identifier: MIT
+ * All but the sites is known from watching. Sites are added up by reading the file; that takes as long as the session is large, so it is
+ * done as often as it takes one part in a hundred of a processor. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* F_OFD_SETLK */
 #include "axis_feed.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arith.h"
 #include "clock.h"
+#include "site_times.h"
 #include "watch.h"
 
 #define BUSY_PERMILLE 20u /* that a thread has to use in a sample to be worth a series */
 #define SHARE_OF_SITES 100u
-#define MOST_RECORDS 65536u
-#define MOST_CHUNKS 65536u
-#define NODES_AT_ONCE 1024u
 
 /* ------------------------------------------------------------------------------------------------ file */
 
@@ -50,123 +46,63 @@ static bool open_file(struct hp_axis_feed *feed)
 
 /* ----------------------------------------------------------------------------------------------- sites */
 
-/* By their ids. */
-struct sums {
-    uint32_t count;
-    uint64_t *calls, *ticks;
-};
-
-static bool read_at(const struct hp_axis_feed *feed, uint64_t offset, void *to, size_t bytes)
-{
-    return offset >= HP_HEADER_BYTES && offset % 8 == 0 &&
-           pread(feed->session, to, bytes, (off_t)offset) == (ssize_t)bytes;
-}
-
-static void add_nodes(struct sums *sums, const struct hotpath_node_ *nodes, uint32_t count)
-{
-    for (uint32_t at = 0; at < count; at++) {
-        if (nodes[at].site >= sums->count)
-            continue;
-        sums->calls[nodes[at].site] += nodes[at].calls;
-        sums->ticks[nodes[at].site] += hp_less(nodes[at].total, nodes[at].nested);
-    }
-}
-
-static void add_chunk(const struct hp_axis_feed *feed, struct sums *sums, uint32_t offset,
-                      const struct hp_node_chunk *chunk)
-{
-    static struct hotpath_node_ nodes[NODES_AT_ONCE];
-    const uint32_t used = chunk->used < chunk->capacity ? chunk->used : chunk->capacity;
-    for (uint32_t at = 0; at < used; at += NODES_AT_ONCE) {
-        const uint32_t count = used - at < NODES_AT_ONCE ? used - at : NODES_AT_ONCE;
-        const uint64_t from = (uint64_t)offset + sizeof *chunk + (uint64_t)at * sizeof nodes[0];
-        if (!read_at(feed, from, nodes, count * sizeof nodes[0]))
-            return;
-        add_nodes(sums, nodes, count);
-    }
-}
-
-static void add_thread(const struct hp_axis_feed *feed, struct sums *sums, const struct hp_thread *record)
-{
-    struct hp_node_chunk chunk;
-    uint32_t steps = 0;
-    for (uint32_t at = record->node_chunks; at != 0 && steps < MOST_CHUNKS; at = chunk.next, steps++) {
-        if (!read_at(feed, at, &chunk, sizeof chunk))
-            return;
-        add_chunk(feed, sums, at, &chunk);
-    }
-}
-
-static bool add_up(const struct hp_axis_feed *feed, struct sums *sums)
-{
-    struct hp_header header;
-    struct hp_thread record;
-    uint32_t steps = 0;
-    if (pread(feed->session, &header, sizeof header, 0) != (ssize_t)sizeof header)
-        return false;
-    sums->count = header.site_count < HP_MAX_SITES ? header.site_count : HP_MAX_SITES;
-    sums->calls = calloc(sums->count + 1, sizeof *sums->calls);
-    sums->ticks = calloc(sums->count + 1, sizeof *sums->ticks);
-    for (uint32_t at = header.threads; at != 0 && steps < MOST_RECORDS; at = record.next, steps++) {
-        if (sums->calls == NULL || sums->ticks == NULL || !read_at(feed, at, &record, sizeof record))
-            break;
-        add_thread(feed, sums, &record);
-    }
-    return sums->calls != NULL && sums->ticks != NULL;
-}
-
 /* As long as all had places, one that comes had no calls before. */
-static void put_site(struct hp_axis_feed *feed, const struct sums *sums, uint32_t site)
+static void put_of_site(struct hp_axis_feed *feed, uint32_t kind, uint32_t site, uint64_t value)
 {
-    if (feed->is_full) {
-        hp_axis_put(&feed->writer, HP_AXIS_SITE_CALLS, site, "", sums->calls[site]);
-        hp_axis_put(&feed->writer, HP_AXIS_SITE_TICKS, site, "", sums->ticks[site]);
-    } else {
-        hp_axis_put_from_zero(&feed->writer, HP_AXIS_SITE_CALLS, site, sums->calls[site]);
-        hp_axis_put_from_zero(&feed->writer, HP_AXIS_SITE_TICKS, site, sums->ticks[site]);
-    }
+    if (feed->is_full)
+        hp_axis_put(&feed->writer, kind, site, "", value);
+    else
+        hp_axis_put_from_zero(&feed->writer, kind, site, value);
+}
+
+static void put_site(struct hp_axis_feed *feed, const struct hp_site_times *times, uint32_t site)
+{
+    put_of_site(feed, HP_AXIS_SITE_CALLS, site, times->calls[site]);
+    put_of_site(feed, HP_AXIS_SITE_TICKS, site, times->ticks[site]);
+    put_of_site(feed, HP_AXIS_SITE_SELF, site, hp_site_times_self(times, site));
 }
 
 /* The site with the most time among those that have no series; `count`: there is none. */
-static uint32_t next_of(const struct hp_axis_feed *feed, const struct sums *sums)
+static uint32_t next_of(const struct hp_axis_feed *feed, const struct hp_site_times *times)
 {
-    uint32_t best = sums->count;
-    for (uint32_t site = 0; site < sums->count; site++)
-        if (sums->calls[site] > 0 && (best == sums->count || sums->ticks[site] > sums->ticks[best]) &&
+    uint32_t best = times->count;
+    for (uint32_t site = 0; site < times->count; site++)
+        if ((times->calls[site] > 0 || times->ticks[site] > 0) &&
+            (best == times->count || times->ticks[site] > times->ticks[best]) &&
             !hp_axis_has(&feed->writer, HP_AXIS_SITE_TICKS, site))
             best = site;
     return best;
 }
 
 /* New ones while there are places; then one that has twice the time of the least takes its place. */
-static void put_new_sites(struct hp_axis_feed *feed, const struct sums *sums)
+static void put_new_sites(struct hp_axis_feed *feed, const struct hp_site_times *times)
 {
-    uint32_t site = next_of(feed, sums);
-    while (site < sums->count && hp_axis_has_place(&feed->writer, HP_AXIS_SITE_TICKS, site)) {
-        put_site(feed, sums, site);
-        site = next_of(feed, sums);
+    uint32_t site = next_of(feed, times);
+    while (site < times->count && hp_axis_has_place(&feed->writer, HP_AXIS_SITE_TICKS, site)) {
+        put_site(feed, times, site);
+        site = next_of(feed, times);
     }
-    feed->is_full |= site < sums->count;
+    feed->is_full |= site < times->count;
     const uint32_t least = hp_axis_least(&feed->writer, HP_AXIS_SITE_TICKS);
-    if (site >= sums->count || least == UINT32_MAX ||
-        sums->ticks[site] / 2 <= hp_axis_latest(&feed->writer, HP_AXIS_SITE_TICKS, least))
+    if (site >= times->count || least == UINT32_MAX ||
+        times->ticks[site] / 2 <= hp_axis_latest(&feed->writer, HP_AXIS_SITE_TICKS, least))
         return;
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_CALLS, least);
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_TICKS, least);
-    put_site(feed, sums, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_SELF, least);
+    put_site(feed, times, site);
 }
 
 static void put_sites(struct hp_axis_feed *feed)
 {
-    struct sums sums = {0};
-    if (add_up(feed, &sums)) {
-        for (uint32_t site = 0; site < sums.count; site++)
+    struct hp_site_times times;
+    if (hp_site_times_read(&times, feed->session)) {
+        for (uint32_t site = 0; site < times.count; site++)
             if (hp_axis_has(&feed->writer, HP_AXIS_SITE_TICKS, site))
-                put_site(feed, &sums, site);
-        put_new_sites(feed, &sums);
+                put_site(feed, &times, site);
+        put_new_sites(feed, &times);
     }
-    free(sums.calls);
-    free(sums.ticks);
+    hp_site_times_free(&times);
 }
 
 static void put_sites_if_due(struct hp_axis_feed *feed, uint64_t now)
@@ -219,6 +155,16 @@ static void put_waits(struct hp_axis_feed *feed, const struct hp_watch *watch)
             hp_axis_put(&feed->writer, HP_AXIS_WAIT, cause, "", by_cause[cause]);
 }
 
+/* The first ones that were found have places; what was waited elsewhere is in the sums of its cause alone. */
+static void put_places(struct hp_axis_feed *feed, const struct hp_watch *watch)
+{
+    for (uint32_t at = 0; at < watch->sums.used && at < HP_AXIS_WAITS; at++) {
+        hp_axis_put_from_zero(&feed->writer, HP_AXIS_PLACE, at, watch->entries[at].ns);
+        hp_axis_put_from_zero(&feed->writer, HP_AXIS_BESIDE, at, watch->entries[at].beside_ns);
+    }
+    hp_axis_put(&feed->writer, HP_AXIS_WATCHED, 0, "", watch->sums.watched_ns);
+}
+
 void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch)
 {
     const struct hp_crew *sums = &watch->crew.sums;
@@ -233,14 +179,26 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch)
     put_process(feed, &watch->crew);
     put_threads(feed, &watch->crew);
     put_waits(feed, watch);
+    put_places(feed, watch);
     put_sites_if_due(feed, sums->sampled_ns);
     /* Who has no space for it goes on without. */
     if (!hp_axis_write(&feed->writer, sums->sampled_ns))
-        hp_axis_feed_end(feed);
+        hp_axis_feed_end(feed, NULL);
 }
 
-void hp_axis_feed_end(struct hp_axis_feed *feed)
+/* What came after the last sample. */
+static void put_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
 {
+    put_waits(feed, watch);
+    put_places(feed, watch);
+    put_sites(feed);
+    hp_axis_amend(&feed->writer, hp_clock_monotonic_ns());
+}
+
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
+{
+    if (feed->is_open && watch != NULL)
+        put_end(feed, watch);
     if (feed->is_open)
         close(feed->writer.fd);
     feed->is_open = false;

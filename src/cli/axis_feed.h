@@ -22,6 +22,7 @@ struct hp_axis_feed {
 /* After a look: takes what is new. The file is made with the second sample, so what ends at once has none. */
 void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch);
 
-void hp_axis_feed_end(struct hp_axis_feed *feed);
+/* After the watch has ended, whose last words it takes; NULL: there is no space for more. */
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_watch *watch);
 
 #endif

@@ -100,15 +100,40 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 
 /* ---------------------------------------------------------------------------------------------------- work */
 
+/* False: it is given, and no moment; then one line says so. */
+static bool read_moment(const struct hp_arguments *arguments, const char *flag, struct hp_moment *ret_moment)
+{
+    const char *text = hp_arguments_flag(arguments, flag);
+    if (text == NULL || hp_moment_read(text, ret_moment))
+        return true;
+    hp_misuse(arguments->command, "--%s '%s' is no moment of a run, as 2s, 1m30s, 80%% or -10s are", flag, text);
+    return false;
+}
+
+static int show(const struct hp_sessions *parts, struct hp_settings *settings,
+                const struct hp_show_stretch *stretch)
+{
+    if (!stretch->from.is_given && !stretch->to.is_given)
+        return hp_show(parts, settings, stdout, true);
+    if (settings->show.by == HP_BY_THREAD) {
+        hp_fail("there is no history of functions by thread: rows are those of all threads");
+        settings->show.by = HP_BY_FUNCTION;
+    }
+    return hp_show_stretch(parts, settings, stdout, stretch);
+}
+
 static int run(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
+    struct hp_show_stretch stretch = {0};
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+    if (!read_moment(arguments, "from", &stretch.from) || !read_moment(arguments, "to", &stretch.to))
+        return EXIT_USAGE;
     settle(arguments, &settings);
     const bool is_found = find(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
-    const int status = is_found ? hp_show(&parts, &settings, stdout, true) : EXIT_FAILED;
+    const int status = is_found ? show(&parts, &settings, &stretch) : EXIT_FAILED;
     hp_sessions_free(&parts);
     return status;
 }
@@ -116,6 +141,8 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
+    {"from", 0, "TIME", "Report what came after that: 2s, 1m30s, 80%, or -10s before the end."},
+    {"to", 0, "TIME", "Report what came before that, likewise."},
 };
 
 const struct hp_command hp_command_report = {
@@ -127,7 +154,8 @@ const struct hp_command hp_command_report = {
                "processes. A session is named as 'hotpath ls' shows it, by the process id, or by\n"
                "the path of its file; the path of a folder stands for all sessions in it.\n"
                "What is shown is chosen by options here or by the same variables as in the\n"
-               "program.\n",
+               "program.\n"
+               "With --from or --to it is about a stretch of the run, as far as its history goes.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,

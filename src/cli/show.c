@@ -18,6 +18,7 @@
 #include "stack_file.h"
 #include "terminal.h"
 #include "text.h"
+#include "units.h"
 
 static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
 {
@@ -113,7 +114,29 @@ static bool read_stacks(const struct hp_sessions *sessions, struct stacks *ret_s
     return hp_function_sums_make(&ret_stacks->named, &ret_stacks->functions);
 }
 
-int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
+/* False, with one line on stderr: there is no such stretch. */
+static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
+{
+    char text[40];
+    struct hp_text whole;
+    const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
+    const uint64_t from_ns = stretch->from.is_given ? hp_moment_in(&stretch->from, elapsed_ns) : 0;
+    const uint64_t to_ns = stretch->to.is_given ? hp_moment_in(&stretch->to, elapsed_ns) : elapsed_ns;
+    if (from_ns >= to_ns) {
+        hp_text_init(&whole, text, sizeof text);
+        hp_units_ns(&whole, (double)elapsed_ns);
+        hp_fail("there is nothing between these moments: the run took %s", hp_text_end(&whole));
+        return false;
+    }
+    const char *problem = hp_model_cut(model, from_ns, to_ns);
+    if (problem != NULL)
+        hp_fail("%s", problem);
+    return problem == NULL;
+}
+
+/* All of it: `stretch` is NULL. */
+static int show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named,
+                const struct hp_show_stretch *stretch)
 {
     struct hp_reader reader;
     struct stacks stacks = {0};
@@ -127,11 +150,22 @@ int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settin
             hp_fail("%s", reader.problem);
     if (reader.count > 0 && !hp_reader_refresh(&reader))
         hp_fail("%s", reader.problem);
-    else if (reader.count > 0)
+    else if (reader.count > 0 && (stretch == NULL || cut(hp_reader_model(&reader), stretch)))
         status = settings->output.output_path[0] != '\0' ? render_to_file(&reader, settings, is_named)
                                                          : render(&reader, settings, stream, is_named);
     hp_reader_close(&reader);
     hp_function_sums_free(&stacks.functions);
     hp_named_stacks_free(&stacks.named);
     return status;
+}
+
+int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
+{
+    return show(sessions, settings, stream, is_named, NULL);
+}
+
+int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                    const struct hp_show_stretch *stretch)
+{
+    return show(sessions, settings, stream, true, stretch);
 }

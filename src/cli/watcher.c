@@ -155,7 +155,7 @@ static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
     hp_watch_end(&process->watch);
-    hp_axis_feed_end(&process->axis);
+    hp_axis_feed_end(&process->axis, &process->watch);
     give_space_back(process->fd);
     close(process->fd);
     free(process);

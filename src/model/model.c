@@ -10,6 +10,7 @@
 #include "crew_profile.h"
 #include "object_profile.h"
 #include "profile.h"
+#include "stretch.h"
 #include "timeline.h"
 #include "trust.h"
 #include "wait_profile.h"
@@ -46,6 +47,15 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     const bool is_built = hp_model_build(model, kept, arena, snapshots);
     model->functions = functions;
     return is_built;
+}
+
+/* How far it can be trusted is said of the whole. */
+const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns)
+{
+    if (hp_model_trust(model) == NULL)
+        return "not enough memory for the report";
+    model->functions = NULL;
+    return hp_stretch_cut(model->profile, &model->run, from_ns, to_ns);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)

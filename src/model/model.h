@@ -53,6 +53,12 @@ bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_are
  */
 bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
 
+/*
+ * From here on the model is about the stretch of the run between two moments, in nanoseconds since it began, until it is read anew. What has
+ * no history is as it was. NULL, or one line that says why that cannot be: then it is void.
+ */
+const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns);
+
 /* The profile with sites kept apart by thread. */
 const struct hp_profile *hp_model_by_thread(struct hp_model *model);
 

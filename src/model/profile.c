@@ -552,7 +552,7 @@ static bool list_sites(struct hp_profile *profile)
     return name_sites(profile);
 }
 
-const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+static struct hp_site_sums *find_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
 {
     const struct hp_site_sums wanted = {.session = session, .id = id};
     size_t low = 0, high = profile->known_count;
@@ -567,6 +567,16 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
             low = middle + 1;
     }
     return NULL;
+}
+
+struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    return find_site(profile, session, id);
+}
+
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    return find_site(profile, session, id);
 }
 
 static bool make_sessions(struct hp_profile *profile, struct hp_arena *kept)

@@ -69,6 +69,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *aren
 bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run);
 
 /* The site that has this id in a session of the run, or NULL. */
+struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id);
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
 /*

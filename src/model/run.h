@@ -15,6 +15,7 @@
 
 struct hp_arena;
 struct hp_floors;
+struct hp_stretch;
 
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
@@ -36,6 +37,7 @@ struct hp_run {
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
     struct hp_floors *floors;          /* likewise */
+    const struct hp_stretch *stretch;  /* of which the numbers are; NULL: of all of it */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */

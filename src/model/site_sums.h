@@ -68,6 +68,7 @@ struct hp_site_sums {
     bool is_by_compiler;                  /* a function that the compiler measures */
     bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    bool has_history;                     /* in a stretch of a run: of this, too */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "stretch.h"
 
 #define SECOND 1e9
 
@@ -14,6 +15,7 @@ struct reading {
     const struct hp_axis *axis;
     struct hp_timeline *timeline;
     uint32_t session;
+    uint32_t moments; /* place of the series that says when samples were */
 };
 
 bool hp_line_is_share(const struct hp_line *line)
@@ -24,6 +26,21 @@ bool hp_line_is_share(const struct hp_line *line)
 
 static bool is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }
 
+/* The others are for stretches (stretch.h). */
+static bool is_line(uint32_t kind) { return kind <= HP_AXIS_SITE_TICKS; }
+
+static uint32_t end_of(const struct hp_timeline *timeline) { return timeline->from + timeline->slots; }
+
+/* Between the last two samples, where the last slot has more than its own sample: what came until the end (hp_axis_amend). */
+static uint64_t since_last(const struct reading *reading, uint32_t kind, uint32_t slot)
+{
+    const bool is_amended =
+        slot > 0 && slot + 1 == reading->axis->header.used && (is_of_site(kind) || kind == HP_AXIS_WAIT);
+    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->moments, slot),
+                                hp_axis_value(reading->axis, reading->moments, slot - 1))
+                      : 0;
+}
+
 /* What a counter went up by in a slot, for the time that is in it: the latest may have begun with its only sample. */
 static double speed(const struct reading *reading, const struct hp_line *line, uint64_t gained, uint32_t slot)
 {
@@ -31,7 +48,10 @@ static double speed(const struct reading *reading, const struct hp_line *line, u
     const uint64_t begin = header->start_ns + slot * header->slot_ns;
     const uint64_t in_it = slot + 1 == header->used ? hp_less(header->latest_ns, begin) : header->slot_ns;
     const uint64_t at_least = in_it > HP_AXIS_FIRST_SLOT_NS ? in_it : HP_AXIS_FIRST_SLOT_NS;
-    const double ns = (double)(at_least < header->slot_ns ? at_least : header->slot_ns);
+    const uint64_t sampled = since_last(reading, line->kind, slot);
+    const double ns = (double)(sampled > at_least           ? sampled
+                               : at_least < header->slot_ns ? at_least
+                                                            : header->slot_ns);
     if (!hp_line_is_share(line))
         return (double)gained * SECOND / ns;
     const double part =
@@ -42,10 +62,10 @@ static double speed(const struct reading *reading, const struct hp_line *line, u
 /* The first value of a counter says how far it had come, not how fast, unless that is since the start. */
 static void fill_values(const struct reading *reading, struct hp_line *line, uint32_t place)
 {
-    const uint32_t used = reading->axis->header.used;
+    const uint32_t from = reading->timeline->from, end = end_of(reading->timeline);
     const bool is_level = hp_axis_is_level(line->kind);
     double sum = 0;
-    for (uint32_t slot = line->first; slot < used; slot++) {
+    for (uint32_t slot = from + line->first; slot < end; slot++) {
         const uint64_t value = hp_axis_value(reading->axis, place, slot);
         const uint64_t before = slot > 0 ? hp_axis_value(reading->axis, place, slot - 1) : 0;
         const double shown = is_level ? (double)value : speed(reading, line, hp_less(value, before), slot);
@@ -60,19 +80,38 @@ static void fill_values(const struct reading *reading, struct hp_line *line, uin
 static bool add_line(struct reading *reading, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_line *line = &reading->timeline->lines[reading->timeline->count];
-    const uint32_t first = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
+    const uint32_t from = reading->timeline->from;
+    const uint32_t known = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
+    const uint32_t first = known > from ? known - from : 0;
     const struct hp_site_sums *site =
         is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
-    if (first >= reading->axis->header.used || (is_of_site(series->kind) && site == NULL))
+    if (first >= reading->timeline->slots || (is_of_site(series->kind) && site == NULL))
         return true;
     *line = (struct hp_line){.kind = series->kind, .id = series->id, .site = site, .first = first};
     line->name = hp_arena_copy(reading->arena, series->name, strlen(series->name));
-    line->values = hp_arena_take_array(reading->arena, reading->axis->header.used - first, sizeof line->values[0]);
+    line->values = hp_arena_take_array(reading->arena, reading->timeline->slots - first, sizeof line->values[0]);
     if (line->name == NULL || line->values == NULL)
         return false;
     fill_values(reading, line, place);
     reading->timeline->count++;
     return true;
+}
+
+/* In a stretch, those that have a part of it. */
+static void choose_slots(const struct reading *reading)
+{
+    const struct hp_axis_header *header = &reading->axis->header;
+    const struct hp_run *run = reading->profile->run;
+    struct hp_timeline *timeline = reading->timeline;
+    timeline->slots = header->used;
+    if (run->stretch == NULL)
+        return;
+    const uint64_t shift = hp_less(header->start_ns, run->start_ns);
+    const uint64_t from = hp_less(run->stretch->from_ns, shift) / header->slot_ns;
+    const uint64_t end = (hp_less(run->stretch->to_ns, shift) + header->slot_ns - 1) / header->slot_ns;
+    const uint32_t last = end < header->used ? (uint32_t)end : header->used;
+    timeline->from = from < last ? (uint32_t)from : last;
+    timeline->slots = last - timeline->from;
 }
 
 static bool read_lines(struct reading *reading)
@@ -81,35 +120,29 @@ static bool read_lines(struct reading *reading)
     struct hp_timeline *timeline = reading->timeline;
     timeline->session = reading->profile->run->sessions[reading->session];
     timeline->slot_ns = reading->axis->header.slot_ns;
-    timeline->slots = reading->axis->header.used;
+    reading->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
+    choose_slots(reading);
     timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
     for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
         for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
-            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind &&
+            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind && is_line(kind) &&
                 !add_line(reading, place, &series))
                 return false;
     return timeline->lines != NULL;
 }
 
-/* Whether the file is about the same process. */
-static bool is_of(const struct hp_axis *axis, const struct hp_snapshot *session)
-{
-    return axis->header.pid == session->header.pid && axis->header.process_start == session->header.process_start;
-}
-
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    char path[1200];
     struct hp_axis axis;
     const struct hp_snapshot *session = profile->run->sessions[0];
     struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
     struct reading reading = {.arena = arena, .profile = profile, .axis = &axis, .timeline = timeline};
-    if (timeline == NULL || session->path == NULL || !hp_axis_path(session->path, path, sizeof path))
-        return timeline;
+    if (timeline == NULL)
+        return NULL;
     void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
     if (bytes == NULL)
         return NULL;
-    if (!hp_axis_read(path, bytes) || !hp_axis_open(&axis, bytes) || !is_of(&axis, session))
+    if (!hp_axis_of_session(&axis, session, bytes))
         return timeline;
     return read_lines(&reading) ? timeline : NULL;
 }

@@ -13,7 +13,7 @@ struct hp_line {
     uint32_t id;
     const char *name;                /* of the thread; "": none */
     const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
-    uint32_t first;                  /* slot with the first value */
+    uint32_t first;                  /* slot with the first value, counted from `from` */
     double
         *values; /* for each slot from there on: percent of one processor or thread, or per second, or the level */
     size_t count;
@@ -23,6 +23,7 @@ struct hp_line {
 struct hp_timeline {
     const struct hp_snapshot *session; /* whose it is; NULL: there is none */
     uint64_t slot_ns;
+    uint32_t from; /* the first slot; above 0 in a stretch of the run */
     uint32_t slots;
     struct hp_line *lines;
     size_t count;

@@ -7,6 +7,7 @@
 #include "arith.h"
 #include "floors.h"
 #include "sort.h"
+#include "stretch.h"
 #include "wait_cause.h"
 
 const char *hp_wait_cause_name(uint32_t cause)
@@ -105,6 +106,24 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
     return sums->what != NULL;
 }
 
+/* What of an entry of a session falls into the stretch that the report is about. */
+static void cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, struct hp_wait *wait)
+{
+    const uint64_t whole = wait->ns;
+    wait->ns = number < HP_AXIS_WAITS ? stretch->ns[number] : 0;
+    wait->beside_ns = number < HP_AXIS_WAITS ? stretch->beside_ns[number] : 0;
+    wait->looks = whole > 0 ? (uint32_t)((double)wait->looks * ((double)wait->ns / (double)whole)) : 0;
+}
+
+static void cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
+{
+    const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
+    sums->looks = (uint64_t)((double)sums->looks * part);
+    sums->watcher_ns = (uint64_t)((double)sums->watcher_ns * part);
+    sums->watched_ns = stretch->watched_ns;
+    sums->left_out_ns = stretch->left_out_ns;
+}
+
 static bool add_session(struct gathering *gathering, uint32_t session)
 {
     const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
@@ -112,7 +131,10 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
+    const struct hp_stretch *stretch = gathering->profile->run->stretch;
     const bool is_watched = hp_snapshot_waits(snapshot, &sums);
+    if (is_watched && stretch != NULL)
+        cut_sums(&stretch->waits[session], &sums);
     waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
@@ -124,9 +146,12 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     waits->watcher_ns += sums.watcher_ns;
     if (sums.period_us > waits->period_us)
         waits->period_us = sums.period_us;
-    while (hp_snapshot_next_wait(snapshot, &walk, &wait))
+    while (hp_snapshot_next_wait(snapshot, &walk, &wait)) {
+        if (stretch != NULL)
+            cut_wait(&stretch->waits[session], walk.index, &wait);
         if (!add_wait(gathering, session, &wait))
             return false;
+    }
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "alloc_profile.h"
 #include "cpu_profile.h"
 #include "json.h"
+#include "stretch.h"
 #include "trust_line.h"
 #include "units.h"
 
@@ -31,7 +32,8 @@ static void put_moment(struct hp_json *json, const struct hp_run *run)
     char bytes[40];
     struct hp_text moment;
     const uint64_t wall_start = run->sessions[0]->header.wall_start_ns;
-    const uint64_t before = hp_run_started_ns(run, run->sessions[0]), elapsed = hp_run_elapsed_ns(run);
+    const uint64_t before = hp_run_started_ns(run, run->sessions[0]);
+    const uint64_t elapsed = run->stretch != NULL ? run->stretch->whole_ns : hp_run_elapsed_ns(run);
     uint64_t end;
     hp_text_init(&moment, bytes, sizeof bytes);
     if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
@@ -393,6 +395,16 @@ static void put_warnings(struct hp_json *json, const hotpath_results *results)
     hp_json_end_array(json);
 }
 
+static void put_stretch(struct hp_json *json, const struct hp_stretch *stretch)
+{
+    hp_json_key(json, "stretch");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "from_ns", stretch->from_ns);
+    hp_json_put_u64(json, "to_ns", stretch->to_ns);
+    hp_json_put_u64(json, "whole_ns", stretch->whole_ns);
+    hp_json_end_object(json);
+}
+
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
 {
     struct hp_json json;
@@ -422,6 +434,8 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        put_stretch(&json, results->model->run.stretch);
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "stretch.h"
 #include "trust_line.h"
 #include "units.h"
 #include "utf8.h"
@@ -500,10 +501,25 @@ static bool put_section(const hotpath_results *results, const struct hotpath_sec
 
 /* -------------------------------------------------------------------------------------------- report */
 
+/* ", from 1.00 s to 3.00 s of 8.00 s", or ", up to 3.00 s of 8.00 s" */
+static void put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
+{
+    if (stretch->from_ns > 0) {
+        hp_text_string(line, ", from ");
+        hp_units_ns(line, (double)stretch->from_ns);
+    }
+    hp_text_string(line, stretch->from_ns > 0 ? " to " : ", up to ");
+    hp_units_ns(line, (double)stretch->to_ns);
+    hp_text_string(line, " of ");
+    hp_units_ns(line, (double)stretch->whole_ns);
+}
+
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
     hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        put_stretch(results->model->run.stretch, line);
     if (results->model->run.process_count > 1) {
         hp_text_string(line, ", ");
         hp_text_u64(line, results->model->run.process_count);

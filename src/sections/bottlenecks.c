@@ -1121,15 +1121,17 @@ static bool take_measures(struct view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->model->run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
+    const bool is_whole = run->stretch == NULL; /* there is no history of the others */
+    const bool has_cpu = is_whole && hp_run_has_cpu(run), has_allocs = is_whole && hp_run_has_allocs(run);
+    const struct hp_cpu *cpu = has_cpu ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
     view->used = view->is_unsampled ? NULL : cpu;
     view->cpu = view->used != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
+    view->allocs = has_allocs ? hp_model_allocs(results->model) : NULL;
     view->observations = observations_of(view);
-    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
-           (view->allocs != NULL || !hp_run_has_allocs(run));
+    return (cpu != NULL || !has_cpu) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !has_allocs);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -1163,6 +1165,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_bottlenecks = {
     .name = "bottlenecks",
+    .has_history = true,
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,

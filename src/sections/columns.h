@@ -57,6 +57,7 @@ enum hp_fact {
     HP_FACT_INCLUSIVE = 1 << 1, /* times count functions inside */
     HP_FACT_ALLOCS = 1 << 2,    /* allocations were counted */
     HP_FACT_PROCESSES = 1 << 3, /* there are several */
+    HP_FACT_WHOLE = 1 << 4,     /* it is about all of the run, not a stretch of it */
     HP_FACT_OWN = 1 << 8,
 };
 

@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "rows.h"
 #include "shares.h"
+#include "stretch.h"
 #include "text.h"
 #include "units.h"
 #include "verdict.h"
@@ -166,10 +167,29 @@ static void note_linked_names(const struct hotpath_results *results, struct hotp
                               "there is something to read it with");
 }
 
+/* In a stretch of the run. One line names them all. */
+static void leave_out_without_history(struct hotpath_results *results, bool *chosen)
+{
+    char bytes[256];
+    struct hp_text names;
+    hp_text_init(&names, bytes, sizeof bytes);
+    for (size_t at = 0; at < hp_section_type_count; at++)
+        if (chosen[at] && !hp_section_types[at]->has_history) {
+            hp_text_string(&names, names.length > 0 ? ", " : "");
+            hp_text_string(&names, hp_section_types[at]->name);
+            chosen[at] = false;
+        }
+    if (names.length > 0)
+        hp_results_warn(results, "there is no history of", bytes, names.length,
+                        ": what these sections show is known of the whole run alone");
+}
+
 static bool fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
     choose(results, chosen);
+    if (results->model->run.stretch != NULL)
+        leave_out_without_history(results, chosen);
     for (size_t at = 0; at < hp_section_type_count; at++) {
         if (!chosen[at])
             continue;
@@ -195,6 +215,22 @@ static bool fill_chosen(struct hotpath_results *results)
 static const char *first_text(const char *asked, const char *recorded)
 {
     return asked[0] != '\0' ? asked : recorded;
+}
+
+static void warn_without_history(struct hotpath_results *results)
+{
+    const struct hp_stretch *stretch = results->model->run.stretch;
+    char bytes[120];
+    struct hp_text line;
+    if (stretch == NULL || stretch->unknown == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, stretch->unknown);
+    hp_text_string(&line, stretch->unknown == 1 ? " function is left out: there is no history of it"
+                                                : " functions are left out: there is no history of them");
+    const char *copy = hp_arena_copy(results->model->arena, line.bytes, line.length);
+    if (copy != NULL)
+        hp_results_warn_line(results, copy);
 }
 
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
@@ -366,6 +402,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
         return NULL;
     warn_all_left_out(results);
     warn_no_allocs(results);
+    warn_without_history(results);
     if (!set_focus(results) || !fill_chosen(results))
         return NULL;
     warn_unknown_columns(results);

@@ -112,6 +112,7 @@ struct hp_section_type {
     const char *alias;   /* another name it answers to, or NULL */
     const char *group;   /* a name that it shares with others, or NULL */
     bool is_on_request;  /* "auto" leaves it out */
+    bool has_history;    /* it can tell of a stretch of the run (stretch.h) */
     bool is_of_measured; /* and where no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */

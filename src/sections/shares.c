@@ -81,6 +81,8 @@ const char *hp_share_note(const struct hp_profile *profile, const char *percent_
         return has_every_session_main(profile)
                    ? NULL
                    : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->stretch != NULL)
+        return "% Total is of the time of the stretch";
     if (profile->run->count == 1)
         return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
     return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "

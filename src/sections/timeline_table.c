@@ -123,7 +123,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->highest, line->highest);
     hp_section_set_number(row, columns->average, line->average);
     hp_section_set_text(row, columns->unit, unit_of(line));
-    hp_section_set_number(row, columns->from, (double)line->first * (double)view->timeline->slot_ns);
+    hp_section_set_number(row, columns->from,
+                          ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns);
     if (line->kind == HP_AXIS_THREAD)
         hp_section_set_count(row, columns->tid, line->id);
     return true;
@@ -192,6 +193,7 @@ const struct hp_section_type hp_section_timeline = {.name = "timeline",
                                                     .is_on_request = true,
                                                     .is_left_out_empty = true,
                                                     .has_data = has_data,
+                                                    .has_history = true,
                                                     .fill = fill,
                                                     HP_COLUMNS(column_table),
                                                     HP_TOTALS(total_table)};

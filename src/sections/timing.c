@@ -39,8 +39,8 @@ static const struct hp_column_spec column_table[] = {
     {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
      "Over all calls that were timed."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
-     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.",
-     .needs = HP_FACT_INCLUSIVE},
+     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.", .needs = HP_FACT_INCLUSIVE,
+     .shown_by = HP_FACT_WHOLE},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
      AT(total), "Recursion counts once."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
@@ -49,16 +49,17 @@ static const struct hp_column_spec column_table[] = {
      "Not spent in measured functions inside."},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
-    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, 0, AT(histogram),
+    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(histogram),
      "How many calls took how long, [from, below, calls]: those that were timed. Absent when time is exclusive.",
      .needs = HP_FACT_INCLUSIVE},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Threads that called it."},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
+     "Threads that called it; null in a stretch of the run."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
-    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open),
-     "Calls that were still running; counted up to the moment of the report."},
+    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open),
+     "Calls that were still running; counted up to the moment of the report. Null in a stretch of the run."},
     {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, AT(overhead),
      "The part of total_ns that measuring itself may be, at most."},
-    {"timed", "Timed", HOTPATH_UNIT_COUNT, 0, AT(timed),
+    {"timed", "Timed", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(timed),
      "Calls that were timed. The others are in `calls`, and times are scaled up for them; percentiles, min_ns and "
      "max_ns are of the timed ones."},
     {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, AT(sampling),
@@ -174,6 +175,15 @@ static void set_ticks(struct view *view, struct hp_row *row, size_t column, doub
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
+/* Of a stretch no more is known than sums. */
+static void fill_average(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
+    const uint64_t spent = is_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    if (site->sums.calls > 0)
+        set_ticks(view, row, view->columns.average, (double)spent / (double)site->sums.calls);
+}
+
 /* False: no memory. */
 static bool fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
@@ -219,13 +229,16 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
     set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->open, site->sums.open);
+    if (profile->run->stretch == NULL)
+        hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,
                         site->is_limited         ? "limited"
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
-    if (!fill_durations(view, row, site))
+    if (profile->run->stretch != NULL)
+        fill_average(view, row, site);
+    else if (!fill_durations(view, row, site))
         return false;
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
@@ -333,6 +346,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_timing = {.name = "timing",
                                                   .alias = "functions-timing",
+                                                  .has_history = true,
                                                   .is_of_measured = true,
                                                   .fill = fill,
                                                   HP_COLUMNS(column_table),

@@ -244,6 +244,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 const struct hp_section_type hp_section_waits = {.name = "waits",
                                                  .is_left_out_empty = true,
                                                  .has_data = has_data,
+                                                 .has_history = true,
                                                  .fill = fill,
                                                  HP_COLUMNS(column_table),
                                                  HP_TOTALS(total_table),

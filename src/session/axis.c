@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "places.h"
 #include "regular_file.h"
+#include "snapshot.h"
 #include "sys.h"
 #include "text.h"
 
@@ -49,6 +50,15 @@ bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_s
            ret_series->first < axis->header.used;
 }
 
+uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id)
+{
+    struct hp_axis_series series;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (hp_axis_series(axis, place, &series) && series.kind == kind && series.id == id)
+            return place;
+    return HP_AXIS_SERIES;
+}
+
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot)
 {
     uint64_t value;
@@ -81,4 +91,17 @@ bool hp_axis_read(const char *path, void *bytes)
     if (fd >= 0)
         hp_sys_close(fd);
     return is_read;
+}
+
+/* Whether the file is about the same process. */
+static bool is_of(const struct hp_axis *axis, const struct hp_snapshot *session)
+{
+    return axis->header.pid == session->header.pid && axis->header.process_start == session->header.process_start;
+}
+
+bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes)
+{
+    char path[1200];
+    return session->path != NULL && hp_axis_path(session->path, path, sizeof path) && hp_axis_read(path, bytes) &&
+           hp_axis_open(axis, bytes) && is_of(axis, session);
 }

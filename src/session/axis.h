@@ -20,8 +20,9 @@
 #define HP_AXIS_MAGIC "hotaxis"
 #define HP_AXIS_VERSION 1u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 256u
+#define HP_AXIS_SERIES 512u
 #define HP_AXIS_SITES 96u
+#define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
 #define HP_AXIS_FIRST_SLOT_NS UINT64_C(250000000)
 
@@ -35,7 +36,12 @@ enum hp_axis_kind {
     HP_AXIS_THREAD,     /* nanoseconds on a processor of a thread; `id` is its number */
     HP_AXIS_WAIT,       /* nanoseconds that threads waited; `id` is enum hp_wait_cause */
     HP_AXIS_SITE_CALLS, /* calls of a site that have ended; `id` is that of the site */
-    HP_AXIS_SITE_TICKS, /* their time, recursive ones counted once */
+    HP_AXIS_SITE_TICKS, /* their time and that of those that are open, recursive ones counted once */
+    HP_AXIS_SITE_SELF,  /* of that, what was not in zones inside */
+    HP_AXIS_PLACE,      /* nanoseconds of an entry of hp_waits; `id` is its number */
+    HP_AXIS_BESIDE,     /* the same of `beside_ns` */
+    HP_AXIS_WATCHED,    /* nanoseconds of threads that were watched */
+    HP_AXIS_MOMENT,     /* when the last sample of the slot was, in nanoseconds since the first one began */
     HP_AXIS_KINDS
 };
 
@@ -89,10 +95,18 @@ bool hp_axis_open(struct hp_axis *axis, const void *bytes);
 /* Copies the series at a place below HP_AXIS_SERIES. False: there is none. */
 bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series);
 
+/* The place of one; HP_AXIS_SERIES: there is none. */
+uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id);
+
 /* The value of a series in a slot below `used`. */
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
 /* Reads all of a file that is being written. False: there is none, or it is broken. */
 bool hp_axis_read(const char *path, void *bytes);
+
+struct hp_snapshot;
+
+/* The one beside a session, in HP_AXIS_BYTES bytes of the caller's. False: there is none that is its own. */
+bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes);
 
 #endif

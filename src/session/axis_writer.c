@@ -18,13 +18,18 @@ static uint32_t most_of(uint32_t kind)
         return HP_WAIT_CAUSES;
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:
+    case HP_AXIS_SITE_SELF:
         return HP_AXIS_SITES;
+    case HP_AXIS_PLACE:
+    case HP_AXIS_BESIDE:
+        return HP_AXIS_WAITS;
     default:
         return 1;
     }
 }
 
-_Static_assert(HP_AXIS_LIVE + 1 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 2 * HP_AXIS_SITES <= HP_AXIS_SERIES,
+_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 3 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
+                   HP_AXIS_SERIES,
                "all kinds have their places");
 
 static bool write_at(const struct hp_axis_writer *writer, size_t offset, const void *from, size_t bytes)
@@ -60,12 +65,27 @@ bool hp_axis_begin(struct hp_axis_writer *writer, int fd, uint32_t pid, uint64_t
 
 /* ---------------------------------------------------------------------------------------------- series */
 
+static bool is_at(const struct hp_axis_writer *writer, uint32_t place, uint32_t kind, uint32_t id)
+{
+    return writer->series[place].kind == kind && writer->series[place].id == id;
+}
+
 /* HP_AXIS_SERIES: there is none. */
 static uint32_t find(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
     uint32_t place = 0;
-    while (place < HP_AXIS_SERIES && (writer->series[place].kind != kind || writer->series[place].id != id))
+    while (place < HP_AXIS_SERIES && !is_at(writer, place, kind, id))
         place++;
+    return place;
+}
+
+/* Samples come in the same order each time, so the one after the last is looked at first. */
+static uint32_t find_next(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
+{
+    const uint32_t next = (writer->last_put + 1) % HP_AXIS_SERIES;
+    const uint32_t place = is_at(writer, next, kind, id) ? next : find(writer, kind, id);
+    if (place < HP_AXIS_SERIES)
+        writer->last_put = place;
     return place;
 }
 
@@ -122,7 +142,7 @@ static uint32_t add(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, c
 
 void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value)
 {
-    uint32_t place = find(writer, kind, id);
+    uint32_t place = find_next(writer, kind, id);
     if (place == HP_AXIS_SERIES)
         place = add(writer, kind, id, name);
     if (place == HP_AXIS_SERIES)
@@ -171,12 +191,14 @@ static bool write_table(const struct hp_axis_writer *writer)
 
 /*
  * Where the history of a series begins that comes now: with the first sample at the start, when all counters were 0; later in this slot, or with
- * the 0 that it was in the one before.
+ * the 0 that it was in the one before, or by the last sample.
  */
 static uint32_t first_of(const struct hp_axis_writer *writer, uint32_t place, uint32_t slot)
 {
-    const uint32_t used = writer->header.used;
-    return used == 0 ? 0 : writer->is_from_zero[place] && used <= slot ? used - 1 : slot;
+    const uint32_t used = writer->header.used, next = used <= slot ? used : slot;
+    if (used == 0 || !writer->is_from_zero[place])
+        return used == 0 ? 0 : slot;
+    return next > 0 ? next - 1 : 0;
 }
 
 /* From the slot that is written for the first time, so that none is without a value. */
@@ -235,6 +257,7 @@ bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
         if (!merge(writer))
             return false;
     const uint32_t slot = (uint32_t)(elapsed / header->slot_ns);
+    hp_axis_put(writer, HP_AXIS_MOMENT, 0, "", elapsed);
     if (!write_slots(writer, header->used < slot ? header->used : slot, slot))
         return false;
     header->used = slot + 1 > header->used ? slot + 1 : header->used;
@@ -243,4 +266,13 @@ bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
     if ((elapsed + HP_AXIS_FIRST_SLOT_NS) / header->slot_ns != elapsed / header->slot_ns)
         forget_levels(writer);
     return write_table(writer) && write_header(writer);
+}
+
+bool hp_axis_amend(struct hp_axis_writer *writer, uint64_t now)
+{
+    const struct hp_axis_header *header = &writer->header;
+    if (header->used == 0)
+        return true;
+    hp_axis_put(writer, HP_AXIS_MOMENT, 0, "", now > header->start_ns ? now - header->start_ns : 0);
+    return write_slots(writer, header->used - 1, header->used - 1) && write_table(writer);
 }

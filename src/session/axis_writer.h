@@ -17,6 +17,7 @@ struct hp_axis_writer {
     int fd; /* -1: none */
     struct hp_axis_header header;
     uint32_t count[HP_AXIS_KINDS];
+    uint32_t last_put; /* place */
     struct hp_axis_series series[HP_AXIS_SERIES];
     bool is_from_zero[HP_AXIS_SERIES]; /* it was 0 before it came */
     bool is_put[HP_AXIS_SERIES];       /* it has a value of this sample */
@@ -47,5 +48,11 @@ uint64_t hp_axis_latest(const struct hp_axis_writer *writer, uint32_t kind, uint
 
 /* What was put becomes the value of the slot of `now`, and of those that nobody has written since the last one. False: no space. */
 bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now);
+
+/*
+ * The same at the end, between two samples: it goes into the slot of the last one, since those of which nothing new is known would seem to
+ * rest in a slot of its own.
+ */
+bool hp_axis_amend(struct hp_axis_writer *writer, uint64_t now);
 
 #endif

@@ -1,0 +1,63 @@
+/* Moments of a run. SPDX-License-Identifier: MIT */
+#include "moment.h"
+
+#include <string.h>
+
+#include "arith.h"
+#include "number.h"
+#include "units.h"
+
+static const struct {
+    const char *name;
+    double ns;
+} units[] = {
+    {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},
+};
+
+/* 0: there is no such unit. */
+static double unit_ns(const char *name, size_t length)
+{
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (strlen(units[at].name) == length && memcmp(units[at].name, name, length) == 0)
+            return units[at].ns;
+    return 0;
+}
+
+/* "1m30s": each number with a unit, larger ones first; the last may go without, and is seconds. */
+static bool read_time(const char *text, double *ret_ns)
+{
+    double before = 2 * units[0].ns, sum = 0;
+    while (*text != '\0') {
+        const size_t digits = strspn(text, "0123456789."), letters = strspn(text + digits, "hmsu");
+        const bool is_bare = letters == 0 && text[digits] == '\0';
+        const double ns = is_bare ? 1e9 : unit_ns(text + digits, letters);
+        double number;
+        if (ns == 0 || ns >= before || !hp_number_decimal(text, digits, &number))
+            return false;
+        sum += number * ns;
+        before = ns;
+        text += digits + letters;
+    }
+    *ret_ns = sum;
+    return before <= units[0].ns;
+}
+
+bool hp_moment_read(const char *text, struct hp_moment *ret_moment)
+{
+    const bool is_from_end = text[0] == '-';
+    const char *amount = text + is_from_end;
+    const size_t length = strlen(amount);
+    const bool is_part = length > 0 && amount[length - 1] == '%';
+    double number;
+    if (!(is_part ? hp_number_decimal(amount, length - 1, &number) && number <= 100 : read_time(amount, &number)))
+        return false;
+    *ret_moment = (struct hp_moment){true, is_part, is_from_end, number};
+    return true;
+}
+
+uint64_t hp_moment_in(const struct hp_moment *moment, uint64_t elapsed_ns)
+{
+    const double part = moment->is_part ? (double)elapsed_ns * moment->number / 100 : moment->number;
+    const uint64_t ns = hp_units_round(part) < elapsed_ns ? hp_units_round(part) : elapsed_ns;
+    return moment->is_from_end ? hp_less(elapsed_ns, ns) : ns;
+}

@@ -1,0 +1,208 @@
+/*
+ * Calls and times of sites, added up by offset.
+ *
+ * Calls that were not timed count as a report counts them: like those of their node that were, or as long as they were found to be. What
+ * is added for them is taken from the zone around. Zones of lanes that do not run are left out until they end. SPDX-License-Identifier: MIT
+ */
+#include "site_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arith.h"
+#include "clock.h"
+#include "counter.h"
+#include "layout.h"
+
+#define MOST_RECORDS 65536u
+#define MOST_CHUNKS 65536u
+#define MOST_OPEN 4096u /* zones of a thread */
+#define NODES_AT_ONCE 1024u
+#define FRAMES_AT_ONCE 64u
+
+struct adding {
+    int session;
+    struct hp_header header;
+    struct hp_site_times *times;
+    uint64_t now;      /* ticks; 0: its clock cannot be read here */
+    uint32_t *open_in; /* by site: number of the last thread that had it open */
+    uint32_t thread;   /* number of the present one, from 1 */
+};
+
+static bool read_at(const struct adding *adding, uint64_t offset, void *to, size_t bytes)
+{
+    return offset >= HP_HEADER_BYTES && offset % 4 == 0 &&
+           pread(adding->session, to, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+/* UINT32_MAX: it has none that counts. */
+static uint32_t site_of(const struct adding *adding, uint32_t node)
+{
+    uint32_t site;
+    if (!read_at(adding, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site))
+        return UINT32_MAX;
+    return site < adding->times->count ? site : UINT32_MAX;
+}
+
+/* ---------------------------------------------------------------------------------------------- nodes */
+
+/* What those that were not timed took, all together. */
+static uint64_t untimed_ticks(const struct adding *adding, const struct hotpath_node_ *node, uint64_t ticks)
+{
+    uint32_t typical = 0;
+    read_at(adding, (uint64_t)node->stat + offsetof(struct hotpath_stat_, typical), &typical, sizeof typical);
+    const double untimed = (double)node->untimed, timed = (double)(node->calls - node->untimed);
+    const double more = typical != 0 ? untimed * typical / 256 : (double)(int64_t)ticks * (untimed / timed);
+    return more >= 0 && more < 0x1p63 ? (uint64_t)more : 0;
+}
+
+/* Of recursive calls the outermost are timed, all of them; and who calls whom is not told any more. */
+static void add_untimed(const struct adding *adding, const struct hotpath_node_ *node)
+{
+    struct hp_site_times *times = adding->times;
+    if (node->untimed == 0 || node->untimed >= node->calls || node->is_folded != 0)
+        return;
+    const uint64_t more = untimed_ticks(adding, node, hp_less(node->total, node->nested));
+    const uint32_t around = node->parent != 0 ? site_of(adding, node->parent) : UINT32_MAX;
+    times->ticks[node->site] += more;
+    times->self[node->site] += untimed_ticks(adding, node, node->self);
+    if (around != UINT32_MAX)
+        times->self[around] -= more;
+}
+
+static void add_nodes(const struct adding *adding, const struct hotpath_node_ *nodes, uint32_t count)
+{
+    struct hp_site_times *times = adding->times;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct hotpath_node_ *node = &nodes[at];
+        if (node->site >= times->count)
+            continue;
+        times->calls[node->site] += node->calls;
+        times->ticks[node->site] += hp_less(node->total, node->nested);
+        times->self[node->site] += node->self;
+        add_untimed(adding, node);
+    }
+}
+
+static void add_chunk(const struct adding *adding, uint32_t offset, const struct hp_node_chunk *chunk)
+{
+    static struct hotpath_node_ nodes[NODES_AT_ONCE];
+    const uint32_t used = chunk->used < chunk->capacity ? chunk->used : chunk->capacity;
+    for (uint32_t at = 0; at < used; at += NODES_AT_ONCE) {
+        const uint32_t count = used - at < NODES_AT_ONCE ? used - at : NODES_AT_ONCE;
+        const uint64_t from = (uint64_t)offset + sizeof *chunk + (uint64_t)at * sizeof nodes[0];
+        if (!read_at(adding, from, nodes, count * sizeof nodes[0]))
+            return;
+        add_nodes(adding, nodes, count);
+    }
+}
+
+static void add_all_nodes(const struct adding *adding, const struct hp_thread *record)
+{
+    struct hp_node_chunk chunk;
+    uint32_t steps = 0;
+    for (uint32_t at = record->node_chunks; at != 0 && steps < MOST_CHUNKS; at = chunk.next, steps++) {
+        if (!read_at(adding, at, &chunk, sizeof chunk))
+            return;
+        add_chunk(adding, at, &chunk);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- open zones */
+
+/* The innermost of those that came before. */
+struct around {
+    uint32_t site; /* UINT32_MAX: none */
+    uint64_t start;
+    uint64_t left; /* ticks that can have been inside it by now */
+};
+
+/* No zone begins before the one around it, nor does it take time that others inside that have taken. */
+static void add_open(struct adding *adding, struct around *around, const struct hotpath_frame_ *frame)
+{
+    struct hp_site_times *times = adding->times;
+    const uint32_t site = site_of(adding, frame->node);
+    const uint64_t start = frame->start > around->start ? frame->start : around->start;
+    const uint64_t since = hp_less(adding->now, start), ticks = since < around->left ? since : around->left;
+    if (site == UINT32_MAX || frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_))
+        return;
+    if (adding->open_in[site] != adding->thread)
+        times->ticks[site] += ticks;
+    adding->open_in[site] = adding->thread;
+    times->self[site] += ticks - frame->child;
+    if (around->site != UINT32_MAX)
+        times->self[around->site] -= ticks;
+    *around = (struct around){site, start, hp_less(ticks, frame->child)};
+}
+
+/* Or when it was over. */
+static uint64_t ticks_now(const struct hp_header *header)
+{
+    if (header->state == HP_STATE_FINISHED)
+        return header->clock_latest.ticks;
+    const enum hp_counter counter = header->clock_kind == HP_CLOCK_MONOTONIC ? HP_COUNTER_NONE : hp_clock_counter();
+    return hp_clock_kind_of(counter) == header->clock_kind ? hp_clock_ticks(counter) : 0;
+}
+
+/* Frame 0 is the thread itself. What has ended is added already, so it is in no time that is longer than that around it. */
+static void add_all_open(struct adding *adding, const struct hp_thread *record)
+{
+    struct hotpath_frame_ frames[FRAMES_AT_ONCE];
+    struct around around = {.site = UINT32_MAX, .left = UINT64_MAX};
+    const uint32_t end = record->frame_capacity < MOST_OPEN ? record->frame_capacity : MOST_OPEN;
+    adding->thread++;
+    adding->now = ticks_now(&adding->header);
+    for (uint32_t from = 1; from < end && adding->now != 0; from += FRAMES_AT_ONCE) {
+        const uint32_t count = end - from < FRAMES_AT_ONCE ? end - from : FRAMES_AT_ONCE;
+        const uint64_t offset = (uint64_t)record->frames + (uint64_t)from * sizeof frames[0];
+        if (!read_at(adding, offset, frames, count * sizeof frames[0]))
+            return;
+        for (uint32_t at = 0; at < count; at++) {
+            if (frames[at].zone == 0)
+                return;
+            add_open(adding, &around, &frames[at]);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ all */
+
+static bool make_room(struct adding *adding)
+{
+    struct hp_site_times *times = adding->times;
+    times->count = adding->header.site_count < HP_MAX_SITES ? adding->header.site_count : HP_MAX_SITES;
+    times->calls = calloc(times->count + 1, sizeof *times->calls);
+    times->ticks = calloc(times->count + 1, sizeof *times->ticks);
+    times->self = calloc(times->count + 1, sizeof *times->self);
+    adding->open_in = calloc(times->count + 1, sizeof *adding->open_in);
+    return times->calls != NULL && times->ticks != NULL && times->self != NULL && adding->open_in != NULL;
+}
+
+bool hp_site_times_read(struct hp_site_times *times, int session)
+{
+    struct adding adding = {.session = session, .times = times};
+    struct hp_thread record;
+    uint32_t steps = 0;
+    *times = (struct hp_site_times){0};
+    if (pread(session, &adding.header, sizeof adding.header, 0) != (ssize_t)sizeof adding.header)
+        return false;
+    const bool is_ready = make_room(&adding);
+    for (uint32_t at = adding.header.threads; is_ready && at != 0 && steps < MOST_RECORDS;
+         at = record.next, steps++) {
+        if (!read_at(&adding, at, &record, sizeof record))
+            break;
+        add_all_nodes(&adding, &record);
+        add_all_open(&adding, &record);
+    }
+    free(adding.open_in);
+    return is_ready;
+}
+
+void hp_site_times_free(struct hp_site_times *times)
+{
+    free(times->calls);
+    free(times->ticks);
+    free(times->self);
+    *times = (struct hp_site_times){0};
+}

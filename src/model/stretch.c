@@ -1,0 +1,230 @@
+/*
+ * A stretch of a run.
+ *
+ * What a site had is the sum over all sessions of what its series went up by. A moment between two samples has its part of what came between
+ * them.
+ * Sessions without a time axis were short, or nobody watched them: they count where they are inside as a whole. What has no series is
+ * scaled, as recursion is, or not known. SPDX-License-Identifier: MIT
+ */
+#include "stretch.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "arith.h"
+#include "units.h"
+
+struct cutting {
+    struct hp_profile *profile;
+    const struct hp_run *run;
+    struct hp_stretch *stretch;
+    void *bytes; /* of the time axis at hand */
+    struct hp_axis axis;
+    uint32_t moments; /* place of the series that says when samples were */
+    uint32_t session; /* whose it is */
+    uint64_t end_ns;  /* when that was over, since the run began */
+    bool has_history; /* of any */
+};
+
+/* --------------------------------------------------------------------------------------------- values */
+
+static bool read_axis(struct cutting *cutting, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    cutting->session = session;
+    cutting->end_ns = hp_run_started_ns(cutting->run, snapshot) + hp_snapshot_elapsed_ns(snapshot);
+    if (!hp_axis_of_session(&cutting->axis, snapshot, cutting->bytes))
+        return false;
+    cutting->moments = hp_axis_find(&cutting->axis, HP_AXIS_MOMENT, 0);
+    return cutting->moments < HP_AXIS_SERIES;
+}
+
+/* The first slot that was written at that moment or later; how many there are: none was. */
+static uint32_t slot_at(const struct cutting *cutting, uint64_t since)
+{
+    uint32_t slot = 0;
+    while (slot < cutting->axis.header.used && hp_axis_value(&cutting->axis, cutting->moments, slot) < since)
+        slot++;
+    return slot;
+}
+
+/* How far a counter had come, a time after the run began. Before it was there it was what it came with. */
+static uint64_t value_at(const struct cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
+{
+    const struct hp_axis *axis = &cutting->axis;
+    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, axis->header.start_ns);
+    const uint32_t slot = slot_at(cutting, since);
+    if (slot == axis->header.used || run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns)
+        return hp_axis_value(axis, place, axis->header.used - 1);
+    if (slot < first || (slot == first && first > 0))
+        return hp_axis_value(axis, place, first);
+    const uint64_t begin = slot > 0 ? hp_axis_value(axis, cutting->moments, slot - 1) : 0;
+    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
+    const uint64_t length = hp_less(hp_axis_value(axis, cutting->moments, slot), begin);
+    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
+    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
+}
+
+static uint64_t gained(const struct cutting *cutting, uint32_t place, uint32_t first)
+{
+    const struct hp_stretch *stretch = cutting->stretch;
+    return hp_less(value_at(cutting, place, first, stretch->to_ns),
+                   value_at(cutting, place, first, stretch->from_ns));
+}
+
+static void add_to_site(const struct cutting *cutting, const struct hp_axis_series *series, uint64_t amount)
+{
+    struct hp_site_sums *site = hp_profile_find(cutting->profile, cutting->session, series->id);
+    if (site == NULL)
+        return;
+    if (series->kind == HP_AXIS_SITE_CALLS)
+        site->sums.calls += amount;
+    else if (series->kind == HP_AXIS_SITE_TICKS)
+        site->sums.total += amount;
+    else
+        site->sums.self += amount;
+    site->has_history = true;
+}
+
+static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
+{
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    const uint64_t amount = gained(cutting, place, series->first);
+    switch ((enum hp_axis_kind)series->kind) {
+    case HP_AXIS_SITE_CALLS:
+    case HP_AXIS_SITE_TICKS:
+    case HP_AXIS_SITE_SELF:
+        add_to_site(cutting, series, amount);
+        break;
+    case HP_AXIS_PLACE:
+        if (series->id < HP_AXIS_WAITS)
+            waits->ns[series->id] = amount;
+        break;
+    case HP_AXIS_BESIDE:
+        if (series->id < HP_AXIS_WAITS)
+            waits->beside_ns[series->id] = amount;
+        break;
+    case HP_AXIS_WAIT:
+        waits->left_out_ns += amount; /* what has a place is taken away below */
+        break;
+    case HP_AXIS_WATCHED:
+        waits->watched_ns = amount;
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_axis(struct cutting *cutting)
+{
+    struct hp_axis_series series;
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    uint64_t waited_ns = 0;
+    cutting->has_history = true;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
+        if (hp_axis_series(&cutting->axis, place, &series) && !hp_axis_is_level(series.kind))
+            add_series(cutting, place, &series);
+    for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
+        waited_ns += waits->ns[at];
+    waits->left_out_ns = hp_less(waits->left_out_ns, waited_ns);
+    /* Samples of the one are a little older than those of the other. */
+    if (waits->watched_ns < waited_ns + waits->left_out_ns)
+        waits->watched_ns = waited_ns + waits->left_out_ns;
+}
+
+/* A session without a time axis, as a whole. */
+static void add_session(const struct cutting *cutting, uint32_t session)
+{
+    const struct hp_forest *forest = &cutting->profile->forest;
+    for (size_t at = 0; at < forest->tree_count; at++) {
+        const struct hp_thread_tree *tree = forest->trees[at];
+        for (size_t record = 0; tree->calls.session == session && record < tree->count; record++) {
+            const struct hp_sums *sums = &tree->records[record].sums;
+            if (tree->records[record].merged == NULL)
+                continue;
+            struct hp_site_sums *site = tree->records[record].merged->site;
+            site->sums.calls += sums->calls;
+            site->sums.total += sums->total;
+            site->sums.self += sums->self;
+            site->has_history = true;
+        }
+    }
+}
+
+static bool is_inside(const struct cutting *cutting, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    const uint64_t began = hp_run_started_ns(cutting->run, snapshot);
+    return began >= cutting->stretch->from_ns &&
+           began + hp_snapshot_elapsed_ns(snapshot) <= cutting->stretch->to_ns;
+}
+
+/* ---------------------------------------------------------------------------------------------- sites */
+
+static void empty_sites(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->known_count; at++) {
+        profile->known[at]->sums = (struct hp_sums){0};
+        profile->known[at]->has_history = false;
+    }
+}
+
+/* What of a number that has no history falls to a part of another. */
+static uint64_t scaled(uint64_t number, uint64_t part, uint64_t whole)
+{
+    const double share = whole > 0 ? (double)part / (double)whole : 0;
+    return hp_units_round((double)number * (share < 1 ? share : 1));
+}
+
+static void settle_site(struct hp_site_sums *site)
+{
+    struct hp_sums *sums = &site->sums;
+    sums->untimed = scaled(site->read.untimed, sums->calls, site->read.calls);
+    sums->nested = scaled(site->read.nested, sums->total, site->read.total);
+    site->calls_inside = scaled(site->calls_inside, sums->total, site->read.total);
+}
+
+/* Those that were called, or open, in the stretch. */
+static void list_sites(const struct cutting *cutting)
+{
+    struct hp_profile *profile = cutting->profile;
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        struct hp_site_sums *site = profile->sites[at];
+        cutting->stretch->unknown += !site->has_history;
+        settle_site(site);
+        if (site->sums.calls > 0 || site->sums.total > 0)
+            profile->sites[count++] = site;
+    }
+    profile->site_count = count;
+}
+
+const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns)
+{
+    struct cutting cutting = {.profile = profile, .run = run};
+    cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
+    cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
+    if (cutting.stretch == NULL || cutting.bytes == NULL)
+        return "not enough memory for a stretch of the run";
+    cutting.stretch->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.stretch->waits);
+    if (cutting.stretch->waits == NULL)
+        return "not enough memory for a stretch of the run";
+    cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
+    cutting.stretch->from_ns = from_ns;
+    cutting.stretch->to_ns = to_ns;
+    empty_sites(profile);
+    for (uint32_t session = 0; session < run->count; session++)
+        if (read_axis(&cutting, session))
+            add_axis(&cutting);
+        else if (is_inside(&cutting, session))
+            add_session(&cutting, session);
+    if (!cutting.has_history)
+        return "there is no history of this run, so no stretch of it is known: 'hotpath run' keeps one of what "
+               "goes "
+               "on for longer than half a second";
+    list_sites(&cutting);
+    run->elapsed_ticks =
+        hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
+    run->stretch = cutting.stretch;
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/*
+ * Two phases, as long as whoever runs it wants: computes in calls of `first` until a line comes, and waits in one call of `second` for the
+ * next one. Says how many calls there were. SPDX-License-Identifier: MIT
+ */
+#include <poll.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "busy.h"
+
+static bool has_line(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, 0) > 0;
+}
+
+static void read_line(void)
+{
+    char byte = 0;
+    while (read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n')
+        ;
+}
+
+static __attribute__((noinline)) void first(void)
+{
+    HOTPATH_MEASURE();
+    const uint64_t end = thread_ns() + 1000000u;
+    for (uint64_t i = 0; thread_ns() < end; i++)
+        __asm__ volatile("" : "+r"(i));
+}
+
+static __attribute__((noinline)) void second(void)
+{
+    HOTPATH_MEASURE();
+    read_line();
+}
+
+int main(void)
+{
+    HOTPATH_MAIN();
+    long calls = 0;
+    for (; !has_line(); calls++)
+        first();
+    read_line();
+    second();
+    say("first", calls);
+    return 0;
+}
