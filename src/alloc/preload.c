@@ -30,7 +30,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
-/* An item of HOTPATH that has allocations in it; how it is read in full is in options.c. */
+/* An item of HOTPATH that has allocations in it; how it is read in full is in option_values.c. */
 static bool has_allocations(const char *item, size_t length)
 {
     static const char *const words[] = {"alloc", "1", "true", "yes", "on"};

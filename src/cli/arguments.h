@@ -6,7 +6,6 @@
 #include "options.h"
 
 #define HP_MAX_FLAGS 16u
-#define HP_MAX_OPTIONS 64u
 
 struct hp_arguments {
     const struct hp_command *command;

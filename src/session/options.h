@@ -171,13 +171,15 @@ struct hp_option {
     const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
     const char *help;     /* one sentence */
     enum hp_option_type type;
-    /* private to options.c from here on */
+    /* private to this folder from here on */
     size_t options_offset;
     size_t settings_offset;
     size_t settings_size;
     bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
                   struct hp_text *ret_problem);
 };
+
+#define HP_MAX_OPTIONS 64u
 
 extern const struct hp_option hp_options[];
 extern const size_t hp_option_count;

@@ -140,7 +140,7 @@ KIND_MACRO = """#define HOTPATH_DOOR(label, width) \\
     hotpath_v1_door(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), width)
 """
 OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
-     parse_flag},"""
+     hp_option_parse_flag},"""
 COMMAND = """/* hotpath greet. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
@@ -234,7 +234,7 @@ def follow(tree):
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
     tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
     tree.insert("src/session/options.h", "    bool exclude_wrapper;", "    bool brief;")
-    tree.insert("src/session/options.c", '{"HOTPATH_FOCUS"', OPTION)
+    tree.insert("src/session/option_table.c", '{"HOTPATH_FOCUS"', OPTION)
 
     tree.write("src/cli/cmd_greet.c", COMMAND)
     tree.insert("src/cli/command.h", "extern const struct hp_command hp_command_help;",

@@ -1,5 +1,5 @@
 /*
- * Writes what users read and shells complete, from the tables in src/session/options.c, src/sections and src/cli.
+ * Writes what users read and shells complete, from the tables in src/session/option_table.c, src/sections and src/cli.
  *
  *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the sections
  *                               in docs/report.schema.json
