@@ -181,6 +181,9 @@ HP_PRIVATE const char *hp_text_end(struct hp_text *text);
 /* Whether `text` ends in `suffix` and has something before it. */
 HP_PRIVATE bool hp_text_has_suffix(const char *text, const char *suffix);
 
+/* What of a path is behind the last slash. */
+HP_PRIVATE const char *hp_text_base_name(const char *path);
+
 /* ASCII only: the locale has no say. */
 HP_PRIVATE bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 
@@ -2550,6 +2553,12 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
         length--;
     *ret_length = length;
     return length > 0 ? at : NULL;
+}
+
+const char *hp_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
 bool hp_text_has_suffix(const char *text, const char *suffix)
@@ -19495,12 +19504,6 @@ bool hp_site_table_unify(struct hp_site_table *table)
 
 /* --------------------------------------------------------------------------------------------- names */
 
-static const char *hp_site_table_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static size_t hp_site_table_stem_length(const char *base)
 {
     const char *dot = strrchr(base, '.');
@@ -19550,7 +19553,7 @@ static const char *hp_site_table_long_name(const struct hp_site_sums *site)
 
 static void hp_site_table_put_stem(struct hp_text *text, const char *file)
 {
-    const char *base = hp_site_table_base_name(file);
+    const char *base = hp_text_base_name(file);
     if (base[0] == '\0')
         return;
     hp_text_bytes(text, base, hp_site_table_stem_length(base));
@@ -19603,7 +19606,7 @@ static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_
         hp_site_table_put_stem(&text, location->file);
         break;
     case 3:
-        hp_site_table_put_place(&text, hp_site_table_base_name(location->file), location->line);
+        hp_site_table_put_place(&text, hp_text_base_name(location->file), location->line);
         break;
     default:
         if (site->name_level == HP_SITE_TABLE_NAME_LEVELS - 1) {
@@ -22246,16 +22249,10 @@ static bool hp_bottlenecks_is_told(const struct hp_bottlenecks_entry *entry)
     return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
 }
 
-static const char *hp_bottlenecks_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static const char *hp_bottlenecks_program_of(const struct hp_run *run, size_t session)
 {
     const struct hp_snapshot *its = run->sessions[session];
-    return hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
+    return hp_text_base_name(hp_snapshot_text(its, its->header.executable));
 }
 
 static bool hp_bottlenecks_is_same_program(const struct hp_run *run, size_t one, size_t other)
@@ -32982,7 +32979,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xcf0249f02f712bb7)
+#define HP_SHARED_LAYOUT UINT64_C(0xaea7dbd4cfcaa0d2)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -33751,9 +33748,8 @@ static const char *hp_functions_name_by_place(uintptr_t function, char *name, si
     uint64_t offset = function;
     struct hp_text text;
     hp_symbol_image(function, &path, &offset);
-    const char *slash = strrchr(path, '/');
     hp_text_init(&text, name, size);
-    hp_text_string(&text, slash != NULL ? slash + 1 : path);
+    hp_text_string(&text, hp_text_base_name(path));
     hp_text_string(&text, "+0x");
     unsigned digits = 1;
     while (digits < 8 && offset >> (4 * digits) != 0)

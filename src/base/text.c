@@ -268,6 +268,12 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
     return length > 0 ? at : NULL;
 }
 
+const char *hp_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 bool hp_text_has_suffix(const char *text, const char *suffix)
 {
     const size_t length = strlen(text), suffix_length = strlen(suffix);

@@ -53,6 +53,9 @@ const char *hp_text_end(struct hp_text *text);
 /* Whether `text` ends in `suffix` and has something before it. */
 bool hp_text_has_suffix(const char *text, const char *suffix);
 
+/* What of a path is behind the last slash. */
+const char *hp_text_base_name(const char *path);
+
 /* ASCII only: the locale has no say. */
 bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 

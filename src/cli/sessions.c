@@ -28,11 +28,7 @@ const char *hp_session_state_name(enum hp_session_state state)
     return names[state];
 }
 
-const char *hp_session_name(const struct hp_session *session)
-{
-    const char *slash = strrchr(session->path, '/');
-    return slash != NULL ? slash + 1 : session->path;
-}
+const char *hp_session_name(const struct hp_session *session) { return hp_text_base_name(session->path); }
 
 void hp_sessions_free(struct hp_sessions *sessions)
 {

@@ -222,12 +222,6 @@ bool hp_site_table_unify(struct hp_site_table *table)
 
 /* --------------------------------------------------------------------------------------------- names */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static size_t stem_length(const char *base)
 {
     const char *dot = strrchr(base, '.');
@@ -277,7 +271,7 @@ static const char *long_name(const struct hp_site_sums *site)
 
 static void put_stem(struct hp_text *text, const char *file)
 {
-    const char *base = base_name(file);
+    const char *base = hp_text_base_name(file);
     if (base[0] == '\0')
         return;
     hp_text_bytes(text, base, stem_length(base));
@@ -330,7 +324,7 @@ static bool set_name(const struct hp_site_table *table, struct hp_site_sums *sit
         put_stem(&text, location->file);
         break;
     case 3:
-        put_place(&text, base_name(location->file), location->line);
+        put_place(&text, hp_text_base_name(location->file), location->line);
         break;
     default:
         if (site->name_level == NAME_LEVELS - 1) {

@@ -17,6 +17,7 @@
 #include "process.h"
 #include "regular_file.h"
 #include "task_files.h"
+#include "text.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
 #define MOST_OPEN_FILES 512          /* of live processes at a time; of further ones no single calls are shown */
@@ -56,19 +57,14 @@ bool hp_session_is_in_memory(uint32_t pid, const char *name)
     return is_found > 0 || (other != 0 && is_in_list(pid, other, name) > 0);
 }
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Does the process of a session run, which began since this boot? */
 static enum hp_life life_of(const struct hp_header *header, const char *path)
 {
     if (header->state == HP_STATE_FINISHED)
         return HP_LIFE_OVER;
     const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
-    return life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, name_of(path)) ? HP_LIFE_OVER : life;
+    return life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, hp_text_base_name(path)) ? HP_LIFE_OVER
+                                                                                                  : life;
 }
 
 /* The present moment in the ticks of a session of this boot. False: its clock cannot be read here. */

@@ -117,9 +117,8 @@ static const char *name_by_place(uintptr_t function, char *name, size_t size)
     uint64_t offset = function;
     struct hp_text text;
     hp_symbol_image(function, &path, &offset);
-    const char *slash = strrchr(path, '/');
     hp_text_init(&text, name, size);
-    hp_text_string(&text, slash != NULL ? slash + 1 : path);
+    hp_text_string(&text, hp_text_base_name(path));
     hp_text_string(&text, "+0x");
     unsigned digits = 1;
     while (digits < 8 && offset >> (4 * digits) != 0)

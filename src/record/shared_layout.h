@@ -5,6 +5,6 @@
 #ifndef HP_RECORD_SHARED_LAYOUT_H
 #define HP_RECORD_SHARED_LAYOUT_H
 
-#define HP_SHARED_LAYOUT UINT64_C(0xcf0249f02f712bb7)
+#define HP_SHARED_LAYOUT UINT64_C(0xaea7dbd4cfcaa0d2)
 
 #endif

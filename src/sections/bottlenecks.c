@@ -772,16 +772,10 @@ static bool is_told(const struct entry *entry)
     return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static const char *program_of(const struct hp_run *run, size_t session)
 {
     const struct hp_snapshot *its = run->sessions[session];
-    return base_name(hp_snapshot_text(its, its->header.executable));
+    return hp_text_base_name(hp_snapshot_text(its, its->header.executable));
 }
 
 static bool is_same_program(const struct hp_run *run, size_t one, size_t other)

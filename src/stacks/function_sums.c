@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
 #include "waiting_sums.h"
 
 /* What is needed on the way through the tree. */
@@ -117,8 +118,7 @@ static const char *library_of(const struct hp_named_stacks *stacks, const struct
 {
     if (function->image >= stacks->image_count)
         return "";
-    const char *path = stacks->images[function->image].path, *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
+    return hp_text_base_name(stacks->images[function->image].path);
 }
 
 static bool begin(struct walk *walk)

@@ -9,6 +9,7 @@
 #include "demangle.h"
 #include "function_names.h"
 #include "rust_name.h"
+#include "text.h"
 
 #define LONGEST_NAME 4096u
 
@@ -100,19 +101,13 @@ static const char *readable(struct hp_symbolizer *symbolizer, const char *linked
     return text != NULL ? text : linked;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked)
 {
     char text[LONGEST_NAME];
     const char *place = hp_text_cache_find(&symbolizer->places, linked, image->number);
     if (place != NULL)
         return place;
-    snprintf(text, sizeof text, "%s+0x%llx", file_name(image->path), (unsigned long long)linked);
+    snprintf(text, sizeof text, "%s+0x%llx", hp_text_base_name(image->path), (unsigned long long)linked);
     place = hp_text_cache_put(&symbolizer->places, linked, image->number, text);
     return place != NULL ? place : image->path;
 }
