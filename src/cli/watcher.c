@@ -23,9 +23,9 @@
 #include "census.h"
 #include "clock.h"
 #include "files.h"
-#include "held_signals.h"
 #include "places.h"
 #include "process.h"
+#include "quiet_thread.h"
 #include "regular_file.h"
 #include "session_file.h"
 #include "task_files.h"
@@ -58,7 +58,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;   /* for the thread */
     pthread_cond_t looked; /* from it */
-    bool is_started, is_ready, is_over, is_asked;
+    bool is_started, is_over, is_asked;
     struct hp_watcher_wishes wishes;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
@@ -342,10 +342,7 @@ static void *watch_run(void *context)
 {
     (void)context;
     const uint64_t began = hp_clock_monotonic_ns();
-    hp_held_begin();
     pthread_mutex_lock(&watcher.lock);
-    watcher.is_ready = true;
-    pthread_cond_broadcast(&watcher.looked);
     while (!watcher.is_over) {
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
@@ -371,22 +368,14 @@ static bool prepare(void)
     return is_ready;
 }
 
-/*
- * Signals, which are all held here, are for the thread that waits for the program. The C library lets its own through where there
- * are threads, in both of them.
- */
+/* Signals, which are all held here, are for the thread that waits for the program. */
 void hp_watcher_start(const char *folder, const struct hp_watcher_wishes *wishes)
 {
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
     watcher.wishes = *wishes;
-    watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;
-    hp_held_begin();
-    pthread_mutex_lock(&watcher.lock);
-    while (watcher.is_started && !watcher.is_ready)
-        pthread_cond_wait(&watcher.looked, &watcher.lock);
-    pthread_mutex_unlock(&watcher.lock);
+    watcher.is_started = hp_quiet_thread_start(&watcher.thread, watch_run);
 }
 
 void hp_watcher_look_now(void)
