@@ -10822,401 +10822,104 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     hp_settings_finish_record(&resolution);
 }
 
-/* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
+/* ---- src/session/snapshot_bytes.h ---------------------------------------------------------------------------- */
 
 /*
- * Reading a session safely.
+ * The bytes of a session, for those who read its records (snapshot.h).
  *
  * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store; all
  * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
  * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
  *
- * Bounds. One function, `is_within`, decides whether a record lies inside the bytes and is aligned; every load comes
- * after it. Each walk counts its steps and stops at the number of such records that the file could hold without
- * overlapping.
+ * Bounds. One function, hp_snapshot_is_within, decides whether a record lies inside the bytes and is aligned; every load
+ * comes after it.
  */
 
-#define HP_SNAPSHOT_TEXT_MAX 4095u
-
-static bool hp_snapshot_is_within(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+static inline bool hp_snapshot_is_within(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes,
+                                         size_t alignment)
 {
     return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
            offset % alignment == 0;
 }
 
-static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+static inline bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes,
+                                   size_t alignment)
 {
     return hp_snapshot_is_within(snapshot, offset, bytes, alignment) &&
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
 /* Where numbers are looked at: the caller has made sure that they are there. */
-static const unsigned char *hp_snapshot_number_bytes(const struct hp_snapshot *snapshot)
+static inline const unsigned char *hp_snapshot_number_bytes(const struct hp_snapshot *snapshot)
 {
     return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
 }
 
 /* Whether there is a record of numbers. */
-static bool hp_snapshot_has_record(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+static inline bool hp_snapshot_has_record(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
-    return snapshot->numbers != NULL ? hp_snapshot_is_within(snapshot, offset, bytes, 8) : hp_snapshot_has(snapshot, offset, bytes, 8);
+    return snapshot->numbers != NULL ? hp_snapshot_is_within(snapshot, offset, bytes, 8)
+                                     : hp_snapshot_has(snapshot, offset, bytes, 8);
 }
 
 /* That, or NULL. */
-static const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+static inline const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset,
+                                                          size_t bytes)
 {
     return hp_snapshot_has_record(snapshot, offset, bytes) ? hp_snapshot_number_bytes(snapshot) + offset : NULL;
 }
 
 /* Whether there is a record with so many bytes behind it, which may be more than a size_t can hold. */
-static bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
+static inline bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record,
+                                        uint64_t bytes)
 {
     return bytes <= snapshot->size && hp_snapshot_has_record(snapshot, offset, record + (size_t)bytes);
 }
 
-static uint32_t hp_snapshot_load32(const unsigned char *at)
+static inline uint32_t hp_load32(const unsigned char *at)
 {
     return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t hp_snapshot_load64(const unsigned char *at)
+static inline uint64_t hp_load64(const unsigned char *at)
 {
     return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
 }
 
 /* Copies a record of which all but the 64-bit words named by `wide` (a bit per 8 bytes) are 32-bit words. */
-static void hp_snapshot_copy_words(void *to, const unsigned char *from, size_t bytes, uint64_t wide)
+static inline void hp_copy_words(void *to, const unsigned char *from, size_t bytes, uint64_t wide)
 {
     unsigned char *out = to;
     for (size_t at = 0; at < bytes; at += 8) {
         if (wide >> (at / 8 % 64) & 1) {
-            const uint64_t word = hp_snapshot_load64(from + at);
+            const uint64_t word = hp_load64(from + at);
             memcpy(out + at, &word, 8);
             continue;
         }
-        const uint32_t low = hp_snapshot_load32(from + at), high = hp_snapshot_load32(from + at + 4);
+        const uint32_t low = hp_load32(from + at), high = hp_load32(from + at + 4);
         memcpy(out + at, &low, 4);
         memcpy(out + at + 4, &high, 4);
     }
 }
 
-#define HP_SNAPSHOT_BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
+#define HP_BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
 
-/* ----------------------------------------------------------------------------------- single records */
-
-const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset)
+static inline uint32_t hp_snapshot_field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
 {
-    const size_t head = offsetof(struct hp_string, bytes);
-    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hp_string), 4))
-        return "";
-    const uint32_t length = hp_snapshot_load32(snapshot->bytes + offset);
-    if (length > HP_SNAPSHOT_TEXT_MAX || !hp_snapshot_has(snapshot, offset, head + length + 1, 4))
-        return "";
-    const char *text = (const char *)snapshot->bytes + offset + head;
-    return text[length] == '\0' ? text : "";
+    return hp_load32(hp_snapshot_number_bytes(snapshot) + record + field);
 }
 
-bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site)
-{
-    if (id >= HP_MAX_SITES)
-        return false;
-    /* Not from the copy: in a live session the chunk may be newer than that. */
-    const size_t chunks = offsetof(struct hp_header, site_chunks);
-    const uint32_t chunk = hp_snapshot_load32(snapshot->bytes + chunks + 4 * (size_t)(id / HP_SITES_PER_CHUNK));
-    const uint64_t offset = (uint64_t)chunk + (uint64_t)(id % HP_SITES_PER_CHUNK) * sizeof(struct hp_site);
-    if (chunk == 0 || !hp_snapshot_has(snapshot, offset, sizeof(struct hp_site), 8))
-        return false;
-    /* The name is written last: with it, the rest is there. */
-    if (hp_snapshot_load32(snapshot->bytes + offset + offsetof(struct hp_site, name)) == 0)
-        return false;
-    hp_snapshot_copy_words(ret_site, snapshot->bytes + offset, sizeof *ret_site, 0);
-    return true;
-}
+/* The next frame of a stack, open or closed. */
+HP_PRIVATE bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_walk *walk, struct hotpath_frame_ *ret_frame);
 
-#define HP_SNAPSHOT_COPY32(to, from, type, field) ((to)->field = hp_snapshot_load32((from) + offsetof(type, field)))
-#define HP_SNAPSHOT_COPY64(to, from, type, field) ((to)->field = hp_snapshot_load64((from) + offsetof(type, field)))
+/* Adds the octaves of a histogram to `lines`. */
+HP_PRIVATE void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
+                             hp_duration_line lines[HP_DURATION_LINES]);
 
-/* What the calls of a node took that were not timed: known once all are timed again. */
-static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
-{
-    const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
-    return from != NULL ? hp_snapshot_load32(from + offsetof(struct hotpath_stat_, typical)) : 0;
-}
+/* ---- src/session/snapshot_kept.c ----------------------------------------------------------------------------- */
 
-/* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
-void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
-{
-    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
-    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, site);
-    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, parent);
-    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, stat);
-}
-
-/* The stat, which lies elsewhere, is looked at only where its answer is needed. */
-void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
-{
-    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
-    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
-    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
-    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, stat);
-    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, calls);
-    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
-    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
-    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = ret_node->untimed != 0 ? hp_snapshot_typical_of(snapshot, ret_node->stat) : 0;
-    ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
-    const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
-    ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
-}
-
-bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
-{
-    if (hp_snapshot_numbers_at(snapshot, offset, sizeof(struct hotpath_node_)) == NULL)
-        return false;
-    hp_snapshot_node_numbers(snapshot, offset, ret_node);
-    return true;
-}
-
-/* What belongs to the writer alone is left zero. */
-bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
-{
-    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_stat);
-    if (from == NULL)
-        return false;
-    *ret_stat = (struct hotpath_stat_){0};
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, site);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, next);
-    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, min);
-    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, max);
-    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, missed);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, threads);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, period);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, typical);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, log);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, slowest);
-    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, alloc);
-    for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        ret_stat->octaves[octave] =
-            hp_snapshot_load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
-    return true;
-}
-
-static void hp_snapshot_add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
-{
-    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof(hp_duration_line));
-    for (size_t step = 0; from != NULL && step < 64; step++)
-        line[step] += hp_snapshot_load64(from + sizeof(uint64_t) * step);
-}
-
-/* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
-static void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
-                        hp_duration_line lines[HP_DURATION_LINES])
-{
-    if (octaves[0] != 0)
-        hp_snapshot_add_counters(snapshot, octaves[0], lines[0]);
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        if (octaves[octave] != 0)
-            hp_snapshot_add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
-}
-
-/* Has the processor fetch bytes that will be looked at soon: they lie wherever there was space. */
-static void hp_snapshot_foresee(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
-{
-    if (snapshot->fetch != NULL && snapshot->numbers == NULL)
-        return; /* they are not there yet */
-    for (size_t at = 0; at < bytes && hp_snapshot_is_within(snapshot, offset, bytes, 8); at += 64)
-        __builtin_prefetch(hp_snapshot_number_bytes(snapshot) + offset + at);
-}
-
-void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset)
-{
-    hp_snapshot_foresee(snapshot, offset, sizeof(struct hotpath_stat_));
-}
-
-void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
-{
-    const size_t line = sizeof(hp_duration_line);
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        if (stat->octaves[octave] != 0)
-            hp_snapshot_foresee(snapshot, stat->octaves[octave] + (octave > 0 ? (uint64_t)line : 0),
-                    octave > 0 ? line : 2 * line);
-}
-
-void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                               hp_duration_line lines[HP_DURATION_LINES])
-{
-    hp_snapshot_add_octaves(snapshot, stat->octaves, lines);
-}
-
-void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
-{
-    const uint32_t octave = hotpath_octave_(ticks);
-    *ret_line = octave + (ticks >= 64);
-    *ret_step = (uint32_t)(ticks >> octave) & 63;
-}
-
-/* -------------------------------------------------------------------------------------------- walks */
-
-void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
-
-/* Counts a step; false when there cannot be that many records of this size. */
-static bool hp_snapshot_may_step_(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
-{
-    return walk->steps++ < snapshot->size / record_bytes;
-}
-
-static uint32_t hp_snapshot_field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
-{
-    return hp_snapshot_load32(hp_snapshot_number_bytes(snapshot) + record + field);
-}
-
-bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread)
-{
-    const uint64_t life = ~(HP_SNAPSHOT_BIT_OF(struct hp_thread, life) - 1) & ~HP_SNAPSHOT_BIT_OF(struct hp_thread, life);
-    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_thread))
-        return false;
-    hp_snapshot_copy_words(ret_thread, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_thread,
-               HP_SNAPSHOT_BIT_OF(struct hp_thread, first_tick) | life);
-    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
-    return true;
-}
-
-bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
-{
-    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
-                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, threads));
-    walk->is_begun =
-        hp_snapshot_thread(snapshot, walk->offset, ret_thread) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_thread);
-    if (!walk->is_begun)
-        walk->offset = 0;
-    return walk->is_begun;
-}
-
-/* Nodes of a chunk that lie within the bytes and within its own capacity. */
-static uint32_t hp_snapshot_nodes_in(const struct hp_snapshot *snapshot, uint32_t chunk)
-{
-    const uint32_t capacity = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, capacity));
-    const uint32_t used = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, used));
-    const uint64_t fit = (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
-    const uint32_t claimed = used < capacity ? used : capacity;
-    return claimed < fit ? claimed : (uint32_t)fit;
-}
-
-static bool hp_snapshot_enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk, uint32_t chunk)
-{
-    walk->chunk = chunk;
-    walk->index = 0;
-    return chunk != 0 && hp_snapshot_has_record(snapshot, chunk, sizeof(struct hp_node_chunk)) &&
-           hp_snapshot_may_step_(snapshot, walk, sizeof(struct hp_node_chunk));
-}
-
-bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
-                               struct hp_walk *walk, struct hp_node_run *ret_run)
-{
-    const uint32_t chunk =
-        walk->is_begun ? hp_snapshot_field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next)) : thread->node_chunks;
-    if (!hp_snapshot_enter_chunk(snapshot, walk, chunk))
-        return walk->is_begun = false;
-    const uint64_t first = (uint64_t)chunk + sizeof(struct hp_node_chunk);
-    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* that offsets can reach */
-    const uint64_t left = hp_less(snapshot->size / sizeof(struct hotpath_node_), walk->steps);
-    uint64_t count = hp_snapshot_nodes_in(snapshot, chunk);
-    count = count < most ? count : most;
-    count = count < left ? count : left;
-    walk->steps += count;
-    if (hp_snapshot_numbers_at(snapshot, first, (size_t)count * sizeof(struct hotpath_node_)) == NULL)
-        count = 0;
-    *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
-    return walk->is_begun = true;
-}
-
-bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hp_node *ret_node)
-{
-    while (!walk->is_begun || walk->index >= walk->run.count)
-        if (!hp_snapshot_next_node_run(snapshot, thread, walk, &walk->run))
-            return false;
-    walk->offset = hp_node_run_offset(&walk->run, walk->index++);
-    hp_snapshot_node_numbers(snapshot, walk->offset, ret_node);
-    return true;
-}
-
-bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_stat_ *ret_stat)
-{
-    const unsigned char *before = walk->is_begun ? hp_snapshot_numbers_at(snapshot, walk->offset, sizeof *ret_stat) : NULL;
-    walk->offset = before != NULL ? hp_snapshot_load32(before + offsetof(struct hotpath_stat_, next)) : thread->stats;
-    walk->is_begun = walk->offset != 0 && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_stat) &&
-                     hp_snapshot_stat(snapshot, walk->offset, ret_stat);
-    return walk->is_begun;
-}
-
-/* The next frame of the stack, open or closed. */
-static bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                       struct hotpath_frame_ *ret_frame)
-{
-    walk->index++; /* frame 0 is the thread itself */
-    const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
-    if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
-        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_frame))
-        return false;
-    walk->offset = (uint32_t)offset;
-    hp_snapshot_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, 7);
-    return true;
-}
-
-bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
-                           struct hotpath_frame_ *ret_frame)
-{
-    return hp_snapshot_next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
-}
-
-/* ---------------------------------------------------------------------------------------------- lanes */
-
-bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane)
-{
-    const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_lane, has_flags) - HP_SNAPSHOT_BIT_OF(struct hp_lane, stopped);
-    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_lane))
-        return false;
-    hp_snapshot_copy_words(ret_lane, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_lane, wide);
-    return true;
-}
-
-bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane)
-{
-    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_lane, next))
-                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, lanes));
-    walk->is_begun =
-        hp_snapshot_lane(snapshot, walk->offset, ret_lane) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_lane);
-    return walk->is_begun;
-}
-
-/* A thread that is about to stop or to go on there has these frames still, or already. */
-bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
-                             struct hp_thread *ret_thread)
-{
-    if ((lane->state != HP_LANE_SUSPENDED && lane->state != HP_LANE_BELOW) || lane->depth == 0 ||
-        !hp_snapshot_thread(snapshot, lane->thread, ret_thread) || ret_thread->frames == lane->frames)
-        return false;
-    ret_thread->frames = lane->frames;
-    ret_thread->frame_capacity = lane->frame_capacity;
-    return true;
-}
-
-bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc)
-{
-    const struct hp_lane_allocs *then = &lane->allocs;
-    *ret_alloc = (struct hp_alloc_thread){.count = then->count,
-                                          .bytes = then->bytes,
-                                          .usable = (uint64_t)then->live,
-                                          .freed_count = then->count - (uint64_t)then->blocks,
-                                          .peak_live = then->peak_live,
-                                          .peak_blocks = then->peak_blocks,
-                                          .frames = lane->alloc_frames};
-    return lane->alloc_frames != 0;
-}
-
-/* ------------------------------------------------------------------------------- calls that are kept */
+/* Single calls that a session has kept: the latest, the slowest. */
 
 /*
  * The writer uses places anew while they are read. It raises a number when a place is whole, and only then goes on to
@@ -11224,13 +10927,13 @@ bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread 
  */
 
 /* Copies what may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes. */
-static bool hp_snapshot_copy_changing_(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+static bool hp_snapshot_kept_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     const size_t words = bytes & ~(size_t)7;
     unsigned char *out = to;
     if (snapshot->read_anew != NULL)
         return snapshot->read_anew(snapshot->read_context, (uint32_t)offset, to, bytes);
-    hp_snapshot_copy_words(out, snapshot->bytes + offset, words, UINT64_MAX);
+    hp_copy_words(out, snapshot->bytes + offset, words, UINT64_MAX);
     for (size_t at = words; at < bytes; at++)
         out[at] = __atomic_load_n(snapshot->bytes + offset + at, __ATOMIC_RELAXED);
     return true;
@@ -11240,10 +10943,10 @@ static bool hp_snapshot_copy_changing_(const struct hp_snapshot *snapshot, uint6
  * Looks at the number, before and after a place is copied. The fences pair with the writer's: what it wrote before it raised
  * the number is seen by whoever sees the number, and who sees what it wrote afterwards sees the number raised.
  */
-static bool hp_snapshot_look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+static bool hp_snapshot_kept_look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const bool is_there = hp_snapshot_copy_changing_(snapshot, offset, to, bytes);
+    const bool is_there = hp_snapshot_kept_copy_changing(snapshot, offset, to, bytes);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return is_there;
 }
@@ -11253,7 +10956,7 @@ uint64_t hp_kept_call_end(const struct hp_kept_call *call)
     return call->ticks < UINT64_MAX - call->start ? call->start + call->ticks : UINT64_MAX;
 }
 
-static void hp_snapshot_set_call(struct hp_kept_call *call, const struct hp_call *stored)
+static void hp_snapshot_kept_set_call(struct hp_kept_call *call, const struct hp_call *stored)
 {
     call->start = stored->start;
     call->ticks = stored->ticks;
@@ -11266,33 +10969,34 @@ static void hp_snapshot_set_call(struct hp_kept_call *call, const struct hp_call
 }
 
 /* Where a session that goes on has grown to since the snapshot was taken. */
-static bool hp_snapshot_is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
+static bool hp_snapshot_kept_is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
 {
     return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
 }
 
 /* Copies the call at an offset; a note that is broken counts as none. A call with one that is newer than the snapshot is no part of it. */
-static bool hp_snapshot_copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
+static bool hp_snapshot_kept_copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
-    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) || !hp_snapshot_copy_changing_(snapshot, offset, &stored, sizeof stored))
+    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) ||
+        !hp_snapshot_kept_copy_changing(snapshot, offset, &stored, sizeof stored))
         return false;
-    hp_snapshot_set_call(ret_call, &stored);
-    if (stored.note_length > 0 && hp_snapshot_is_newer(snapshot, stored.note + stored.note_length))
+    hp_snapshot_kept_set_call(ret_call, &stored);
+    if (stored.note_length > 0 && hp_snapshot_kept_is_newer(snapshot, stored.note + stored.note_length))
         return false;
     if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
         !hp_snapshot_has(snapshot, stored.note, stored.note_length, 8) ||
-        !hp_snapshot_copy_changing_(snapshot, stored.note, ret_call->note, stored.note_length))
+        !hp_snapshot_kept_copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
         return true;
     ret_call->note[stored.note_length] = '\0';
     ret_call->note_length = stored.note_length;
     return true;
 }
 
-static uint64_t hp_snapshot_count_of(const struct hp_snapshot *snapshot, uint32_t log)
+static uint64_t hp_snapshot_kept_count_of(const struct hp_snapshot *snapshot, uint32_t log)
 {
     uint64_t count;
-    return hp_snapshot_look_at(snapshot, log + offsetof(struct hp_call_log, count), &count, sizeof count) ? count : 0;
+    return hp_snapshot_kept_look_at(snapshot, log + offsetof(struct hp_call_log, count), &count, sizeof count) ? count : 0;
 }
 
 bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
@@ -11303,14 +11007,14 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
         return walk->is_begun = false;
     const uint32_t capacity = hp_snapshot_field32(snapshot, log, offsetof(struct hp_call_log, capacity));
     if (!walk->is_begun)
-        walk->number = hp_snapshot_count_of(snapshot, log);
-    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step_(snapshot, walk, sizeof(struct hp_call))) {
+        walk->number = hp_snapshot_kept_count_of(snapshot, log);
+    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
         walk->number--;
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
-        const bool is_there = hp_snapshot_copy_call(snapshot, offset, ret_call);
+        const bool is_there = hp_snapshot_kept_copy_call(snapshot, offset, ret_call);
         /* One place is the writer's, who may be at work in it. */
-        if (hp_snapshot_count_of(snapshot, log) - walk->number >= capacity)
+        if (hp_snapshot_kept_count_of(snapshot, log) - walk->number >= capacity)
             break;
         if (is_there)
             return walk->is_begun = true;
@@ -11318,43 +11022,43 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
     return walk->is_begun = false;
 }
 
-#define HP_SNAPSHOT_SLOWEST_TRIES 8u
+#define HP_SNAPSHOT_KEPT_SLOWEST_TRIES 8u
 
 /* One of the two places of a slowest call. */
-struct hp_snapshot_slow_place {
+struct hp_snapshot_kept_slow_place {
     uint32_t number;
     uint32_t offset;
     uint32_t bytes;
 };
 
 /* The place of the latest one, with its head within the bytes. */
-static bool hp_snapshot_find_slowest(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_snapshot_slow_place *ret_place)
+static bool hp_snapshot_kept_find_slowest(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_snapshot_kept_slow_place *ret_place)
 {
     struct hp_slowest slowest;
     if (offset == 0 || !hp_snapshot_has(snapshot, offset, sizeof slowest, 8) ||
-        !hp_snapshot_look_at(snapshot, offset, &slowest, sizeof slowest))
+        !hp_snapshot_kept_look_at(snapshot, offset, &slowest, sizeof slowest))
         return false;
     const uint32_t which = slowest.number % 2;
-    *ret_place = (struct hp_snapshot_slow_place){slowest.number, slowest.calls[which], slowest.bytes[which]};
+    *ret_place = (struct hp_snapshot_kept_slow_place){slowest.number, slowest.calls[which], slowest.bytes[which]};
     return ret_place->number != 0 && ret_place->bytes >= sizeof(struct hp_slow_call) &&
            hp_snapshot_has(snapshot, ret_place->offset, sizeof(struct hp_slow_call), 8);
 }
 
 /* Whether the place still has what was copied from it: with one more the writer may be at work in it. */
-static bool hp_snapshot_is_unchanged(const struct hp_snapshot *snapshot, uint32_t slowest, const struct hp_snapshot_slow_place *place)
+static bool hp_snapshot_kept_is_unchanged(const struct hp_snapshot *snapshot, uint32_t slowest, const struct hp_snapshot_kept_slow_place *place)
 {
-    struct hp_snapshot_slow_place now;
-    return hp_snapshot_find_slowest(snapshot, slowest, &now) && now.number == place->number;
+    struct hp_snapshot_kept_slow_place now;
+    return hp_snapshot_kept_find_slowest(snapshot, slowest, &now) && now.number == place->number;
 }
 
 bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                uint64_t *ret_ticks)
 {
-    struct hp_snapshot_slow_place place;
-    for (unsigned try = 0; try < HP_SNAPSHOT_SLOWEST_TRIES && hp_snapshot_find_slowest(snapshot, stat->slowest, &place); try++)
-        if (hp_snapshot_copy_changing_(snapshot, place.offset + offsetof(struct hp_slow_call, call.ticks), ret_ticks,
+    struct hp_snapshot_kept_slow_place place;
+    for (unsigned try = 0; try < HP_SNAPSHOT_KEPT_SLOWEST_TRIES && hp_snapshot_kept_find_slowest(snapshot, stat->slowest, &place); try++)
+        if (hp_snapshot_kept_copy_changing(snapshot, place.offset + offsetof(struct hp_slow_call, call.ticks), ret_ticks,
                           sizeof *ret_ticks) &&
-            hp_snapshot_is_unchanged(snapshot, stat->slowest, &place))
+            hp_snapshot_kept_is_unchanged(snapshot, stat->slowest, &place))
             return true;
     return false;
 }
@@ -11363,49 +11067,49 @@ size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struc
 {
     struct hp_slowest slowest;
     if (stat->slowest == 0 || !hp_snapshot_has(snapshot, stat->slowest, sizeof slowest, 8) ||
-        !hp_snapshot_copy_changing_(snapshot, stat->slowest, &slowest, sizeof slowest))
+        !hp_snapshot_kept_copy_changing(snapshot, stat->slowest, &slowest, sizeof slowest))
         return 0;
     const uint32_t larger = slowest.bytes[0] > slowest.bytes[1] ? slowest.bytes[0] : slowest.bytes[1];
     return larger < snapshot->size ? larger : snapshot->size;
 }
 
 /* Bytes of all that belongs to a slow call, by its head. */
-static uint64_t hp_snapshot_slow_call_bytes(const struct hp_slow_call *head)
+static uint64_t hp_snapshot_kept_slow_call_bytes(const struct hp_slow_call *head)
 {
     return sizeof *head + (uint64_t)head->row_count * sizeof(struct hp_slow_row) + head->note_bytes;
 }
 
-static bool hp_snapshot_copy_place(const struct hp_snapshot *snapshot, const struct hp_snapshot_slow_place *place, void *memory,
+static bool hp_snapshot_kept_copy_place(const struct hp_snapshot *snapshot, const struct hp_snapshot_kept_slow_place *place, void *memory,
                        size_t size)
 {
     struct hp_slow_call head;
-    if (!hp_snapshot_copy_changing_(snapshot, place->offset, &head, sizeof head))
+    if (!hp_snapshot_kept_copy_changing(snapshot, place->offset, &head, sizeof head))
         return false;
-    const uint64_t bytes = hp_snapshot_slow_call_bytes(&head);
+    const uint64_t bytes = hp_snapshot_kept_slow_call_bytes(&head);
     if (bytes > place->bytes || bytes > size || !hp_snapshot_has(snapshot, place->offset, (size_t)bytes, 8) ||
-        !hp_snapshot_copy_changing_(snapshot, place->offset, memory, (size_t)bytes))
+        !hp_snapshot_kept_copy_changing(snapshot, place->offset, memory, (size_t)bytes))
         return false;
     /* What was checked, and not what has come meanwhile. */
     memcpy(memory, &head, sizeof head);
     return true;
 }
 
-static bool hp_snapshot_is_note_within(uint32_t note, uint32_t length, uint32_t note_bytes)
+static bool hp_snapshot_kept_is_note_within(uint32_t note, uint32_t length, uint32_t note_bytes)
 {
     return length <= HP_NOTE_BYTES && note <= note_bytes && length <= note_bytes - note;
 }
 
 /* Makes sense of a copy that nobody changes any more. */
-static void hp_snapshot_describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
+static void hp_snapshot_kept_describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
 {
     const struct hp_slow_call *slow = memory;
     struct hp_slow_row *rows = (struct hp_slow_row *)(void *)((unsigned char *)memory + sizeof *slow);
     const unsigned char *notes = (const unsigned char *)(rows + slow->row_count);
     for (uint32_t at = 0; at < slow->row_count; at++)
-        if (!hp_snapshot_is_note_within(rows[at].note, rows[at].note_length, slow->note_bytes))
+        if (!hp_snapshot_kept_is_note_within(rows[at].note, rows[at].note_length, slow->note_bytes))
             rows[at].note = rows[at].note_length = 0;
-    hp_snapshot_set_call(&ret_copy->call, &slow->call);
-    if (hp_snapshot_is_note_within(slow->call.note, slow->call.note_length, slow->note_bytes)) {
+    hp_snapshot_kept_set_call(&ret_copy->call, &slow->call);
+    if (hp_snapshot_kept_is_note_within(slow->call.note, slow->call.note_length, slow->note_bytes)) {
         memcpy(ret_copy->call.note, notes + slow->call.note, slow->call.note_length);
         ret_copy->call.note[slow->call.note_length] = '\0';
         ret_copy->call.note_length = slow->call.note_length;
@@ -11420,17 +11124,26 @@ static void hp_snapshot_describe_slowest(void *memory, struct hp_slow_copy *ret_
 bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
                               size_t size, struct hp_slow_copy *ret_copy)
 {
-    struct hp_snapshot_slow_place place;
-    for (unsigned try = 0; try < HP_SNAPSHOT_SLOWEST_TRIES && hp_snapshot_find_slowest(snapshot, stat->slowest, &place); try++) {
-        const bool is_copied = hp_snapshot_copy_place(snapshot, &place, memory, size);
-        if (!hp_snapshot_is_unchanged(snapshot, stat->slowest, &place))
+    struct hp_snapshot_kept_slow_place place;
+    for (unsigned try = 0; try < HP_SNAPSHOT_KEPT_SLOWEST_TRIES && hp_snapshot_kept_find_slowest(snapshot, stat->slowest, &place); try++) {
+        const bool is_copied = hp_snapshot_kept_copy_place(snapshot, &place, memory, size);
+        if (!hp_snapshot_kept_is_unchanged(snapshot, stat->slowest, &place))
             continue;
         if (is_copied)
-            hp_snapshot_describe_slowest(memory, ret_copy);
+            hp_snapshot_kept_describe_slowest(memory, ret_copy);
         return is_copied;
     }
     return false;
 }
+
+bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+{
+    return offset != 0 && hp_snapshot_has(snapshot, offset, bytes, 8) && hp_snapshot_kept_look_at(snapshot, offset, to, bytes);
+}
+
+/* ---- src/session/snapshot_measures.c ------------------------------------------------------------------------- */
+
+/* What a session says of allocations, processor time, waiting, and what threads used. */
 
 /* -------------------------------------------------------------------------------------- allocations */
 
@@ -11440,7 +11153,8 @@ bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct h
     if (thread->alloc == 0 || !hp_snapshot_has_record(snapshot, thread->alloc, sizeof *ret_alloc))
         return false;
     const size_t wide = offsetof(struct hp_alloc_thread, frames) / 8;
-    hp_snapshot_copy_words(ret_alloc, hp_snapshot_number_bytes(snapshot) + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
+    hp_copy_words(ret_alloc, hp_snapshot_number_bytes(snapshot) + thread->alloc, sizeof *ret_alloc,
+                  (UINT64_C(1) << wide) - 1);
     return true;
 }
 
@@ -11448,9 +11162,10 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
                              const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame)
 {
     const uint64_t offset = (uint64_t)alloc->frames + (uint64_t)index * sizeof *ret_frame;
-    if (alloc->frames == 0 || index >= thread->frame_capacity || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame))
+    if (alloc->frames == 0 || index >= thread->frame_capacity ||
+        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame))
         return false;
-    hp_snapshot_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, UINT64_MAX);
+    hp_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, UINT64_MAX);
     return true;
 }
 
@@ -11458,11 +11173,12 @@ bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hot
                             struct hp_alloc_stat *ret_alloc)
 {
     const size_t sums = offsetof(struct hp_alloc_stat, octaves);
-    const unsigned char *from = stat->alloc != 0 ? hp_snapshot_numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
+    const unsigned char *from =
+        stat->alloc != 0 ? hp_snapshot_numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
     if (from == NULL)
         return false;
-    hp_snapshot_copy_words(ret_alloc, from, sums, UINT64_MAX);
-    hp_snapshot_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
+    hp_copy_words(ret_alloc, from, sums, UINT64_MAX);
+    hp_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
     return true;
 }
 
@@ -11475,12 +11191,12 @@ void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct h
 bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool)
 {
     walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
-                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, pools));
+                                  : hp_load32(snapshot->bytes + offsetof(struct hp_header, pools));
     walk->is_begun = walk->offset != 0 && hp_snapshot_has_record(snapshot, walk->offset, sizeof *ret_pool) &&
-                     hp_snapshot_may_step_(snapshot, walk, sizeof *ret_pool);
+                     hp_snapshot_may_step(snapshot, walk, sizeof *ret_pool);
     if (walk->is_begun)
-        hp_snapshot_copy_words(ret_pool, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_pool,
-                   ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
+        hp_copy_words(ret_pool, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_pool,
+                      ~HP_BIT_OF(struct hp_pool, next));
     return walk->is_begun;
 }
 
@@ -11491,13 +11207,14 @@ bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_
 {
     if (thread->cpu == 0 || !hp_snapshot_has_record(snapshot, thread->cpu, sizeof *ret_cpu))
         return false;
-    const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, table) - 1;
-    hp_snapshot_copy_words(ret_cpu, hp_snapshot_number_bytes(snapshot) + thread->cpu, sizeof *ret_cpu,
-               wide | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_ns) | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
+    const uint64_t wide = HP_BIT_OF(struct hp_cpu_thread, table) - 1;
+    hp_copy_words(ret_cpu, hp_snapshot_number_bytes(snapshot) + thread->cpu, sizeof *ret_cpu,
+                  wide | HP_BIT_OF(struct hp_cpu_thread, skipped_ns) |
+                      HP_BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
     return true;
 }
 
-static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32_t table)
+static uint32_t hp_snapshot_measures_places_in(const struct hp_snapshot *snapshot, uint32_t table)
 {
     if (table == 0 || !hp_snapshot_has_record(snapshot, table, sizeof(struct hp_cpu_table)))
         return 0;
@@ -11510,25 +11227,27 @@ static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32
 bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
                           struct hp_cpu_node *ret_node)
 {
-    const uint32_t places = hp_snapshot_places_in(snapshot, cpu->table);
-    while (walk->index < places && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_node)) {
+    const uint32_t places = hp_snapshot_measures_places_in(snapshot, cpu->table);
+    while (walk->index < places && hp_snapshot_may_step(snapshot, walk, sizeof *ret_node)) {
         walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
         walk->index++;
-        hp_snapshot_copy_words(ret_node, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_node,
-                   ~HP_SNAPSHOT_BIT_OF(struct hp_cpu_node, node));
+        hp_copy_words(ret_node, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_node,
+                      ~HP_BIT_OF(struct hp_cpu_node, node));
         if (ret_node->node != 0)
             return true;
     }
     return false;
 }
 
-static bool hp_snapshot_copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
+static bool hp_snapshot_measures_copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
 {
     if (chunk == 0 || !hp_snapshot_has_record(snapshot, chunk, sizeof *ret_chunk))
         return false;
-    hp_snapshot_copy_words(ret_chunk, hp_snapshot_number_bytes(snapshot) + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
+    hp_copy_words(ret_chunk, hp_snapshot_number_bytes(snapshot) + chunk, sizeof *ret_chunk,
+                  HP_BIT_OF(struct hp_sample_chunk, first));
     const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
-    return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
+    return ret_chunk->used <= ret_chunk->capacity &&
+           hp_snapshot_has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
 
 /* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */
@@ -11537,17 +11256,17 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
 {
     struct hp_sample_chunk chunk;
     if (!walk->is_begun) {
-        if (!hp_snapshot_copy_chunk(snapshot, cpu->chunk, &chunk))
+        if (!hp_snapshot_measures_copy_chunk(snapshot, cpu->chunk, &chunk))
             return false;
         walk->is_begun = true;
         walk->chunk = chunk.next;
     }
-    while (hp_snapshot_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step_(snapshot, walk, sizeof *ret_sample)) {
+    while (hp_snapshot_measures_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_sample)) {
         if (walk->index < chunk.used) {
             walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
             walk->number = chunk.first + walk->index++;
-            hp_snapshot_copy_words(ret_sample, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_sample,
-                       HP_SNAPSHOT_BIT_OF(struct hp_sample, ticks));
+            hp_copy_words(ret_sample, hp_snapshot_number_bytes(snapshot) + walk->offset, sizeof *ret_sample,
+                          HP_BIT_OF(struct hp_sample, ticks));
             return true;
         }
         if (walk->chunk == cpu->chunk)
@@ -11565,10 +11284,10 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
     const uint32_t offset = snapshot->header.waits;
     if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_waits))
         return false;
-    hp_snapshot_copy_words(ret_waits, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_waits,
-               HP_SNAPSHOT_BIT_OF(struct hp_waits, looks) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watched_ns) |
-                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns) |
-                   HP_SNAPSHOT_BIT_OF(struct hp_waits, latest_ns));
+    hp_copy_words(ret_waits, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_waits,
+                  HP_BIT_OF(struct hp_waits, looks) | HP_BIT_OF(struct hp_waits, watched_ns) |
+                      HP_BIT_OF(struct hp_waits, left_out_ns) | HP_BIT_OF(struct hp_waits, watcher_ns) |
+                      HP_BIT_OF(struct hp_waits, latest_ns));
     return ret_waits->watcher != 0;
 }
 
@@ -11581,11 +11300,12 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
         return false;
     const uint64_t offset =
         (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
-    if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_wait) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_wait))
+    if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_wait) ||
+        !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
-    hp_snapshot_copy_words(ret_wait, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_wait,
-               HP_SNAPSHOT_BIT_OF(struct hp_wait, ns) | HP_SNAPSHOT_BIT_OF(struct hp_wait, beside_ns));
+    hp_copy_words(ret_wait, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_wait,
+                  HP_BIT_OF(struct hp_wait, ns) | HP_BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
 }
@@ -11597,8 +11317,8 @@ bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_cr
     const uint32_t offset = snapshot->header.crew;
     if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_crew))
         return false;
-    hp_snapshot_copy_words(ret_crew, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_crew,
-               ~(HP_SNAPSHOT_BIT_OF(struct hp_crew, sampled_ns) - 1));
+    hp_copy_words(ret_crew, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_crew,
+                  ~(HP_BIT_OF(struct hp_crew, sampled_ns) - 1));
     return ret_crew->samples != 0;
 }
 
@@ -11606,7 +11326,7 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
 {
     struct hp_crew crew;
     const uint64_t counters =
-        (HP_SNAPSHOT_BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(HP_SNAPSHOT_BIT_OF(struct hp_crew_row, user_ns) - 1);
+        (HP_BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1);
     walk->index = walk->is_begun ? walk->index + 1 : 0;
     walk->is_begun = false;
     if (!hp_snapshot_crew(snapshot, &crew))
@@ -11614,10 +11334,11 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
     for (; walk->index < crew.used && walk->index < crew.capacity; walk->index++) {
         const uint64_t offset =
             (uint64_t)snapshot->header.crew + sizeof crew + (uint64_t)walk->index * sizeof *ret_row;
-        if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) || !hp_snapshot_may_step_(snapshot, walk, sizeof *ret_row))
+        if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) ||
+            !hp_snapshot_may_step(snapshot, walk, sizeof *ret_row))
             return false;
         walk->offset = (uint32_t)offset;
-        hp_snapshot_copy_words(ret_row, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_row, counters);
+        hp_copy_words(ret_row, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_row, counters);
         ret_row->name[sizeof ret_row->name - 1] = '\0';
         if (ret_row->threads != 0)
             return walk->is_begun = true;
@@ -11625,29 +11346,11 @@ bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk
     return false;
 }
 
-/* ------------------------------------------------------------------------------------------ for other files */
+/* ---- src/session/snapshot_open.c ----------------------------------------------------------------------------- */
 
-bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide)
-{
-    const unsigned char *from = offset != 0 ? hp_snapshot_numbers_at(snapshot, offset, bytes) : NULL;
-    if (from != NULL)
-        hp_snapshot_copy_words(to, from, bytes, wide);
-    return from != NULL;
-}
+/* Opening a session: whether it can be read, and what the moment is that it is read at. */
 
-bool hp_snapshot_copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
-{
-    return offset != 0 && hp_snapshot_has(snapshot, offset, bytes, 8) && hp_snapshot_look_at(snapshot, offset, to, bytes);
-}
-
-bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
-{
-    return hp_snapshot_may_step_(snapshot, walk, record_bytes);
-}
-
-/* ------------------------------------------------------------------------------------------ opening */
-
-static bool hp_snapshot_read_counter64(size_t at)
+static bool hp_snapshot_open_read_counter64(size_t at)
 {
     return (at >= offsetof(struct hp_header, capacity) && at < offsetof(struct hp_header, gate)) ||
            at == offsetof(struct hp_header, process_start) || at == offsetof(struct hp_header, wall_start_ns) ||
@@ -11656,14 +11359,14 @@ static bool hp_snapshot_read_counter64(size_t at)
            at >= offsetof(struct hp_header, alloc_live);
 }
 
-static void hp_snapshot_copy_header(struct hp_snapshot *snapshot)
+static void hp_snapshot_open_copy_header(struct hp_snapshot *snapshot)
 {
     unsigned char *out = (unsigned char *)&snapshot->header;
     for (size_t at = 0; at < HP_HEADER_USED; at += 8)
-        hp_snapshot_copy_words(out + at, snapshot->bytes + at, 8, hp_snapshot_read_counter64(at));
+        hp_copy_words(out + at, snapshot->bytes + at, 8, hp_snapshot_open_read_counter64(at));
 }
 
-static const char *hp_snapshot_say(struct hp_snapshot *snapshot, const char *before, uint64_t first, const char *between,
+static const char *hp_snapshot_open_say(struct hp_snapshot *snapshot, const char *before, uint64_t first, const char *between,
                        uint64_t second, const char *after)
 {
     struct hp_text text;
@@ -11676,13 +11379,13 @@ static const char *hp_snapshot_say(struct hp_snapshot *snapshot, const char *bef
     return hp_text_end(&text);
 }
 
-static uint32_t hp_snapshot_swapped(uint32_t word)
+static uint32_t hp_snapshot_open_swapped(uint32_t word)
 {
     return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
 }
 
 /* The fields that say whether the rest can be understood: they have their places in every version. */
-static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
+static const char *hp_snapshot_open_check_opening(struct hp_snapshot *snapshot)
 {
     const unsigned char *bytes = snapshot->bytes;
     const size_t size = snapshot->size;
@@ -11690,26 +11393,26 @@ static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
     if ((uintptr_t)bytes % 8 != 0)
         return "not a hotpath session: its bytes are not aligned in memory";
     if (size < sizeof HP_MAGIC)
-        return hp_snapshot_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+        return hp_snapshot_open_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
     if (memcmp(bytes, HP_MAGIC, sizeof HP_MAGIC) != 0)
         return "not a hotpath session: it does not begin like one";
     if (size < opening)
-        return hp_snapshot_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
-    const uint32_t order = hp_snapshot_load32(bytes + offsetof(struct hp_header, byte_order));
-    const uint32_t version = hp_snapshot_load32(bytes + offsetof(struct hp_header, version));
-    const uint32_t header = hp_snapshot_load32(bytes + offsetof(struct hp_header, header_bytes));
+        return hp_snapshot_open_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+    const uint32_t order = hp_load32(bytes + offsetof(struct hp_header, byte_order));
+    const uint32_t version = hp_load32(bytes + offsetof(struct hp_header, version));
+    const uint32_t header = hp_load32(bytes + offsetof(struct hp_header, header_bytes));
     if (order != HP_BYTE_ORDER)
-        return hp_snapshot_swapped(order) == HP_BYTE_ORDER
+        return hp_snapshot_open_swapped(order) == HP_BYTE_ORDER
                    ? "a hotpath session of a machine with the other byte order: read it on such a machine"
                    : "not a hotpath session: its byte order mark is broken";
     if (version != HP_LAYOUT_VERSION)
-        return hp_snapshot_say(snapshot, "a hotpath session of format version ", version, ", while this hotpath reads version ",
+        return hp_snapshot_open_say(snapshot, "a hotpath session of format version ", version, ", while this hotpath reads version ",
                    HP_LAYOUT_VERSION, "");
     if (header != HP_HEADER_BYTES)
-        return hp_snapshot_say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
+        return hp_snapshot_open_say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
                    HP_HEADER_BYTES, "");
     if (size < HP_HEADER_BYTES)
-        return hp_snapshot_say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES,
+        return hp_snapshot_open_say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES,
                    " bytes");
     return NULL;
 }
@@ -11718,16 +11421,16 @@ static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
  * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks
  * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
-#define HP_SNAPSHOT_SHORTEST_BASE_NS 20000u
-#define HP_SNAPSHOT_LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
+#define HP_SNAPSHOT_OPEN_SHORTEST_BASE_NS 20000u
+#define HP_SNAPSHOT_OPEN_LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
 
-static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
+static void hp_snapshot_open_set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
 {
     const struct hp_clock_pair *start = &snapshot->header.clock_start;
     snapshot->ns_per_tick = 1;
     snapshot->is_rate_known = snapshot->header.clock_kind == HP_CLOCK_MONOTONIC;
     if (snapshot->is_rate_known || end->ticks <= start->ticks || end->ns <= start->ns ||
-        end->ns - start->ns < HP_SNAPSHOT_SHORTEST_BASE_NS)
+        end->ns - start->ns < HP_SNAPSHOT_OPEN_SHORTEST_BASE_NS)
         return;
     const double rate = (double)(end->ns - start->ns) / (double)(end->ticks - start->ticks);
     if (rate < 1e-4 || rate > 1e9) /* no counter runs at more than 10 THz or less than 1 Hz */
@@ -11736,24 +11439,24 @@ static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_c
     snapshot->is_rate_known = true;
 }
 
-static uint64_t hp_snapshot_latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t hp_snapshot_open_latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /*
  * The tick at which somebody who watched the process last found it alive; 0: nobody did, or it cannot be told. The process
  * itself leaves no sign while it waits.
  */
-static uint64_t hp_snapshot_last_seen(const struct hp_snapshot *snapshot)
+static uint64_t hp_snapshot_open_last_seen(const struct hp_snapshot *snapshot)
 {
     const struct hp_clock_pair *start = &snapshot->header.clock_start;
     struct hp_waits waits;
     if (!snapshot->is_rate_known || !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
-        waits.latest_ns - start->ns > HP_SNAPSHOT_LONGEST_LIFE_NS)
+        waits.latest_ns - start->ns > HP_SNAPSHOT_OPEN_LONGEST_LIFE_NS)
         return 0;
     return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
 }
 
 /* A closed frame has its end in `child`. When a call began that is not timed is not known. */
-static uint64_t hp_snapshot_sign_of(const struct hotpath_frame_ *frame)
+static uint64_t hp_snapshot_open_sign_of(const struct hotpath_frame_ *frame)
 {
     if (frame->zone == 0)
         return frame->child;
@@ -11761,28 +11464,28 @@ static uint64_t hp_snapshot_sign_of(const struct hotpath_frame_ *frame)
 }
 
 /* The last sign of life of a process that ended without finishing its session. */
-static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
+static uint64_t hp_snapshot_open_last_sign(const struct hp_snapshot *snapshot)
 {
     struct hp_walk threads = {0}, frames = {0}, lanes = {0};
     struct hp_thread thread;
     struct hotpath_frame_ frame;
-    uint64_t ticks = hp_snapshot_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
-    ticks = hp_snapshot_latest(ticks, hp_snapshot_last_seen(snapshot));
+    uint64_t ticks = hp_snapshot_open_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    ticks = hp_snapshot_open_latest(ticks, hp_snapshot_open_last_seen(snapshot));
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
-            ticks = hp_snapshot_latest(ticks, hp_snapshot_sign_of(&frame));
+            ticks = hp_snapshot_open_latest(ticks, hp_snapshot_open_sign_of(&frame));
     }
     for (struct hp_lane lane; hp_snapshot_next_lane(snapshot, &lanes, &lane);)
-        ticks = hp_snapshot_latest(ticks, lane.stopped);
+        ticks = hp_snapshot_open_latest(ticks, lane.stopped);
     return ticks;
 }
 
 void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
 {
-    hp_snapshot_set_rate(snapshot, later);
+    hp_snapshot_open_set_rate(snapshot, later);
     if (!snapshot->is_live && !snapshot->is_finished)
-        snapshot->now_ticks = hp_snapshot_last_sign(snapshot);
+        snapshot->now_ticks = hp_snapshot_open_last_sign(snapshot);
 }
 
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
@@ -11800,22 +11503,22 @@ const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *by
     snapshot->fetch = pieces->fetch;
     snapshot->fetch_context = pieces->context;
     snapshot->numbers = pieces->numbers;
-    const char *problem = hp_snapshot_check_opening(snapshot);
+    const char *problem = hp_snapshot_open_check_opening(snapshot);
     if (problem != NULL)
         return problem;
-    hp_snapshot_copy_header(snapshot);
+    hp_snapshot_open_copy_header(snapshot);
     const struct hp_header *header = &snapshot->header;
     snapshot->is_finished = header->state == HP_STATE_FINISHED;
     snapshot->is_live = now != NULL;
     snapshot->is_cut_off = now == NULL && header->used > size;
     if (now != NULL && !snapshot->is_finished) {
-        hp_snapshot_set_rate(snapshot, now);
-        snapshot->now_ticks = hp_snapshot_latest(now->ticks, header->clock_start.ticks);
+        hp_snapshot_open_set_rate(snapshot, now);
+        snapshot->now_ticks = hp_snapshot_open_latest(now->ticks, header->clock_start.ticks);
         return NULL;
     }
-    hp_snapshot_set_rate(snapshot, &header->clock_latest);
+    hp_snapshot_open_set_rate(snapshot, &header->clock_latest);
     snapshot->now_ticks =
-        snapshot->is_finished ? hp_snapshot_latest(header->clock_latest.ticks, header->clock_start.ticks) : hp_snapshot_last_sign(snapshot);
+        snapshot->is_finished ? hp_snapshot_open_latest(header->clock_latest.ticks, header->clock_start.ticks) : hp_snapshot_open_last_sign(snapshot);
     return NULL;
 }
 
@@ -11851,6 +11554,335 @@ const char *hp_snapshot_state_name(enum hp_snapshot_state state)
 bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other)
 {
     return memcmp(snapshot->header.boot_id, other->header.boot_id, sizeof snapshot->header.boot_id) == 0;
+}
+
+/* ---- src/session/snapshot_records.c -------------------------------------------------------------------------- */
+
+/*
+ * Reading records of a session safely. Each walk counts its steps and stops at the number of such records that the file could hold
+ * without overlapping.
+ */
+
+#define HP_SNAPSHOT_RECORDS_TEXT_MAX 4095u
+
+/* ----------------------------------------------------------------------------------- single records */
+
+const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    const size_t head = offsetof(struct hp_string, bytes);
+    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hp_string), 4))
+        return "";
+    const uint32_t length = hp_load32(snapshot->bytes + offset);
+    if (length > HP_SNAPSHOT_RECORDS_TEXT_MAX || !hp_snapshot_has(snapshot, offset, head + length + 1, 4))
+        return "";
+    const char *text = (const char *)snapshot->bytes + offset + head;
+    return text[length] == '\0' ? text : "";
+}
+
+bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site)
+{
+    if (id >= HP_MAX_SITES)
+        return false;
+    /* Not from the copy: in a live session the chunk may be newer than that. */
+    const size_t chunks = offsetof(struct hp_header, site_chunks);
+    const uint32_t chunk = hp_load32(snapshot->bytes + chunks + 4 * (size_t)(id / HP_SITES_PER_CHUNK));
+    const uint64_t offset = (uint64_t)chunk + (uint64_t)(id % HP_SITES_PER_CHUNK) * sizeof(struct hp_site);
+    if (chunk == 0 || !hp_snapshot_has(snapshot, offset, sizeof(struct hp_site), 8))
+        return false;
+    /* The name is written last: with it, the rest is there. */
+    if (hp_load32(snapshot->bytes + offset + offsetof(struct hp_site, name)) == 0)
+        return false;
+    hp_copy_words(ret_site, snapshot->bytes + offset, sizeof *ret_site, 0);
+    return true;
+}
+
+#define HP_SNAPSHOT_RECORDS_COPY32(to, from, type, field) ((to)->field = hp_load32((from) + offsetof(type, field)))
+#define HP_SNAPSHOT_RECORDS_COPY64(to, from, type, field) ((to)->field = hp_load64((from) + offsetof(type, field)))
+
+/* What the calls of a node took that were not timed: known once all are timed again. */
+static uint32_t hp_snapshot_records_typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
+{
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
+    return from != NULL ? hp_load32(from + offsetof(struct hotpath_stat_, typical)) : 0;
+}
+
+/* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
+void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
+{
+    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
+    HP_SNAPSHOT_RECORDS_COPY32(ret_links, from, struct hotpath_node_, site);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_links, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_links, from, struct hotpath_node_, stat);
+}
+
+/* The stat, which lies elsewhere, is looked at only where its answer is needed. */
+void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
+    HP_SNAPSHOT_RECORDS_COPY32(ret_node, from, struct hotpath_node_, site);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_node, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_node, from, struct hotpath_node_, stat);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_node, from, struct hotpath_node_, calls);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_node, from, struct hotpath_node_, self);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_node, from, struct hotpath_node_, nested);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_node, from, struct hotpath_node_, untimed);
+    ret_node->typical = ret_node->untimed != 0 ? hp_snapshot_records_typical_of(snapshot, ret_node->stat) : 0;
+    ret_node->is_recursive = hp_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
+    const uint64_t total = hp_load64(from + offsetof(struct hotpath_node_, total));
+    ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
+}
+
+bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    if (hp_snapshot_numbers_at(snapshot, offset, sizeof(struct hotpath_node_)) == NULL)
+        return false;
+    hp_snapshot_node_numbers(snapshot, offset, ret_node);
+    return true;
+}
+
+/* What belongs to the writer alone is left zero. */
+bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
+{
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_stat);
+    if (from == NULL)
+        return false;
+    *ret_stat = (struct hotpath_stat_){0};
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, site);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, next);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_stat, from, struct hotpath_stat_, min);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_stat, from, struct hotpath_stat_, max);
+    HP_SNAPSHOT_RECORDS_COPY64(ret_stat, from, struct hotpath_stat_, missed);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, threads);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, period);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, typical);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, log);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, slowest);
+    HP_SNAPSHOT_RECORDS_COPY32(ret_stat, from, struct hotpath_stat_, alloc);
+    for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        ret_stat->octaves[octave] =
+            hp_load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
+    return true;
+}
+
+static void hp_snapshot_records_add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
+{
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof(hp_duration_line));
+    for (size_t step = 0; from != NULL && step < 64; step++)
+        line[step] += hp_load64(from + sizeof(uint64_t) * step);
+}
+
+/* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
+                             hp_duration_line lines[HP_DURATION_LINES])
+{
+    if (octaves[0] != 0)
+        hp_snapshot_records_add_counters(snapshot, octaves[0], lines[0]);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (octaves[octave] != 0)
+            hp_snapshot_records_add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+}
+
+/* Has the processor fetch bytes that will be looked at soon: they lie wherever there was space. */
+static void hp_snapshot_records_foresee(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    if (snapshot->fetch != NULL && snapshot->numbers == NULL)
+        return; /* they are not there yet */
+    for (size_t at = 0; at < bytes && hp_snapshot_is_within(snapshot, offset, bytes, 8); at += 64)
+        __builtin_prefetch(hp_snapshot_number_bytes(snapshot) + offset + at);
+}
+
+void hp_snapshot_foresee_stat(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    hp_snapshot_records_foresee(snapshot, offset, sizeof(struct hotpath_stat_));
+}
+
+void hp_snapshot_foresee_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    const size_t line = sizeof(hp_duration_line);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (stat->octaves[octave] != 0)
+            hp_snapshot_records_foresee(snapshot, stat->octaves[octave] + (octave > 0 ? (uint64_t)line : 0),
+                    octave > 0 ? line : 2 * line);
+}
+
+void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES])
+{
+    hp_snapshot_add_octaves(snapshot, stat->octaves, lines);
+}
+
+void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
+{
+    const uint32_t octave = hotpath_octave_(ticks);
+    *ret_line = octave + (ticks >= 64);
+    *ret_step = (uint32_t)(ticks >> octave) & 63;
+}
+
+/* -------------------------------------------------------------------------------------------- walks */
+
+void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
+
+/* Counts a step; false when there cannot be that many records of this size. */
+bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+{
+    return walk->steps++ < snapshot->size / record_bytes;
+}
+
+bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread)
+{
+    const uint64_t life = ~(HP_BIT_OF(struct hp_thread, life) - 1) & ~HP_BIT_OF(struct hp_thread, life);
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_thread))
+        return false;
+    hp_copy_words(ret_thread, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_thread,
+                  HP_BIT_OF(struct hp_thread, first_tick) | life);
+    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
+    return true;
+}
+
+bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
+{
+    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
+                                  : hp_load32(snapshot->bytes + offsetof(struct hp_header, threads));
+    walk->is_begun = hp_snapshot_thread(snapshot, walk->offset, ret_thread) &&
+                     hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread);
+    if (!walk->is_begun)
+        walk->offset = 0;
+    return walk->is_begun;
+}
+
+/* Nodes of a chunk that lie within the bytes and within its own capacity. */
+static uint32_t hp_snapshot_records_nodes_in(const struct hp_snapshot *snapshot, uint32_t chunk)
+{
+    const uint32_t capacity = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, capacity));
+    const uint32_t used = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, used));
+    const uint64_t fit = (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
+    const uint32_t claimed = used < capacity ? used : capacity;
+    return claimed < fit ? claimed : (uint32_t)fit;
+}
+
+static bool hp_snapshot_records_enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk, uint32_t chunk)
+{
+    walk->chunk = chunk;
+    walk->index = 0;
+    return chunk != 0 && hp_snapshot_has_record(snapshot, chunk, sizeof(struct hp_node_chunk)) &&
+           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+}
+
+bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run)
+{
+    const uint32_t chunk = walk->is_begun
+                               ? hp_snapshot_field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))
+                               : thread->node_chunks;
+    if (!hp_snapshot_records_enter_chunk(snapshot, walk, chunk))
+        return walk->is_begun = false;
+    const uint64_t first = (uint64_t)chunk + sizeof(struct hp_node_chunk);
+    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* that offsets can reach */
+    const uint64_t left = hp_less(snapshot->size / sizeof(struct hotpath_node_), walk->steps);
+    uint64_t count = hp_snapshot_records_nodes_in(snapshot, chunk);
+    count = count < most ? count : most;
+    count = count < left ? count : left;
+    walk->steps += count;
+    if (hp_snapshot_numbers_at(snapshot, first, (size_t)count * sizeof(struct hotpath_node_)) == NULL)
+        count = 0;
+    *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
+    return walk->is_begun = true;
+}
+
+bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node)
+{
+    while (!walk->is_begun || walk->index >= walk->run.count)
+        if (!hp_snapshot_next_node_run(snapshot, thread, walk, &walk->run))
+            return false;
+    walk->offset = hp_node_run_offset(&walk->run, walk->index++);
+    hp_snapshot_node_numbers(snapshot, walk->offset, ret_node);
+    return true;
+}
+
+bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat)
+{
+    const unsigned char *before =
+        walk->is_begun ? hp_snapshot_numbers_at(snapshot, walk->offset, sizeof *ret_stat) : NULL;
+    walk->offset = before != NULL ? hp_load32(before + offsetof(struct hotpath_stat_, next)) : thread->stats;
+    walk->is_begun = walk->offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_stat) &&
+                     hp_snapshot_stat(snapshot, walk->offset, ret_stat);
+    return walk->is_begun;
+}
+
+/* The next frame of the stack, open or closed. */
+bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_walk *walk, struct hotpath_frame_ *ret_frame)
+{
+    walk->index++; /* frame 0 is the thread itself */
+    const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
+    if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
+        !hp_snapshot_has_record(snapshot, offset, sizeof *ret_frame) ||
+        !hp_snapshot_may_step(snapshot, walk, sizeof *ret_frame))
+        return false;
+    walk->offset = (uint32_t)offset;
+    hp_copy_words(ret_frame, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_frame, 7);
+    return true;
+}
+
+bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame)
+{
+    return hp_snapshot_next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- lanes */
+
+bool hp_snapshot_lane(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_lane *ret_lane)
+{
+    const uint64_t wide = HP_BIT_OF(struct hp_lane, has_flags) - HP_BIT_OF(struct hp_lane, stopped);
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_lane))
+        return false;
+    hp_copy_words(ret_lane, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_lane, wide);
+    return true;
+}
+
+bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_lane *ret_lane)
+{
+    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_lane, next))
+                                  : hp_load32(snapshot->bytes + offsetof(struct hp_header, lanes));
+    walk->is_begun = hp_snapshot_lane(snapshot, walk->offset, ret_lane) &&
+                     hp_snapshot_may_step(snapshot, walk, sizeof *ret_lane);
+    return walk->is_begun;
+}
+
+/* A thread that is about to stop or to go on there has these frames still, or already. */
+bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
+                             struct hp_thread *ret_thread)
+{
+    if ((lane->state != HP_LANE_SUSPENDED && lane->state != HP_LANE_BELOW) || lane->depth == 0 ||
+        !hp_snapshot_thread(snapshot, lane->thread, ret_thread) || ret_thread->frames == lane->frames)
+        return false;
+    ret_thread->frames = lane->frames;
+    ret_thread->frame_capacity = lane->frame_capacity;
+    return true;
+}
+
+bool hp_snapshot_lane_allocs(const struct hp_lane *lane, struct hp_alloc_thread *ret_alloc)
+{
+    const struct hp_lane_allocs *then = &lane->allocs;
+    *ret_alloc = (struct hp_alloc_thread){.count = then->count,
+                                          .bytes = then->bytes,
+                                          .usable = (uint64_t)then->live,
+                                          .freed_count = then->count - (uint64_t)then->blocks,
+                                          .peak_live = then->peak_live,
+                                          .peak_blocks = then->peak_blocks,
+                                          .frames = lane->alloc_frames};
+    return lane->alloc_frames != 0;
+}
+
+bool hp_snapshot_copy(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes, uint64_t wide)
+{
+    const unsigned char *from = offset != 0 ? hp_snapshot_numbers_at(snapshot, offset, bytes) : NULL;
+    if (from != NULL)
+        hp_copy_words(to, from, bytes, wide);
+    return from != NULL;
 }
 
 /* ---- src/session/store.h ------------------------------------------------------------------------------------- */
