@@ -1,0 +1,468 @@
+/* What the bottleneck of a run is, in a sentence. SPDX-License-Identifier: MIT */
+#include "bottleneck.h"
+
+#include <string.h>
+
+#include "function_profile.h"
+#include "units.h"
+#include "utf8.h"
+#include "watch.h"
+
+/* "waiting (lock: futex)" */
+static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+                                                         : hp_verdict_name(verdict));
+    const bool has_cause =
+        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
+    if (has_cause && entry->is_named) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    }
+}
+
+/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+static const struct hp_bottleneck *busiest(const struct hp_bottlenecks *view)
+{
+    const struct hp_bottleneck *busiest = NULL;
+    for (size_t at = 0; at < view->count; at++)
+        if (busiest == NULL || view->entries[at]->evidence.cpu_ns > busiest->evidence.cpu_ns)
+            busiest = view->entries[at];
+    return busiest != NULL && view->cpu != NULL && (double)busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
+               ? busiest
+               : NULL;
+}
+
+/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line, const struct hp_bottleneck *first)
+{
+    const struct hp_bottleneck *other = busiest(view);
+    if (view->cpu == NULL || other == NULL || other == first)
+        return;
+    hp_text_string(line, ". Of the processor time, ");
+    hp_bottleneck_put_share(line, hp_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
+    hp_text_string(line, " is in ");
+    hp_bottleneck_put_name(line, other->site);
+}
+
+/* --- the first line */
+
+/* What is outside of all measured functions, as far as it was seen. */
+struct outside {
+    double cpu_ns;
+    double waiting_ns;
+    double idle_ns;
+};
+
+static struct outside outside_of(const struct hp_bottlenecks *view)
+{
+    struct outside outside = {0};
+    struct hp_site_waits waits;
+    if (view->cpu != NULL)
+        outside.cpu_ns = (double)hp_cpu_ns(&view->cpu->outside);
+    if (view->waits == NULL)
+        return outside;
+    hp_waits_of_site(view->waits, NULL, &waits);
+    outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
+    outside.idle_ns = (double)waits.idle_ns;
+    return outside;
+}
+
+/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
+static double idle_part_of_run(const struct hp_bottlenecks *view, const struct outside *outside)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
+    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
+    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
+                         work < HP_VERDICT_IDLE_RUN * elapsed;
+    return is_idle ? 1 - hp_part_of(work, elapsed) : 0;
+}
+
+/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
+static unsigned depth_of(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_THREAD:
+    case HP_WAIT_BARRIER:
+        return 1;
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_FUTEX:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/* What a program idles for. */
+struct idling {
+    const struct hp_site_sums *site; /* NULL: outside */
+    uint32_t cause;
+    uint64_t ns; /* 0: for nothing yet */
+};
+
+/* Short ones are nobody's reason, however deep. */
+static void find_deeper(const struct hp_bottlenecks *view, const struct hp_site_sums *site, struct idling *deepest)
+{
+    const uint64_t least = hp_run_elapsed_ns(&view->results->model->run) / 4;
+    struct hp_site_waits waits;
+    hp_waits_of_site(view->waits, site, &waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        const uint64_t idle_ns = waits.idle_by_cause[cause];
+        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
+        const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
+        const bool is_long = ns >= least, was_long = deepest->ns >= least;
+        const unsigned depth = depth_of(cause), before = depth_of(deepest->cause);
+        if (ns == 0 || is_long < was_long)
+            continue;
+        if (deepest->ns == 0 || is_long > was_long || (is_long && depth > before) ||
+            ((!is_long || depth == before) && ns > deepest->ns))
+            *deepest = (struct idling){site, cause, ns};
+    }
+}
+
+/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
+static const char *name_idling(const struct hp_bottlenecks *view, const struct idling *idling)
+{
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site == idling->site && wait->cause == idling->cause)
+            return hp_bottleneck_name_cause(view, wait);
+    }
+    return hp_wait_cause_name(idling->cause);
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, double part)
+{
+    struct idling idling = {0};
+    find_deeper(view, NULL, &idling);
+    for (size_t at = 0; at < view->results->model->profile->site_count; at++)
+        find_deeper(view, view->results->model->profile->sites[at], &idling);
+    const char *cause = name_idling(view, &idling);
+    hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
+                                                       : "The program is idle for ");
+    hp_bottleneck_put_share(line, part);
+    hp_text_string(line, " of the time: ");
+    if (idling.site != NULL)
+        hp_bottleneck_put_name(line, idling.site);
+    else
+        hp_text_string(line, "it");
+    hp_text_string(line, " waits (");
+    hp_text_string(line, cause != NULL ? cause : "");
+    hp_text_char(line, ')');
+    return cause != NULL;
+}
+
+static bool is_told(const struct hp_bottleneck *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+}
+
+static const char *program_of(const struct hp_run *run, size_t session)
+{
+    const struct hp_snapshot *its = run->sessions[session];
+    return hp_text_base_name(hp_snapshot_text(its, its->header.executable));
+}
+
+static bool is_same_program(const struct hp_run *run, size_t one, size_t other)
+{
+    return strcmp(program_of(run, one), program_of(run, other)) == 0;
+}
+
+/* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
+static void put_process(struct hp_text *line, const struct hp_bottlenecks *view, size_t session,
+                        bool is_one_of_many)
+{
+    const struct hp_run *run = &view->results->model->run;
+    if (session == 0 || session >= run->count)
+        return;
+    const char *name = program_of(run, session);
+    if (name[0] == '\0' || is_same_program(run, session, 0)) {
+        hp_text_string(line, is_one_of_many ? " in child processes" : " in a child process");
+        return;
+    }
+    hp_text_string(line, is_one_of_many ? " in the processes of " : " in the process ");
+    hp_utf8_put_safe(line, name, strlen(name));
+}
+
+/* What its share is of. */
+static const char *measure_of(const struct hp_bottlenecks *view)
+{
+    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
+               ? " of the time that is not idle, "
+               : " of the time, ";
+}
+
+/* "async_sleep: 75 % of the time, waiting (sleep)" */
+static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *entry)
+{
+    hp_bottleneck_put_name(line, entry->site);
+    put_process(line, view, entry->site->session, false);
+    hp_text_string(line, ": ");
+    hp_bottleneck_put_share(line, hp_part_of(entry->work_ns, view->whole_ns));
+    hp_text_string(line, measure_of(view));
+    if (is_told(entry))
+        put_verdict(line, entry);
+    else
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                             : hp_bottleneck_is_guessed(entry)
+                                 ? "scaled up from few calls; neither work nor waiting was found in most of it"
+                                 : "whether busy or waiting was not measured");
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void put_first(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *first,
+                      bool is_second)
+{
+    hp_text_string(line, is_second        ? "Inside of them it is "
+                         : is_told(first) ? "The bottleneck is "
+                         : hp_part_of(first->work_ns, view->whole_ns) > 0.5
+                             ? "Most of the time is spent in "
+                             : "More time than elsewhere is spent in ");
+    put_entry(line, view, first);
+}
+
+/* Processor time of a process without measured functions; 0: it has some. */
+static double unmeasured_ns(const struct hp_bottlenecks *view, size_t session)
+{
+    const struct hp_header *header = &view->results->model->run.sessions[session]->header;
+    const bool has_calls = view->results->model->profile->sessions[session].calls != 0;
+    return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
+}
+
+/*
+ * A session of the program without measured functions that used most of that much, in one process or many; 0: the first one, or none.
+ * Who has more than all others together is found by letting each take from the one in front what it has.
+ */
+static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool *ret_is_one_of_many)
+{
+    const struct hp_run *run = &view->results->model->run;
+    size_t front = 0, processes = 0;
+    double lead = 0, sum = 0;
+    for (size_t at = 1; at < run->count; at++) {
+        const double its = unmeasured_ns(view, at);
+        lead += front != 0 && is_same_program(run, at, front) ? its : -its;
+        if (lead < 0) {
+            front = at;
+            lead = -lead;
+        }
+    }
+    for (size_t at = 1; at < run->count && front != 0; at++) {
+        const double its = is_same_program(run, at, front) ? unmeasured_ns(view, at) : 0;
+        sum += its;
+        processes += its > 0;
+    }
+    *ret_is_one_of_many = processes > 1;
+    return 2 * sum > ns ? front : 0;
+}
+
+/*
+ * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
+ * bottleneck is there.
+ */
+static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view, const struct outside *outside,
+                        const struct hp_bottleneck *first)
+{
+    const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
+    const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
+    if (outside->cpu_ns + outside->waiting_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+        bool is_one_of_many;
+        const size_t busiest = busiest_program(view, outside->cpu_ns, &is_one_of_many);
+        hp_text_string(line, "The bottleneck is outside of all measured functions,");
+        put_process(line, view, busiest, is_one_of_many);
+        hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
+        hp_bottleneck_put_share(line, hp_part_of(outside->cpu_ns, total_cpu_ns));
+        hp_text_string(line, " of the processor time. ");
+        return true;
+    }
+    if (outside_ns > first->work_ns) {
+        hp_bottleneck_put_share(line, hp_part_of(outside_ns, view->whole_ns));
+        hp_text_string(line, " of the time is outside of all measured functions. ");
+    }
+    return false;
+}
+
+/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
+static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, double waited_ns)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
+    if (waited_ns <= elapsed || elapsed <= 0) {
+        hp_text_string(line, "waited ");
+        hp_units_ns(line, waited_ns);
+        return;
+    }
+    hp_text_string(line, "had ");
+    hp_text_fixed(line, waited_ns / elapsed, 1);
+    hp_text_string(line, " threads waiting on average");
+}
+
+/* Whether samples are enough to tell whose the time is. */
+bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static double waiting_work(const struct hp_found_function *function)
+{
+    return (double)(function->waiting_ns - function->idle_ns);
+}
+
+/* The same of waiting: so often somebody has looked at it meanwhile. */
+static bool is_long_wait(double ns) { return ns >= HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US; }
+
+static bool is_waiter(const struct hp_found_function *function)
+{
+    return waiting_work(function) > (double)(function->user_ns + function->kernel_ns);
+}
+
+/* Whom stacks found running or waiting for longest by itself; NULL: they are too few to tell, or there are none. */
+const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bottlenecks *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    for (size_t at = 0; functions != NULL && at < functions->count; at++) {
+        const struct hp_found_function *function = &functions->all[at];
+        if (is_waiter(function) ? is_long_wait(waiting_work(function))
+                                : hp_bottlenecks_has_stacks(view) && function->name[0] != '<')
+            return function;
+    }
+    return NULL;
+}
+
+/* 0: nobody knows. */
+static double used_by_program(const struct hp_bottlenecks *view)
+{
+    if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
+        return (double)hp_cpu_ns(&view->used->total);
+    return hp_bottlenecks_has_stacks(view) ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/* "80 % of the time, waiting (pipe). " */
+static void put_waiter(struct hp_text *line, const struct hp_bottlenecks *view,
+                       const struct hp_found_function *function)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const double work = used_by_program(view) + (double)(functions->waited_ns - functions->idle_ns);
+    const bool has_idle = (double)functions->idle_ns > HP_VERDICT_IDLE_SAID * (work + (double)functions->idle_ns);
+    hp_bottleneck_put_share(line, hp_part_of(waiting_work(function), work));
+    hp_text_string(line, has_idle ? " of the time that is not idle, waiting" : " of the time, waiting");
+    if (function->waits_for != NULL) {
+        hp_text_string(line, " (");
+        hp_utf8_put_safe(line, function->waits_for, function->waits_for_length);
+        hp_text_char(line, ')');
+    }
+    hp_text_string(line, ". ");
+}
+
+/* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
+static void put_function(struct hp_text *line, const struct hp_bottlenecks *view,
+                         const struct hp_found_function *function)
+{
+    hp_text_string(line, "The bottleneck is ");
+    hp_utf8_put_safe(line, function->name, strlen(function->name));
+    if (function->library[0] != '\0') {
+        hp_text_string(line, " in ");
+        hp_utf8_put_safe(line, function->library, strlen(function->library));
+    }
+    hp_text_string(line, ": ");
+    if (is_waiter(function)) {
+        put_waiter(line, view, function);
+        return;
+    }
+    hp_bottleneck_put_share(line, hp_part_of((double)(function->user_ns + function->kernel_ns),
+                                             (double)view->results->model->functions->cpu_ns));
+    hp_text_string(line, " of the processor time is its own. ");
+}
+
+/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
+static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    struct hp_site_waits waits = {0};
+    const double used_ns = used_by_program(view);
+    const bool has_used = used_ns > 0;
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, NULL, &waits);
+    const uint64_t waited_ns = waits.ns - waits.idle_ns;
+    if (!has_used && waited_ns == 0)
+        return;
+    const struct hp_found_function *first = hp_bottlenecks_first_function(view);
+    if (first != NULL && (is_waiter(first) || used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns)))
+        put_function(line, view, first);
+    hp_text_string(line, "The program ");
+    if (has_used) {
+        hp_text_string(line, "used ");
+        hp_units_ns(line, used_ns);
+        hp_text_string(line, " of processor time");
+    }
+    if (waited_ns == 0)
+        return;
+    hp_text_string(line, has_used ? " and " : "");
+    put_waited(line, view, (double)waited_ns);
+    hp_text_string(line, ", longest for ");
+    hp_text_string(line, hp_wait_cause_name(hp_bottleneck_largest_cause(&waits, true, false)));
+}
+
+/* What idles is no bottleneck, whatever else it does, while there is another row. */
+static const struct hp_bottleneck *first_at_work(const struct hp_bottlenecks *view)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (view->entries[at]->judgement.verdict != HP_VERDICT_IDLE)
+            return view->entries[at];
+    return view->entries[0];
+}
+
+static void put_work(struct hp_text *line, const struct hp_bottlenecks *view, const struct outside *outside)
+{
+    if (view->results->model->profile->site_count == 0) {
+        put_program(line, view);
+        return;
+    }
+    const struct hp_bottleneck *first = first_at_work(view);
+    const bool is_second = put_outside(line, view, outside, first);
+    put_first(line, view, first, is_second);
+    if (!is_second)
+        put_busiest(view, line, first);
+}
+
+/* Beside what it idles for: ". Of the rest, ..." */
+static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    if (view->count == 0) {
+        const size_t before = line->length;
+        hp_text_string(line, ". ");
+        put_program(line, view);
+        line->length = line->length == before + 2 ? before : line->length;
+        return;
+    }
+    const struct hp_bottleneck *first = first_at_work(view);
+    if (!is_told(first) || first->judgement.verdict == HP_VERDICT_IDLE)
+        return;
+    hp_text_string(line, ". Otherwise, the bottleneck is ");
+    put_entry(line, view, first);
+}
+
+bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
+{
+    char bytes[HP_BOTTLENECK_LINE_BYTES];
+    struct hp_text line;
+    const struct outside outside = outside_of(view);
+    const double idle_part = idle_part_of_run(view, &outside);
+    if (view->results->model->profile->site_count > 0 && view->count == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (idle_part == 0)
+        put_work(&line, view, &outside);
+    else if (!put_idle(&line, view, idle_part))
+        return false;
+    else
+        put_rest(&line, view);
+    if (line.length == 0)
+        return true;
+    view->section->summary = view->results->headline = hp_bottlenecks_keep(view, &line);
+    return view->section->summary != NULL;
+}

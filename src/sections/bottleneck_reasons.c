@@ -1,0 +1,159 @@
+/* Why a function is what it is, in a sentence. SPDX-License-Identifier: MIT */
+#include "bottleneck.h"
+
+#include <string.h>
+
+#include "units.h"
+#include "utf8.h"
+
+#define SECOND 1e9
+
+/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+#define FEW 100u
+
+void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site)
+{
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+void hp_bottleneck_put_share(struct hp_text *line, double part)
+{
+    hp_text_fixed(line, 100 * part, 0);
+    hp_text_string(line, " %");
+}
+
+/* "busy for 3.10 s of its 3.20 s" */
+static void put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottleneck *entry)
+{
+    hp_text_string(line, what);
+    hp_units_ns(line, ns);
+    hp_text_string(line, " of its ");
+    hp_units_ns(line, entry->wall_ns);
+}
+
+/* ", 97 % of that in user mode": the mode that has more. */
+static void put_mode(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
+        return;
+    const double user = hp_part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
+    hp_text_string(line, ", ");
+    hp_bottleneck_put_share(line, user >= 0.5 ? user : 1 - user);
+    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
+}
+
+/* Where there are few, how many samples that is. */
+static void put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
+{
+    if (count >= FEW)
+        return;
+    hp_text_string(line, " (");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    hp_text_char(line, ')');
+}
+
+/* ": 2.03 s for sleep" */
+static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    if (!entry->evidence.has_waits) {
+        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        return;
+    }
+    if (entry->cause == NULL) {
+        hp_text_string(line, "; nobody saw what for");
+        return;
+    }
+    hp_text_string(line, entry->is_named ? ", " : "; only ");
+    hp_units_ns(line, entry->cause_ns);
+    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
+    hp_text_string(line, entry->cause);
+    put_few(line, entry->looks, " look", " looks");
+}
+
+static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    const bool is_of_busy = judgement->knows_waiting && hp_bottleneck_is_long_enough(entry);
+    hp_text_u64(line, entry->allocs.own_count);
+    hp_text_string(line, " allocations, ");
+    hp_units_bytes(line, entry->allocs.own_bytes);
+    hp_text_string(line, ", which take ");
+    if (judgement->alloc_part < 0.95)
+        hp_bottleneck_put_share(line, judgement->alloc_part);
+    else
+        hp_text_string(line, "nearly all");
+    hp_text_string(line, is_of_busy ? " of the " : " of its ");
+    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
+    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+}
+
+/* Where both were looked for, and little of either was found: the time itself is in doubt. */
+bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry)
+{
+    return entry->judgement.verdict == HP_VERDICT_UNKNOWN && entry->evidence.is_wall_scaled &&
+           entry->evidence.has_cpu;
+}
+
+static void put_found(struct hp_text *line, const struct hp_judgement *judgement)
+{
+    hp_text_string(line, " are scaled up from the calls that were timed; work was found for ");
+    hp_units_ns(line, judgement->busy_ns);
+    if (!judgement->knows_waiting)
+        return;
+    hp_text_string(line, ", waiting for ");
+    hp_units_ns(line, judgement->waiting_ns);
+}
+
+void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    switch (judgement->verdict) {
+    case HP_VERDICT_CPU_BOUND:
+        put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+                   entry);
+        put_mode(line, entry);
+        if (entry->cpu != NULL)
+            put_few(line, entry->cpu->samples, " sample", " samples");
+        break;
+    case HP_VERDICT_WAITING:
+        put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
+        put_cause(line, entry);
+        break;
+    case HP_VERDICT_IDLE:
+        put_of_own(line, "idle for ", judgement->idle_ns, entry);
+        put_cause(line, entry);
+        break;
+    case HP_VERDICT_ALLOCATION_HEAVY:
+        put_allocs(line, entry);
+        break;
+    case HP_VERDICT_STARVED:
+        put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        hp_text_string(line, "; busy for ");
+        hp_units_ns(line, judgement->busy_ns);
+        break;
+    case HP_VERDICT_MIXED:
+        put_of_own(line, "busy for ", judgement->busy_ns, entry);
+        hp_text_string(line, ", waiting for ");
+        hp_units_ns(line, judgement->waiting_ns);
+        put_cause(line, entry);
+        break;
+    case HP_VERDICT_TOO_SHORT:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " are too short to tell, at ");
+        hp_text_fixed(line, hp_part_of(entry->evidence.samples_due, entry->wall_ns / SECOND), 0);
+        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        break;
+    case HP_VERDICT_UNKNOWN:
+    case HP_VERDICTS:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        if (hp_bottleneck_is_guessed(entry))
+            put_found(line, judgement);
+        else
+            hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        break;
+    }
+}
