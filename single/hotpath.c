@@ -24366,7 +24366,7 @@ const struct hp_section_type hotpath_section_threads_ = {
 #define HP_TIMELINE_TABLE_LINE_COLUMNS 40u
 
 struct hp_timeline_table_columns {
-    size_t name, what, unit, line, last, highest, average, from, tid;
+    size_t name, what, unit, line, last, highest, average, from, tid, series;
 };
 
 #define HP_TIMELINE_TABLE_AT(column) .index = offsetof(struct hp_timeline_table_columns, column)
@@ -24386,6 +24386,8 @@ static const struct hp_column_spec hp_timeline_table_column_table[] = {
      .words = "%|bytes|threads|per second"},
     {"from_ns", "From", HOTPATH_UNIT_NS, 0, HP_TIMELINE_TABLE_AT(from), "From when on there is history of it, since the start."},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_TIMELINE_TABLE_AT(tid)},
+    {"series", "Series", HOTPATH_UNIT_SERIES, 0, HP_TIMELINE_TABLE_AT(series),
+     "The number of each moment: when it begins, since the start of the run, and the value in `unit`."},
 };
 
 static const struct hp_column_spec hp_timeline_table_total_table[] = {
@@ -24459,14 +24461,36 @@ static const char *hp_timeline_table_picture(const struct hp_timeline_table_view
     return hp_arena_copy(view->results->model->arena, text.bytes, text.length);
 }
 
+/* NULL: no memory. */
+static const struct hotpath_series *hp_timeline_table_series_of(const struct hp_timeline_table_view *view, const struct hp_line *line)
+{
+    struct hp_arena *arena = view->results->model->arena;
+    const struct hp_timeline *timeline = view->timeline;
+    const uint64_t start = hp_run_started_ns(&view->results->model->run, timeline->session);
+    struct hotpath_series *series = hp_arena_take(arena, sizeof *series);
+    uint64_t *times = hp_arena_take_array(arena, line->count + 1, sizeof *times);
+    if (series == NULL || times == NULL)
+        return NULL;
+    for (size_t at = 0; at < line->count; at++)
+        times[at] = start + (timeline->from + line->first + at) * timeline->slot_ns;
+    *series = (struct hotpath_series){.size = sizeof *series,
+                                      .points = line->count,
+                                      .unit = HOTPATH_UNIT_NUMBER,
+                                      .times_ns = times,
+                                      .values = line->values};
+    return series;
+}
+
 static bool hp_timeline_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct hp_timeline_table_view *view = context;
     const struct hp_line *line = about;
     const struct hp_timeline_table_columns *columns = &view->columns;
     const char *drawn = hp_timeline_table_picture(view, line);
-    if (drawn == NULL)
+    const struct hotpath_series *series = hp_timeline_table_series_of(view, line);
+    if (drawn == NULL || series == NULL)
         return false;
+    hp_section_set_series(row, columns->series, series);
     hp_section_set_text(row, columns->name, hp_timeline_table_name_of(line));
     hp_section_set_text(row, columns->what, hp_timeline_table_what_of(line->kind));
     hp_section_set_text(row, columns->line, drawn);

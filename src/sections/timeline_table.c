@@ -15,7 +15,7 @@
 #define LINE_COLUMNS 40u
 
 struct columns {
-    size_t name, what, unit, line, last, highest, average, from, tid;
+    size_t name, what, unit, line, last, highest, average, from, tid, series;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
@@ -35,6 +35,8 @@ static const struct hp_column_spec column_table[] = {
      .words = "%|bytes|threads|per second"},
     {"from_ns", "From", HOTPATH_UNIT_NS, 0, AT(from), "From when on there is history of it, since the start."},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
+    {"series", "Series", HOTPATH_UNIT_SERIES, 0, AT(series),
+     "The number of each moment: when it begins, since the start of the run, and the value in `unit`."},
 };
 
 static const struct hp_column_spec total_table[] = {
@@ -108,14 +110,36 @@ static const char *picture(const struct view *view, const struct hp_line *line)
     return hp_arena_copy(view->results->model->arena, text.bytes, text.length);
 }
 
+/* NULL: no memory. */
+static const struct hotpath_series *series_of(const struct view *view, const struct hp_line *line)
+{
+    struct hp_arena *arena = view->results->model->arena;
+    const struct hp_timeline *timeline = view->timeline;
+    const uint64_t start = hp_run_started_ns(&view->results->model->run, timeline->session);
+    struct hotpath_series *series = hp_arena_take(arena, sizeof *series);
+    uint64_t *times = hp_arena_take_array(arena, line->count + 1, sizeof *times);
+    if (series == NULL || times == NULL)
+        return NULL;
+    for (size_t at = 0; at < line->count; at++)
+        times[at] = start + (timeline->from + line->first + at) * timeline->slot_ns;
+    *series = (struct hotpath_series){.size = sizeof *series,
+                                      .points = line->count,
+                                      .unit = HOTPATH_UNIT_NUMBER,
+                                      .times_ns = times,
+                                      .values = line->values};
+    return series;
+}
+
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct view *view = context;
     const struct hp_line *line = about;
     const struct columns *columns = &view->columns;
     const char *drawn = picture(view, line);
-    if (drawn == NULL)
+    const struct hotpath_series *series = series_of(view, line);
+    if (drawn == NULL || series == NULL)
         return false;
+    hp_section_set_series(row, columns->series, series);
     hp_section_set_text(row, columns->name, name_of(line));
     hp_section_set_text(row, columns->what, what_of(line->kind));
     hp_section_set_text(row, columns->line, drawn);

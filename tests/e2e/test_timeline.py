@@ -69,6 +69,13 @@ def test_section(cli):
     assert calls.unit == "per second" and calls.max > 0 and time.max > calls.last
     assert rows["<process>", "memory"].max > 100_000
     assert len(rows["<process>", "cpu"].line) <= 40
+    # The number of each moment, up to the last one that there is.
+    totals = done.report.section("timeline")["totals"]
+    for row in rows.values():
+        times, values = zip(*row.series)
+        assert max(values) == pytest.approx(row.max) and values[-1] == pytest.approx(row.last)
+        assert times[0] == row.from_ns and times[-1] == (totals["slots"] - 1) * totals["slot_ns"]
+        assert all(after - before == totals["slot_ns"] for before, after in zip(times, times[1:]))
 
 
 def test_what_ends_at_once_has_none(cli):
