@@ -7105,6 +7105,13 @@ struct hp_site {
     uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
+/* Whether the name of a site of that kind is the whole signature of a function of C++, which readers make short. */
+static inline bool hp_site_is_signature(uint32_t kind)
+{
+    const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
+    return kind & HOTPATH_KIND_CXX_ && (plain == HOTPATH_KIND_FUNCTION_ || plain == HOTPATH_KIND_MAIN_);
+}
+
 enum hp_thread_state {
     HP_THREAD_FREE = 0, /* its thread ended; the next new one goes on with it */
     HP_THREAD_LIVE = 1
@@ -19325,6 +19332,7 @@ void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *re
 
 #define HP_SITE_TABLE_NAME_MAX_BYTES 512u
 #define HP_SITE_TABLE_SIGNATURE_MAX_BYTES 2048u
+#define HP_SITE_TABLE_SHORT_NAME_BYTES 256u
 #define HP_SITE_TABLE_NAME_LEVELS 6u
 
 /* ------------------------------------------------------------------------------------------- finding */
@@ -19354,6 +19362,16 @@ static const char *hp_site_table_name_unknown(struct hp_site_table *table, uint3
     return hp_arena_copy(table->arena, bytes, text.length);
 }
 
+/* A function of C++ is recorded with its whole signature. NULL: no memory. */
+static const char *hp_site_table_shorten(const struct hp_site_table *table, uint32_t kind, const char *name)
+{
+    char bytes[HP_SITE_TABLE_SHORT_NAME_BYTES];
+    if (!hp_site_is_signature(kind))
+        return name;
+    const size_t length = hp_cxx_short_name(name, bytes, sizeof bytes);
+    return strcmp(bytes, name) == 0 ? name : hp_arena_copy(table->arena, bytes, length);
+}
+
 static const char *hp_site_table_describe_site(struct hp_site_table *table, struct hp_site_sums *site)
 {
     struct hp_site stored;
@@ -19367,7 +19385,7 @@ static const char *hp_site_table_describe_site(struct hp_site_table *table, stru
     site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;
     const char *name = hp_snapshot_text(table->session, stored.name);
-    return name[0] != '\0' ? name : hp_site_table_name_unknown(table, site->id);
+    return name[0] != '\0' ? hp_site_table_shorten(table, stored.kind, name) : hp_site_table_name_unknown(table, site->id);
 }
 
 static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, uint32_t id)
@@ -33087,7 +33105,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xaea7dbd4cfcaa0d2)
+#define HP_SHARED_LAYOUT UINT64_C(0xf58a32c93acc95a5)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -39559,13 +39577,12 @@ static const char *hp_sites_keep_text(const char *text)
     return copy;
 }
 
-/* What a user calls the site: for a C++ function its qualified name instead of the whole signature. */
-static const char *hp_sites_shown_name(const struct hotpath_site *site, char buffer[HP_SITES_NAME_BYTES])
+/* What a user calls the site, and patterns are compared with. The session has the whole name: whoever reads it makes it short. */
+static const char *hp_sites_shown_name(uint32_t kind, const char *name, char buffer[HP_SITES_NAME_BYTES])
 {
-    const uint32_t kind = site->kind & ~HOTPATH_KIND_CXX_;
-    if (!(site->kind & HOTPATH_KIND_CXX_) || (kind != HOTPATH_KIND_FUNCTION_ && kind != HOTPATH_KIND_MAIN_))
-        return site->name;
-    hp_cxx_short_name(site->name, buffer, HP_SITES_NAME_BYTES);
+    if (!hp_site_is_signature(kind))
+        return name;
+    hp_cxx_short_name(name, buffer, HP_SITES_NAME_BYTES);
     return buffer;
 }
 
@@ -39628,13 +39645,13 @@ static bool hp_sites_is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_)
 static bool hp_sites_is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hotpath_runtime_->choice;
-    char qualified[HP_SITES_NAME_BYTES];
+    char buffer[HP_SITES_NAME_BYTES], qualified[HP_SITES_NAME_BYTES];
     if (choice == NULL || !choice->has_log || known->wants_log || hp_sites_is_main(known->kind) ||
         known->kind == HOTPATH_KIND_SUSPENDED_)
         return known->wants_log;
-    hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {known->name, qualified},
-                                               .files = {known->file, known->image}};
+    const char *shown = hp_sites_shown_name(known->kind, known->name, buffer);
+    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {shown, qualified}, .files = {known->file, known->image}};
     return hp_pattern_list_chooses(&choice->log, &subject);
 }
 
@@ -39748,22 +39765,20 @@ static bool hp_sites_is_object(uint32_t kind)
 static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hotpath_runtime_->choice;
-    char qualified[HP_SITES_NAME_BYTES];
+    char buffer[HP_SITES_NAME_BYTES], qualified[HP_SITES_NAME_BYTES];
     if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind) || hp_sites_is_object(site->kind) ||
         site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
-    hp_cxx_qualified_name(name, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {name, qualified},
+    const char *shown = hp_sites_shown_name(site->kind, name, buffer);
+    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {shown, qualified},
                                                .files = {site->file, symbol != NULL ? symbol->image : NULL}};
     return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }
 
 static uint32_t hp_sites_register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    char buffer[HP_SITES_NAME_BYTES];
-    const char *name = hp_sites_shown_name(site, buffer);
-    if (name[0] == '\0')
-        name = "<unnamed>";
+    const char *name = site->name[0] != '\0' ? site->name : "<unnamed>";
     if (!hp_sites_is_wanted(name, site, symbol))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hp_sites_hash_text(hp_sites_hash_text(2166136261u ^ site->line, site->file), name);

@@ -11,6 +11,7 @@
 
 #define NAME_MAX_BYTES 512u
 #define SIGNATURE_MAX_BYTES 2048u
+#define SHORT_NAME_BYTES 256u
 #define NAME_LEVELS 6u
 
 /* ------------------------------------------------------------------------------------------- finding */
@@ -40,6 +41,16 @@ static const char *name_unknown(struct hp_site_table *table, uint32_t id)
     return hp_arena_copy(table->arena, bytes, text.length);
 }
 
+/* A function of C++ is recorded with its whole signature. NULL: no memory. */
+static const char *shorten(const struct hp_site_table *table, uint32_t kind, const char *name)
+{
+    char bytes[SHORT_NAME_BYTES];
+    if (!hp_site_is_signature(kind))
+        return name;
+    const size_t length = hp_cxx_short_name(name, bytes, sizeof bytes);
+    return strcmp(bytes, name) == 0 ? name : hp_arena_copy(table->arena, bytes, length);
+}
+
 static const char *describe_site(struct hp_site_table *table, struct hp_site_sums *site)
 {
     struct hp_site stored;
@@ -53,7 +64,7 @@ static const char *describe_site(struct hp_site_table *table, struct hp_site_sum
     site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;
     const char *name = hp_snapshot_text(table->session, stored.name);
-    return name[0] != '\0' ? name : name_unknown(table, site->id);
+    return name[0] != '\0' ? shorten(table, stored.kind, name) : name_unknown(table, site->id);
 }
 
 static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)

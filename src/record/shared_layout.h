@@ -5,6 +5,6 @@
 #ifndef HP_RECORD_SHARED_LAYOUT_H
 #define HP_RECORD_SHARED_LAYOUT_H
 
-#define HP_SHARED_LAYOUT UINT64_C(0xaea7dbd4cfcaa0d2)
+#define HP_SHARED_LAYOUT UINT64_C(0xf58a32c93acc95a5)
 
 #endif

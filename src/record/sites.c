@@ -52,13 +52,12 @@ static const char *keep_text(const char *text)
     return copy;
 }
 
-/* What a user calls the site: for a C++ function its qualified name instead of the whole signature. */
-static const char *shown_name(const struct hotpath_site *site, char buffer[NAME_BYTES])
+/* What a user calls the site, and patterns are compared with. The session has the whole name: whoever reads it makes it short. */
+static const char *shown_name(uint32_t kind, const char *name, char buffer[NAME_BYTES])
 {
-    const uint32_t kind = site->kind & ~HOTPATH_KIND_CXX_;
-    if (!(site->kind & HOTPATH_KIND_CXX_) || (kind != HOTPATH_KIND_FUNCTION_ && kind != HOTPATH_KIND_MAIN_))
-        return site->name;
-    hp_cxx_short_name(site->name, buffer, NAME_BYTES);
+    if (!hp_site_is_signature(kind))
+        return name;
+    hp_cxx_short_name(name, buffer, NAME_BYTES);
     return buffer;
 }
 
@@ -121,13 +120,13 @@ static bool is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_) == HOTPA
 static bool is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
-    char qualified[NAME_BYTES];
+    char buffer[NAME_BYTES], qualified[NAME_BYTES];
     if (choice == NULL || !choice->has_log || known->wants_log || is_main(known->kind) ||
         known->kind == HOTPATH_KIND_SUSPENDED_)
         return known->wants_log;
-    hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {known->name, qualified},
-                                               .files = {known->file, known->image}};
+    const char *shown = shown_name(known->kind, known->name, buffer);
+    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {shown, qualified}, .files = {known->file, known->image}};
     return hp_pattern_list_chooses(&choice->log, &subject);
 }
 
@@ -241,22 +240,20 @@ static bool is_object(uint32_t kind)
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
-    char qualified[NAME_BYTES];
+    char buffer[NAME_BYTES], qualified[NAME_BYTES];
     if (choice == NULL || !choice->is_any || is_main(site->kind) || is_object(site->kind) ||
         site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
-    hp_cxx_qualified_name(name, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {name, qualified},
+    const char *shown = shown_name(site->kind, name, buffer);
+    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {shown, qualified},
                                                .files = {site->file, symbol != NULL ? symbol->image : NULL}};
     return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }
 
 static uint32_t register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    char buffer[NAME_BYTES];
-    const char *name = shown_name(site, buffer);
-    if (name[0] == '\0')
-        name = "<unnamed>";
+    const char *name = site->name[0] != '\0' ? site->name : "<unnamed>";
     if (!is_wanted(name, site, symbol))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);

@@ -222,6 +222,13 @@ struct hp_site {
     uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
+/* Whether the name of a site of that kind is the whole signature of a function of C++, which readers make short. */
+static inline bool hp_site_is_signature(uint32_t kind)
+{
+    const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
+    return kind & HOTPATH_KIND_CXX_ && (plain == HOTPATH_KIND_FUNCTION_ || plain == HOTPATH_KIND_MAIN_);
+}
+
 enum hp_thread_state {
     HP_THREAD_FREE = 0, /* its thread ended; the next new one goes on with it */
     HP_THREAD_LIVE = 1

@@ -69,6 +69,33 @@ static void build_parser(struct session_builder *session, bool is_main_first)
 
 /* --------------------------------------------------------------------------------------------- sites */
 
+/* Of functions and main functions of C++; the label of a block is nobody's signature, nor is the name of a function of C. */
+static void signatures_are_made_short(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t kind;
+        const char *stored, *shown;
+    } all[] = {
+        {HOTPATH_KIND_FUNCTION_ | HOTPATH_KIND_CXX_, "int ns::Class<T>::method(int) const [with T = int]",
+         "ns::Class<T>::method"},
+        {HOTPATH_KIND_MAIN_ | HOTPATH_KIND_CXX_, "int main()", "main"},
+        {HOTPATH_KIND_BLOCK_ | HOTPATH_KIND_CXX_, "int label(int)", "int label(int)"},
+        {HOTPATH_KIND_FUNCTION_, "int plain(int)", "int plain(int)"},
+    };
+    const uint32_t thread = builder_thread(&builder);
+    for (uint32_t at = 0; at < COUNT(all); at++) {
+        const uint32_t site = builder_site(&builder, all[at].stored, "a.cc", 10 + at);
+        struct hp_site *sites = builder_at(&builder, builder_header(&builder)->site_chunks[0]);
+        sites[site].kind = all[at].kind;
+        builder_call(&builder, thread, builder_node(&builder, thread, 0, site), 100 - at, 0);
+    }
+    builder_elapse(&builder, 1000, 1);
+    fixture_build();
+    for (size_t at = 0; at < COUNT(all); at++)
+        assert_string_equal(cell_of(section_named("timing"), at, "name").text, all[at].shown);
+}
+
 static void the_same_place_in_code_is_one_row(void **state)
 {
     (void)state;
@@ -825,6 +852,7 @@ int main(void)
         TEST(the_same_place_in_code_is_one_row),
         TEST(what_differs_in_anything_is_another_row),
         TEST(twins_stay_apart),
+        TEST(signatures_are_made_short),
         TEST(what_is_known_by_number_only_is_not_added_up),
         TEST(recursion_counts_once_in_every_process),
         TEST(percentiles_are_those_of_all_calls),
