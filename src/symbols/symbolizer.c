@@ -8,6 +8,7 @@
 #include "debug_file.h"
 #include "demangle.h"
 #include "function_names.h"
+#include "function_starts.h"
 #include "rust_name.h"
 #include "text.h"
 
@@ -16,6 +17,7 @@
 struct hp_image_symbols {
     struct hp_image_file debug; /* the separate file, if there is one */
     struct hp_function_names names;
+    struct hp_function_starts starts; /* of those without one */
     struct hp_source_lines *lines;
 };
 
@@ -37,6 +39,7 @@ static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp
         hp_debug_file_open(file, image->path, symbolizer->sysroot, &symbols->debug);
     const bool is_elsewhere = !has_symbols && has_section(&symbols->debug, ".symtab");
     hp_function_names_make(&symbols->names, is_elsewhere ? &symbols->debug : file);
+    hp_function_starts_read(&symbols->starts, file);
     if (!symbolizer->has_no_lines && (symbolizer->is_rare == NULL || !symbolizer->is_rare[image->number]))
         symbols->lines = hp_source_lines_open(has_lines ? file->fd : symbols->debug.fd);
 }
@@ -45,6 +48,7 @@ static void free_symbols(struct hp_image_symbols *symbols)
 {
     hp_source_lines_close(symbols->lines);
     hp_function_names_free(&symbols->names);
+    hp_function_starts_free(&symbols->starts);
     hp_image_file_close(&symbols->debug);
     free(symbols);
 }
@@ -112,6 +116,12 @@ static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_im
     return place != NULL ? place : image->path;
 }
 
+/* All places of a function without a name have one in common. */
+static uint64_t start_of(const struct hp_image_symbols *symbols, const struct hp_image *image, uint64_t linked)
+{
+    return symbols != NULL ? hp_function_starts_find(&symbols->starts, &image->file, linked) : linked;
+}
+
 size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,
                           struct hp_source_place *places, size_t most)
 {
@@ -131,6 +141,6 @@ size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_imag
         outermost->function = readable(symbolizer, symbol);
     for (size_t at = 0; at < count; at++)
         if (places[at].function[0] == '\0')
-            places[at].function = place_in(symbolizer, image, linked);
+            places[at].function = place_in(symbolizer, image, start_of(symbols, image, linked));
     return count;
 }

@@ -241,12 +241,12 @@ static struct addresses all_labels(void)
     return addresses;
 }
 
-static void assert_image_and_offset(uint64_t address)
+static void assert_image_and_offset(uint64_t address, uint64_t offset)
 {
     struct hp_source_place places[MOST];
     char place[100];
     assert_int_equal(hp_symbolizer_find(&symbolizer, image_of(file), address, places, MOST), 1);
-    snprintf(place, sizeof place, "inlined+0x%llx", (unsigned long long)address);
+    snprintf(place, sizeof place, "inlined+0x%llx", (unsigned long long)offset);
     assert_string_equal(places[0].function, place);
     assert_int_equal(places[0].line, 0);
 }
@@ -279,6 +279,7 @@ static void a_wrong_file_is_not_used(void **state)
         snprintf(options, sizeof options, "-O2 -g -fvisibility=hidden %s", ids[id]);
         forget();
         assert_true(compile("g++", options));
+        const uint64_t start = label("_ZN6shapes5outerEi");
         const struct addresses at = all_labels();
         if (!strip_into("inlined.debug") ||
             !run("cd %s && objcopy --add-gnu-debuglink=inlined.debug inlined", folder))
@@ -289,7 +290,7 @@ static void a_wrong_file_is_not_used(void **state)
         snprintf(options, sizeof options, "-O2 -g -fvisibility=hidden -fno-math-errno %s", ids[id]);
         assert_true(compile("g++", options) && strip_into("inlined.debug") &&
                     run("cd %s && mv right inlined", folder));
-        assert_image_and_offset(at.inner);
+        assert_image_and_offset(at.inner, start);
     }
 }
 
@@ -318,7 +319,21 @@ static void what_cannot_be_read_has_its_place(void **state)
 {
     (void)state;
     assert_false(image_of(file)->is_readable);
-    assert_image_and_offset(0x1234);
+    assert_image_and_offset(0x1234, 0x1234);
+}
+
+static void places_of_a_function_without_a_name_have_one_in_common(void **state)
+{
+    (void)state;
+    if (!compile("g++", "-O2 -fvisibility=hidden"))
+        skip();
+    const uint64_t outer = label("_ZN6shapes5outerEi");
+    const struct addresses at = all_labels();
+    assert_true(run("cd %s && objcopy --strip-all inlined", folder));
+    assert_image_and_offset(at.inner, outer);
+    assert_image_and_offset(at.behind, outer);
+    assert_image_and_offset(outer, outer);
+    assert_image_and_offset(1, 1);
 }
 
 /* Any byte may be anything; nothing may happen but a wrong answer. */
@@ -435,6 +450,7 @@ int main(void)
         TEST(a_wrong_file_is_not_used),
         TEST(what_was_stripped_off_is_found_by_build_id_below_a_root),
         TEST(what_cannot_be_read_has_its_place),
+        TEST(places_of_a_function_without_a_name_have_one_in_common),
         TEST(broken_files_do_no_harm),
         cmocka_unit_test(ranges_within_ranges),
         cmocka_unit_test(functions_made_at_run_time),

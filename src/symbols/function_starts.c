@@ -1,0 +1,88 @@
+/*
+ * Beginnings of functions. The index is sorted: pairs of where a function begins and where its description is, both from the index
+ * on, in four bytes each. A description says how long the function is. Other encodings are possible; nobody uses them.
+ * SPDX-License-Identifier: MIT
+ */
+#include "function_starts.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+#define HEAD 12u /* version, three encodings, the address of the descriptions, the number of pairs */
+#define PAIR 8u
+#define FOUR_BYTES 0x03u       /* of a number */
+#define FOUR_BYTES_HERE 0x1bu  /* from the place on where it stands, with a sign */
+#define FOUR_BYTES_INDEX 0x3bu /* the same, from the index on */
+
+static int32_t load32(const uint8_t *at)
+{
+    int32_t number;
+    memcpy(&number, at, sizeof number);
+    return number;
+}
+
+static bool is_usual(const uint8_t *index)
+{
+    return index[0] == 1 && index[1] == FOUR_BYTES_HERE && index[2] == FOUR_BYTES && index[3] == FOUR_BYTES_INDEX;
+}
+
+void hp_function_starts_read(struct hp_function_starts *starts, const struct hp_image_file *file)
+{
+    ElfW(Shdr) section;
+    uint8_t *index = file->fd >= 0 && hp_image_file_section(file, ".eh_frame", &starts->descriptions)
+                         ? hp_image_file_copy(file, ".eh_frame_hdr", &section)
+                         : NULL;
+    if (index == NULL)
+        return;
+    starts->index = index;
+    starts->index_bytes = (size_t)section.sh_size;
+    starts->index_linked = section.sh_addr;
+    if (starts->index_bytes < HEAD || !is_usual(index)) {
+        hp_function_starts_free(starts);
+        return;
+    }
+    const size_t most = (starts->index_bytes - HEAD) / PAIR, count = (uint32_t)load32(index + 8);
+    starts->count = count < most ? count : most;
+}
+
+void hp_function_starts_free(struct hp_function_starts *starts)
+{
+    if (starts->index != NULL)
+        hp_memory_unmap(starts->index, starts->index_bytes);
+    *starts = (struct hp_function_starts){.index = NULL};
+}
+
+/* The first or the second number of a pair, as an address. */
+static uint64_t number_of(const struct hp_function_starts *starts, size_t pair, size_t which)
+{
+    return starts->index_linked + (uint64_t)(int64_t)load32(starts->index + HEAD + pair * PAIR + which * 4);
+}
+
+/* A description: its length, the way to what it has in common with others, the beginning, and the length of the function. */
+static bool reaches(const struct hp_function_starts *starts, const struct hp_image_file *file, size_t pair,
+                    uint64_t linked)
+{
+    uint8_t bytes[16];
+    const uint64_t start = number_of(starts, pair, 0), description = number_of(starts, pair, 1);
+    const uint64_t offset = description - starts->descriptions.sh_addr;
+    if (offset >= starts->descriptions.sh_size ||
+        !hp_elf_read_at(file->fd, starts->descriptions.sh_offset + offset, bytes, sizeof bytes) ||
+        description + 8 + (uint64_t)(int64_t)load32(bytes + 8) != start)
+        return false;
+    return linked - start < (uint32_t)load32(bytes + 12);
+}
+
+uint64_t hp_function_starts_find(const struct hp_function_starts *starts, const struct hp_image_file *file,
+                                 uint64_t linked)
+{
+    size_t low = 0, high = starts->count; /* of those that begin at or before the address */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (number_of(starts, middle, 0) <= linked)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && reaches(starts, file, low - 1, linked) ? number_of(starts, low - 1, 0) : linked;
+}
