@@ -135,6 +135,25 @@ static const char *name_idling(const struct hp_bottlenecks *view, const struct i
     return hp_wait_cause_name(idling->cause);
 }
 
+/* Whom stacks found waiting for that longest, where nothing is measured; NULL: nobody. */
+static const struct hp_found_function *idlest_function(const struct hp_bottlenecks *view,
+                                                       const struct idling *idling)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const char *cause = hp_wait_cause_name(idling->cause);
+    const struct hp_found_function *idlest = NULL;
+    for (size_t at = 0; idling->site == NULL && functions != NULL && at < functions->count; at++) {
+        const struct hp_found_function *function = &functions->all[at];
+        const size_t length = strlen(cause), its_length = function->waits_for_length;
+        const bool is_so = function->waits_for != NULL && its_length >= length &&
+                           memcmp(function->waits_for, cause, length) == 0 &&
+                           (its_length == length || function->waits_for[length] == ':');
+        if (is_so && (idlest == NULL || function->idle_ns > idlest->idle_ns))
+            idlest = function;
+    }
+    return idlest;
+}
+
 /* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
 static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, double part)
 {
@@ -147,8 +166,11 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
                                                        : "The program is idle for ");
     hp_bottleneck_put_share(line, part);
     hp_text_string(line, " of the time: ");
+    const struct hp_found_function *function = idlest_function(view, &idling);
     if (idling.site != NULL)
         hp_bottleneck_put_name(line, idling.site);
+    else if (function != NULL)
+        hp_utf8_put_safe(line, function->name, strlen(function->name));
     else
         hp_text_string(line, "it");
     hp_text_string(line, " waits (");

@@ -344,6 +344,8 @@ bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
     return begin(period_ns, has_perf) && has_perf;
 }
 
+bool hp_collector_is_begun(void) { return collector.is_begun; }
+
 const struct hp_stacks *hp_collector_end(void)
 {
     if (!collector.is_begun)

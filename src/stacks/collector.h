@@ -33,6 +33,9 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns);
  */
 bool hp_collector_attach(uint32_t pid, uint64_t period_ns);
 
+/* Whether anybody takes what is seen. */
+bool hp_collector_is_begun(void);
+
 /* Ends it. What was collected, or NULL: it was not begun. It stays until hp_collector_free. */
 const struct hp_stacks *hp_collector_end(void);
 void hp_collector_free(void);

@@ -77,6 +77,12 @@ def test_the_bottleneck_waits(cli):
     assert re.match(r"The bottleneck is on_mutex_for in waiters: \d+ % of the time that is not idle, waiting \(lock\)\. ", line), line
 
 
+def test_who_idles(cli):
+    """Nobody of the run works, and what all wait for comes from outside."""
+    line = cli.run(WAITERS, "poll", 1000).report.values["meta"]["headline"]
+    assert re.match(r"The program is idle for \d+ % of the time: on_poll waits \(poll: (p)?poll\)", line), line
+
+
 def test_in_the_table(cli):
     done = cli("run", WAITERS, "mutex", 400)
     assert "functions - Processor time and waiting by function, from stacks." in done.stderr

@@ -2,9 +2,11 @@
  * A program that knows nothing of hotpath, whose functions wait, each for something else.
  *     waiters all MS      a thread each in on_pipe, on_mutex and on_condition, while main is in on_sleep for so long
  *     waiters mutex MS    one in on_mutex for so long, whose end main waits for
+ *     waiters poll MS     in on_poll for so long
  *     waiters input       in on_input, until its standard input ends
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -72,6 +74,12 @@ static APART void on_sleep(uint64_t ms)
     NOT_LAST();
 }
 
+static APART void on_poll(uint64_t ms)
+{
+    poll(NULL, 0, (int)ms);
+    NOT_LAST();
+}
+
 static APART void on_input(void)
 {
     char bytes[64];
@@ -134,6 +142,8 @@ int main(int argc, char **argv)
         wait_for_all();
     else if (strcmp(what, "mutex") == 0)
         wait_for_mutex();
+    else if (strcmp(what, "poll") == 0)
+        on_poll(wait_ms);
     else if (strcmp(what, "input") == 0)
         on_input();
     else
