@@ -41370,6 +41370,17 @@ static struct hotpath_scalar_ hp_values_own_level(const struct hp_part *part)
                                     hp_values_plus(part->type, part->count[HP_VALUE_SET], part->count[HP_VALUE_ADDED])};
 }
 
+/* A whole number is in the part's type already, and is one. */
+static inline void hp_values_record_level(const struct hp_object_use *use, const struct hp_kind_type *kind,
+                                struct hotpath_scalar_ level)
+{
+    if (HOTPATH_LIKELY_(level.type == HP_VALUE_SIGNED)) {
+        hp_values_add_number(use, (struct hp_values_number){level.type, level.bits});
+        hp_values_remember(use, level);
+    } else
+        hp_values_record(use, kind, level);
+}
+
 static void hp_values_add_to_gauge(const struct hp_object_use *use, const struct hp_kind_type *kind,
                          struct hotpath_scalar_ value)
 {
@@ -41382,7 +41393,7 @@ static void hp_values_add_to_gauge(const struct hp_object_use *use, const struct
     if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
         __atomic_store_n(&hp_object_of(use)->is_added, 1, __ATOMIC_RELAXED);
     if (HOTPATH_LIKELY_(hp_values_is_alone(use))) {
-        hp_values_record(use, kind, hp_values_own_level(part));
+        hp_values_record_level(use, kind, hp_values_own_level(part));
         return;
     }
     if (!(part->flags & HP_PART_SAMPLED))

@@ -307,6 +307,17 @@ static struct hotpath_scalar_ own_level(const struct hp_part *part)
                                     plus(part->type, part->count[HP_VALUE_SET], part->count[HP_VALUE_ADDED])};
 }
 
+/* A whole number is in the part's type already, and is one. */
+static inline void record_level(const struct hp_object_use *use, const struct hp_kind_type *kind,
+                                struct hotpath_scalar_ level)
+{
+    if (HOTPATH_LIKELY_(level.type == HP_VALUE_SIGNED)) {
+        add_number(use, (struct number){level.type, level.bits});
+        remember(use, level);
+    } else
+        record(use, kind, level);
+}
+
 static void add_to_gauge(const struct hp_object_use *use, const struct hp_kind_type *kind,
                          struct hotpath_scalar_ value)
 {
@@ -319,7 +330,7 @@ static void add_to_gauge(const struct hp_object_use *use, const struct hp_kind_t
     if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
         __atomic_store_n(&hp_object_of(use)->is_added, 1, __ATOMIC_RELAXED);
     if (HOTPATH_LIKELY_(is_alone(use))) {
-        record(use, kind, own_level(part));
+        record_level(use, kind, own_level(part));
         return;
     }
     if (!(part->flags & HP_PART_SAMPLED))
