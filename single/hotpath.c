@@ -7504,6 +7504,8 @@ struct hp_waits {
 
 /* --- what threads used, whether they measure anything or not */
 
+#define HP_CREW_CAUSES 20u /* with room for one that comes */
+
 /* A thread; or several of the same name, where there are many, and then all numbers are of them together. */
 struct hp_crew_row {
     uint32_t tid;        /* of the one that came last */
@@ -7523,6 +7525,7 @@ struct hp_crew_row {
     uint64_t freed_bytes;     /* usable */
     uint32_t now_permille;    /* of a processor, of each thread on average, between the last two samples */
     uint32_t max_permille;    /* the highest of one thread that was */
+    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
 };
 
 /*
@@ -7566,7 +7569,8 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 272, "part of the file");
+_Static_assert(HP_WAIT_CAUSES <= HP_CREW_CAUSES, "a thread can wait for all of them");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 /* ---- src/session/options.h ----------------------------------------------------------------------------------- */
@@ -8633,6 +8637,7 @@ struct hp_crew_thread {
     uint64_t looked_ns;
     uint64_t user_ns, kernel_ns;
     uint64_t voluntary, involuntary;
+    int64_t waited_ns[HP_CREW_CAUSES];                  /* that its row does not have yet */
     uint64_t bytes, usable, freed;                      /* its own ... */
     uint64_t bytes_before, usable_before, freed_before; /* ... and what its record had before it */
 };
@@ -8664,6 +8669,9 @@ HP_PRIVATE void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_threa
 
 /* Whether hp_crew_look_at would do anything: only then the record has to be known. */
 HP_PRIVATE bool hp_crew_wants(const struct hp_crew_watch *crew, const struct hp_crew_thread *thread);
+
+/* What it has waited for something; below zero: what was said before was too much. */
+HP_PRIVATE void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns);
 
 /* One that has ended; `seen` is what was seen of it last. */
 HP_PRIVATE void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen);
@@ -8738,6 +8746,8 @@ static void hp_crew_add_row(struct hp_crew_row *to, const struct hp_crew_row *fr
     to->allocated_bytes += from->allocated_bytes;
     to->usable_bytes += from->usable_bytes;
     to->freed_bytes += from->freed_bytes;
+    for (uint32_t cause = 0; cause < HP_CREW_CAUSES; cause++)
+        to->waited_ns[cause] += from->waited_ns[cause];
     to->max_permille = to->max_permille > from->max_permille ? to->max_permille : from->max_permille;
     to->record = to->generation = 0;
 }
@@ -8909,6 +8919,23 @@ static void hp_crew_count_life(struct hp_crew_thread *thread, struct hp_crew_row
     hp_crew_catch_up(&thread->looked_ns, seen->now, &row->lived_ns);
 }
 
+void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns)
+{
+    if (cause < HP_CREW_CAUSES)
+        thread->waited_ns[cause] += ns;
+}
+
+/* Never below zero: a row that several share may have less than is taken back. */
+static void hp_crew_count_waits(struct hp_crew_thread *thread, struct hp_crew_row *row)
+{
+    for (uint32_t cause = 0; cause < HP_CREW_CAUSES; cause++) {
+        const int64_t ns = thread->waited_ns[cause];
+        uint64_t *sum = &row->waited_ns[cause];
+        *sum = ns < 0 ? hp_less(*sum, (uint64_t)-ns) : *sum + (uint64_t)ns;
+        thread->waited_ns[cause] = 0;
+    }
+}
+
 static bool hp_crew_read_record(const struct hp_crew_watch *crew, uint32_t offset, struct hp_thread *ret_record)
 {
     return offset >= HP_HEADER_BYTES && offset % 8 == 0 && (uint64_t)offset + sizeof *ret_record <= UINT32_MAX &&
@@ -9036,6 +9063,7 @@ void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, 
         return;
     struct hp_crew_row *row = hp_crew_row_of(crew, thread);
     hp_crew_count_life(thread, row, seen);
+    hp_crew_count_waits(thread, row);
     hp_crew_ask_session(crew, thread, row, record);
     if (!is_new)
         hp_crew_count_share(crew, thread, row, thread->user_ns + thread->kernel_ns - ran_before,
@@ -9064,6 +9092,7 @@ void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, con
     struct hp_crew_row *row = hp_crew_row_of(crew, thread);
     hp_crew_count_time(thread, row, seen->ran, thread->kernel_ns);
     hp_crew_count_life(thread, row, seen);
+    hp_crew_count_waits(thread, row);
     if (thread->record != 0 && hp_crew_read_record(crew, thread->record, &record)) {
         hp_crew_count_by_record(crew, thread, row, &record);
         if (hp_crew_knows_end(&record.life, thread->generation))
@@ -11332,8 +11361,9 @@ bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_cr
 bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_crew_row *ret_row)
 {
     struct hp_crew crew;
-    const uint64_t counters =
-        (HP_BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1);
+    const uint64_t waited = ~(HP_BIT_OF(struct hp_crew_row, waited_ns) - 1);
+    const uint64_t counters = waited | ((HP_BIT_OF(struct hp_crew_row, now_permille) - 1) &
+                                        ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1));
     walk->index = walk->is_begun ? walk->index + 1 : 0;
     walk->is_begun = false;
     if (!hp_snapshot_crew(snapshot, &crew))
@@ -13609,8 +13639,8 @@ static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watche
 
 static void hp_watch_add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
 
-/* Adds, or takes away what was too much. */
-static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
+/* Adds, or takes away what was too much: to an entry, and to what its thread waited. */
+static void hp_watch_credit(struct hp_watch *watch, struct hp_watched *thread, int32_t at, int64_t ns, uint32_t looks)
 {
     if (at == HP_WATCH_NO_PLACE)
         hp_watch_add_to(&watch->sums.left_out_ns, ns);
@@ -13622,6 +13652,7 @@ static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint
     if (entry->beside_ns > entry->ns)
         entry->beside_ns = entry->ns;
     watch->is_changed[at] = true;
+    hp_crew_wait(&thread->crew, entry->cause, ns);
 }
 
 /* -------------------------------------------------------------------------------------------- a thread */
@@ -13662,7 +13693,7 @@ static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *t
 {
     const int64_t pending = hp_watch_waited(thread) - thread->settled;
     const int64_t ns = pending > 0 ? pending : 0;
-    hp_watch_credit(watch, thread->entry, ns, looks);
+    hp_watch_credit(watch, thread, thread->entry, ns, looks);
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
@@ -13679,7 +13710,7 @@ static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread
     const int64_t ns = excess < thread->of_this_wait ? excess : thread->of_this_wait;
     if (ns <= 0)
         return;
-    hp_watch_credit(watch, thread->entry, -ns, 0);
+    hp_watch_credit(watch, thread, thread->entry, -ns, 0);
     thread->settled -= ns;
     thread->of_this_wait -= ns;
     hp_watch_credit_listener(watch, thread, -ns);
@@ -13719,7 +13750,7 @@ static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thr
         return;
     const int64_t ns = (int64_t)(ready - thread->settled_ready);
     const int32_t at = hp_watch_entry_for(watch, thread, &finding, (struct hp_watch_place){0, 0});
-    hp_watch_credit(watch, at, ns, looks);
+    hp_watch_credit(watch, thread, at, ns, looks);
     if (hp_watch_is_idle(watch, thread))
         hp_watch_credit_beside(watch, at, ns);
     thread->settled_ready = ready;
@@ -13842,8 +13873,8 @@ static void hp_watch_find_late(struct hp_watch *watch, struct hp_watched *thread
         return;
     const struct hp_wait_found finding = hp_watch_finding_of(&watch->entries[before]);
     thread->entry = hp_watch_entry_for(watch, thread, &finding, hp_watch_place_of(watch, thread->other));
-    hp_watch_credit(watch, before, -thread->of_this_wait, 0);
-    hp_watch_credit(watch, thread->entry, thread->of_this_wait, 0);
+    hp_watch_credit(watch, thread, before, -thread->of_this_wait, 0);
+    hp_watch_credit(watch, thread, thread->entry, thread->of_this_wait, 0);
 }
 
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
@@ -13922,12 +13953,12 @@ static struct hp_crew_seen hp_watch_seen_of(const struct hp_watched *thread)
 static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     const struct hp_crew_seen seen = hp_watch_seen_of(thread);
-    hp_crew_part(&watch->crew, &thread->crew, &seen);
     if (thread->since_ns != 0) {
         hp_watch_take_back(watch, thread);
         hp_watch_credit_waiting(watch, thread, 0);
         hp_watch_credit_ready(watch, thread, 0);
     }
+    hp_crew_part(&watch->crew, &thread->crew, &seen);
     hp_watch_end_listening(watch, thread);
     hp_watch_let_close(watch, thread);
 }
@@ -16636,7 +16667,8 @@ struct hp_crew_member {
     uint64_t voluntary;
     uint64_t involuntary;
     uint64_t lived_ns;
-    double now_percent; /* of one processor, of one thread */
+    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
+    double now_percent;                 /* of one processor, of one thread */
     double max_percent;
     bool has_allocs;
     uint64_t allocated_bytes;        /* asked for */
@@ -16798,6 +16830,7 @@ static bool hp_crew_profile_add_row(struct hp_crew_profile_gathering *gathering,
     member->voluntary = row->voluntary;
     member->involuntary = row->involuntary;
     member->lived_ns = row->lived_ns;
+    memcpy(member->waited_ns, row->waited_ns, sizeof member->waited_ns);
     member->now_percent = member->living > 0 ? row->now_permille / 10.0 : 0;
     member->max_percent = row->max_permille / 10.0;
     member->has_allocs = !hp_allocs_are_unknown(session);
@@ -24122,7 +24155,7 @@ const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
 
 struct hp_thread_table_columns {
     size_t name, state, now, most, average, cpu, user, kernel, voluntary, involuntary, allocated, freed, live,
-        current, tid, pid, threads, lived;
+        current, tid, pid, threads, lived, waited, waits;
 };
 
 #define HP_THREAD_TABLE_AT(column) .index = offsetof(struct hp_thread_table_columns, column)
@@ -24165,6 +24198,10 @@ static const struct hp_column_spec hp_thread_table_column_table[] = {
     {"pid", "PID", HOTPATH_UNIT_COUNT, 0, HP_THREAD_TABLE_AT(pid)},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(threads), "Threads that are counted here."},
     {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(lived)},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(waited),
+     "Seen waiting; null when nobody watched."},
+    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, HP_THREAD_TABLE_AT(waits),
+     "The same by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS},
 };
 
 static const struct hp_column_spec hp_thread_table_total_table[] = {
@@ -24239,6 +24276,19 @@ static void hp_thread_table_set_times(const struct hp_thread_table_columns *colu
     hp_section_set_number(row, columns->lived, (double)member->lived_ns);
 }
 
+static bool hp_thread_table_set_waits(const struct hp_thread_table_view *view, struct hp_row *row, const struct hp_crew_member *member)
+{
+    uint64_t sum = 0;
+    if (!member->is_watched)
+        return true;
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        sum += member->waited_ns[cause];
+    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, member->waited_ns);
+    hp_section_set_number(row, view->columns.waited, (double)sum);
+    hp_section_set_histogram(row, view->columns.waits, causes);
+    return causes != NULL;
+}
+
 /* Threads that are counted together are known by their name. */
 static uint64_t hp_thread_table_identity_of(const struct hp_crew_member *member)
 {
@@ -24274,6 +24324,8 @@ static bool hp_thread_table_fill_row(void *context, struct hp_row *row, const vo
         hp_section_set_count(row, columns->freed, member->freed_bytes);
         hp_section_set_signed(row, columns->live, member->live_bytes);
     }
+    if (!hp_thread_table_set_waits(view, row, member))
+        return false;
     if (member->has_place)
         hp_section_set_text(row, columns->current, member->site != NULL ? member->site->name : HP_OUTSIDE);
     return hp_thread_table_set_name(view, row, member);
@@ -33127,7 +33179,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xf58a32c93acc95a5)
+#define HP_SHARED_LAYOUT UINT64_C(0x62f75349fb002ead)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

@@ -136,6 +136,7 @@ static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, 
     member->voluntary = row->voluntary;
     member->involuntary = row->involuntary;
     member->lived_ns = row->lived_ns;
+    memcpy(member->waited_ns, row->waited_ns, sizeof member->waited_ns);
     member->now_percent = member->living > 0 ? row->now_permille / 10.0 : 0;
     member->max_percent = row->max_permille / 10.0;
     member->has_allocs = !hp_allocs_are_unknown(session);

@@ -19,7 +19,8 @@ struct hp_crew_member {
     uint64_t voluntary;
     uint64_t involuntary;
     uint64_t lived_ns;
-    double now_percent; /* of one processor, of one thread */
+    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
+    double now_percent;                 /* of one processor, of one thread */
     double max_percent;
     bool has_allocs;
     uint64_t allocated_bytes;        /* asked for */

@@ -5,14 +5,16 @@
 
 #include "arena.h"
 #include "crew_profile.h"
+#include "histogram.h"
 #include "identity.h"
 #include "order.h"
 #include "text.h"
 #include "units.h"
+#include "wait_profile.h"
 
 struct columns {
     size_t name, state, now, most, average, cpu, user, kernel, voluntary, involuntary, allocated, freed, live,
-        current, tid, pid, threads, lived;
+        current, tid, pid, threads, lived, waited, waits;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
@@ -55,6 +57,10 @@ static const struct hp_column_spec column_table[] = {
     {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads), "Threads that are counted here."},
     {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(lived)},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waited),
+     "Seen waiting; null when nobody watched."},
+    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(waits),
+     "The same by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS},
 };
 
 static const struct hp_column_spec total_table[] = {
@@ -129,6 +135,19 @@ static void set_times(const struct columns *columns, struct hp_row *row, const s
     hp_section_set_number(row, columns->lived, (double)member->lived_ns);
 }
 
+static bool set_waits(const struct view *view, struct hp_row *row, const struct hp_crew_member *member)
+{
+    uint64_t sum = 0;
+    if (!member->is_watched)
+        return true;
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        sum += member->waited_ns[cause];
+    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, member->waited_ns);
+    hp_section_set_number(row, view->columns.waited, (double)sum);
+    hp_section_set_histogram(row, view->columns.waits, causes);
+    return causes != NULL;
+}
+
 /* Threads that are counted together are known by their name. */
 static uint64_t identity_of(const struct hp_crew_member *member)
 {
@@ -164,6 +183,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
         hp_section_set_count(row, columns->freed, member->freed_bytes);
         hp_section_set_signed(row, columns->live, member->live_bytes);
     }
+    if (!set_waits(view, row, member))
+        return false;
     if (member->has_place)
         hp_section_set_text(row, columns->current, member->site != NULL ? member->site->name : HP_OUTSIDE);
     return set_name(view, row, member);

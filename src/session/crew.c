@@ -38,6 +38,8 @@ static void add_row(struct hp_crew_row *to, const struct hp_crew_row *from)
     to->allocated_bytes += from->allocated_bytes;
     to->usable_bytes += from->usable_bytes;
     to->freed_bytes += from->freed_bytes;
+    for (uint32_t cause = 0; cause < HP_CREW_CAUSES; cause++)
+        to->waited_ns[cause] += from->waited_ns[cause];
     to->max_permille = to->max_permille > from->max_permille ? to->max_permille : from->max_permille;
     to->record = to->generation = 0;
 }
@@ -209,6 +211,23 @@ static void count_life(struct hp_crew_thread *thread, struct hp_crew_row *row, c
     catch_up(&thread->looked_ns, seen->now, &row->lived_ns);
 }
 
+void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns)
+{
+    if (cause < HP_CREW_CAUSES)
+        thread->waited_ns[cause] += ns;
+}
+
+/* Never below zero: a row that several share may have less than is taken back. */
+static void count_waits(struct hp_crew_thread *thread, struct hp_crew_row *row)
+{
+    for (uint32_t cause = 0; cause < HP_CREW_CAUSES; cause++) {
+        const int64_t ns = thread->waited_ns[cause];
+        uint64_t *sum = &row->waited_ns[cause];
+        *sum = ns < 0 ? hp_less(*sum, (uint64_t)-ns) : *sum + (uint64_t)ns;
+        thread->waited_ns[cause] = 0;
+    }
+}
+
 static bool read_record(const struct hp_crew_watch *crew, uint32_t offset, struct hp_thread *ret_record)
 {
     return offset >= HP_HEADER_BYTES && offset % 8 == 0 && (uint64_t)offset + sizeof *ret_record <= UINT32_MAX &&
@@ -336,6 +355,7 @@ void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, 
         return;
     struct hp_crew_row *row = row_of(crew, thread);
     count_life(thread, row, seen);
+    count_waits(thread, row);
     ask_session(crew, thread, row, record);
     if (!is_new)
         count_share(crew, thread, row, thread->user_ns + thread->kernel_ns - ran_before,
@@ -364,6 +384,7 @@ void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, con
     struct hp_crew_row *row = row_of(crew, thread);
     count_time(thread, row, seen->ran, thread->kernel_ns);
     count_life(thread, row, seen);
+    count_waits(thread, row);
     if (thread->record != 0 && read_record(crew, thread->record, &record)) {
         count_by_record(crew, thread, row, &record);
         if (hp_crew_knows_end(&record.life, thread->generation))

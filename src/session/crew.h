@@ -45,6 +45,7 @@ struct hp_crew_thread {
     uint64_t looked_ns;
     uint64_t user_ns, kernel_ns;
     uint64_t voluntary, involuntary;
+    int64_t waited_ns[HP_CREW_CAUSES];                  /* that its row does not have yet */
     uint64_t bytes, usable, freed;                      /* its own ... */
     uint64_t bytes_before, usable_before, freed_before; /* ... and what its record had before it */
 };
@@ -76,6 +77,9 @@ void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, 
 
 /* Whether hp_crew_look_at would do anything: only then the record has to be known. */
 bool hp_crew_wants(const struct hp_crew_watch *crew, const struct hp_crew_thread *thread);
+
+/* What it has waited for something; below zero: what was said before was too much. */
+void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns);
 
 /* One that has ended; `seen` is what was seen of it last. */
 void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen);

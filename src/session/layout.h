@@ -621,6 +621,8 @@ struct hp_waits {
 
 /* --- what threads used, whether they measure anything or not */
 
+#define HP_CREW_CAUSES 20u /* with room for one that comes */
+
 /* A thread; or several of the same name, where there are many, and then all numbers are of them together. */
 struct hp_crew_row {
     uint32_t tid;        /* of the one that came last */
@@ -640,6 +642,7 @@ struct hp_crew_row {
     uint64_t freed_bytes;     /* usable */
     uint32_t now_permille;    /* of a processor, of each thread on average, between the last two samples */
     uint32_t max_permille;    /* the highest of one thread that was */
+    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
 };
 
 /*
@@ -683,7 +686,8 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 272, "part of the file");
+_Static_assert(HP_WAIT_CAUSES <= HP_CREW_CAUSES, "a thread can wait for all of them");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 #endif

@@ -185,8 +185,9 @@ bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_cr
 bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_crew_row *ret_row)
 {
     struct hp_crew crew;
-    const uint64_t counters =
-        (HP_BIT_OF(struct hp_crew_row, now_permille) - 1) & ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1);
+    const uint64_t waited = ~(HP_BIT_OF(struct hp_crew_row, waited_ns) - 1);
+    const uint64_t counters = waited | ((HP_BIT_OF(struct hp_crew_row, now_permille) - 1) &
+                                        ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1));
     walk->index = walk->is_begun ? walk->index + 1 : 0;
     walk->is_begun = false;
     if (!hp_snapshot_crew(snapshot, &crew))

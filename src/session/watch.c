@@ -274,8 +274,8 @@ static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread
 
 static void add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
 
-/* Adds, or takes away what was too much. */
-static void credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
+/* Adds, or takes away what was too much: to an entry, and to what its thread waited. */
+static void credit(struct hp_watch *watch, struct hp_watched *thread, int32_t at, int64_t ns, uint32_t looks)
 {
     if (at == NO_PLACE)
         add_to(&watch->sums.left_out_ns, ns);
@@ -287,6 +287,7 @@ static void credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t look
     if (entry->beside_ns > entry->ns)
         entry->beside_ns = entry->ns;
     watch->is_changed[at] = true;
+    hp_crew_wait(&thread->crew, entry->cause, ns);
 }
 
 /* -------------------------------------------------------------------------------------------- a thread */
@@ -327,7 +328,7 @@ static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, ui
 {
     const int64_t pending = waited(thread) - thread->settled;
     const int64_t ns = pending > 0 ? pending : 0;
-    credit(watch, thread->entry, ns, looks);
+    credit(watch, thread, thread->entry, ns, looks);
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
@@ -344,7 +345,7 @@ static void take_back(struct hp_watch *watch, struct hp_watched *thread)
     const int64_t ns = excess < thread->of_this_wait ? excess : thread->of_this_wait;
     if (ns <= 0)
         return;
-    credit(watch, thread->entry, -ns, 0);
+    credit(watch, thread, thread->entry, -ns, 0);
     thread->settled -= ns;
     thread->of_this_wait -= ns;
     credit_listener(watch, thread, -ns);
@@ -384,7 +385,7 @@ static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint
         return;
     const int64_t ns = (int64_t)(ready - thread->settled_ready);
     const int32_t at = entry_for(watch, thread, &finding, (struct place){0, 0});
-    credit(watch, at, ns, looks);
+    credit(watch, thread, at, ns, looks);
     if (is_idle(watch, thread))
         credit_beside(watch, at, ns);
     thread->settled_ready = ready;
@@ -507,8 +508,8 @@ static void find_late(struct hp_watch *watch, struct hp_watched *thread)
         return;
     const struct hp_wait_found finding = finding_of(&watch->entries[before]);
     thread->entry = entry_for(watch, thread, &finding, place_of(watch, thread->other));
-    credit(watch, before, -thread->of_this_wait, 0);
-    credit(watch, thread->entry, thread->of_this_wait, 0);
+    credit(watch, thread, before, -thread->of_this_wait, 0);
+    credit(watch, thread, thread->entry, thread->of_this_wait, 0);
 }
 
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
@@ -587,12 +588,12 @@ static struct hp_crew_seen seen_of(const struct hp_watched *thread)
 static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     const struct hp_crew_seen seen = seen_of(thread);
-    hp_crew_part(&watch->crew, &thread->crew, &seen);
     if (thread->since_ns != 0) {
         take_back(watch, thread);
         credit_waiting(watch, thread, 0);
         credit_ready(watch, thread, 0);
     }
+    hp_crew_part(&watch->crew, &thread->crew, &seen);
     end_listening(watch, thread);
     let_close(watch, thread);
 }

@@ -50,7 +50,17 @@ def check_recorded(report, truth, name):
 def check_all(report, truth):
     for name in ("burner", "kernel", "sleeper", "allocator"):
         check_recorded(report, truth, name)
-    assert row_of(report, truth, "sleeper").voluntary_switches >= 40
+    sleeper = row_of(report, truth, "sleeper")
+    assert sleeper.voluntary_switches >= 40
+    # What each waited for: it sleeps, and no thread waits for longer than it lives, which is known in steps of 10 ms.
+    assert max(sleeper.waits_ns, key=sleeper.waits_ns.get) == "sleep"
+    for row in report.rows("threads"):
+        if row.waits_ns is not None:
+            assert sum(row.waits_ns.values()) == row.waited_ns <= row.lived_ns * 1.01 + row.threads * 12_000_000
+    # All of them together waited as long as the functions that they were in.
+    if "waits" in report.values["sections"]:
+        asleep = sum((row.waits_ns or {}).get("sleep", 0) for row in report.rows("threads"))
+        assert asleep >= sum(row.waited_ns for row in report.rows("waits") if row.cause == "sleep") * 0.99
     kernel, burner = row_of(report, truth, "kernel"), row_of(report, truth, "burner")
     for name, row in (("kernel", kernel), ("burner", burner)):
         assert row.kernel_ns == pytest.approx(truth[name]["kernel_ns"], rel=0.02, abs=END_NS)

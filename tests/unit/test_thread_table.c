@@ -115,6 +115,27 @@ static void a_thread_that_has_ended(void **state)
     assert_false(cell_of(threads(), 0, "current").has_value);
 }
 
+/* The longest first; null of a thread that nobody watched. */
+static void what_each_waited_for(void **state)
+{
+    (void)state;
+    struct hotpath_histogram causes = {.size = sizeof causes};
+    build_record();
+    builder_crew(&builder, 4);
+    struct hp_crew_row *row = build_worker();
+    row->waited_ns[HP_WAIT_SLEEP] = 30 * MS;
+    row->waited_ns[HP_WAIT_LOCK] = 200 * MS;
+    build_at(false);
+    assert_int_equal(count_of(0, "waited_ns"), 230 * MS);
+    const size_t column = column_of(threads(), "waits_ns");
+    assert_int_equal(hotpath_section_histogram(threads(), 0, column, &causes), HOTPATH_OK);
+    assert_int_equal(causes.bars, 2);
+    assert_string_equal(causes.labels[0], "lock");
+    assert_int_equal(causes.amounts[0], 200 * MS);
+    assert_string_equal(causes.labels[1], "sleep");
+    assert_int_equal(causes.amounts[1], 30 * MS);
+}
+
 /* Another thread has the record now: what that one has is none of this one's. */
 static void a_record_of_another(void **state)
 {
@@ -217,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_that_lives, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_has_ended, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_each_waited_for, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_record_of_another, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_rest, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_watcher_is_no_rest, fixture_set_up, fixture_tear_down),
