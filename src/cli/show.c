@@ -2,20 +2,17 @@
 #include "show.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cold.h"
 #include "command.h"
 #include "demangle.h"
-#include "files.h"
-#include "function_sums.h"
 #include "instrumented.h"
+#include "output_file.h"
 #include "places.h"
 #include "reader.h"
 #include "report.h"
-#include "stack_file.h"
+#include "run_stacks.h"
 #include "terminal.h"
 #include "text.h"
 #include "units.h"
@@ -56,29 +53,15 @@ static int render(struct hp_reader *reader, const struct hp_settings *settings, 
 
 /* ----------------------------------------------------------------------------------------------- output */
 
-/* A FIFO that nobody reads is an error, not a wait; one that is read may keep us waiting, as any output may. */
-static FILE *open_output(const char *path)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
-    if (flags >= 0)
-        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (stream == NULL && fd >= 0)
-        close(fd);
-    return stream;
-}
-
 static int render_to_file(struct hp_reader *reader, const struct hp_settings *settings, bool is_named)
 {
     char path[1200];
     if (!hp_place_of_report(settings->output.output_path, reader->sessions[0]->file.snapshot.header.pid, path,
                             sizeof path))
         return hp_fail("the path of the output is too long: '%s'", settings->output.output_path);
-    hp_file_make_parents(path);
-    FILE *stream = open_output(path);
+    FILE *stream = hp_output_open(path);
     if (stream == NULL)
-        return hp_fail("cannot write '%s': %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
+        return EXIT_FAILED;
     const int status = render(reader, settings, stream, is_named);
     if (fclose(stream) != 0 && status == EXIT_DONE)
         return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
@@ -86,33 +69,6 @@ static int render_to_file(struct hp_reader *reader, const struct hp_settings *se
 }
 
 /* ---------------------------------------------------------------------------------------------- reading */
-
-/* What was found beside the sessions of a run. */
-struct stacks {
-    struct hp_named_stacks named;
-    struct hp_function_profile functions;
-};
-
-static bool read_stacks(const struct hp_sessions *sessions, struct stacks *ret_stacks)
-{
-    char folder[sizeof sessions->all[0].path];
-    if (sessions->count == 0)
-        return false;
-    memcpy(folder, sessions->all[0].path, sizeof folder);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        return false;
-    *slash = '\0';
-    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
-        return false;
-    if (!hp_stack_file_read(folder, &ret_stacks->named)) {
-        if (errno != ENOENT)
-            hp_fail("the stacks in '%s' cannot be read: %s", folder,
-                    errno == EPROTO ? "they are of another version of hotpath" : strerror(errno));
-        return false;
-    }
-    return hp_function_sums_make(&ret_stacks->named, &ret_stacks->functions);
-}
 
 /* False, with one line on stderr: there is no such stretch. */
 static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
@@ -139,11 +95,11 @@ static int show(const struct hp_sessions *sessions, const struct hp_settings *se
                 const struct hp_show_stretch *stretch)
 {
     struct hp_reader reader;
-    struct stacks stacks = {0};
+    struct hp_run_stacks stacks = {0};
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     hp_reader_open(&reader, hp_demangle);
-    if (read_stacks(sessions, &stacks))
+    if (hp_run_stacks_read(sessions, &stacks))
         hp_reader_model(&reader)->functions = &stacks.functions;
     for (size_t at = 0; at < sessions->count; at++)
         if (!hp_reader_add(&reader, sessions->all[at].path))
@@ -154,8 +110,7 @@ static int show(const struct hp_sessions *sessions, const struct hp_settings *se
         status = settings->output.output_path[0] != '\0' ? render_to_file(&reader, settings, is_named)
                                                          : render(&reader, settings, stream, is_named);
     hp_reader_close(&reader);
-    hp_function_sums_free(&stacks.functions);
-    hp_named_stacks_free(&stacks.named);
+    hp_run_stacks_free(&stacks);
     return status;
 }
 

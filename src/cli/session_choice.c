@@ -1,0 +1,78 @@
+/* Which session is meant. SPDX-License-Identifier: MIT */
+#include "session_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command.h"
+
+static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* A name as `hotpath ls` shows it, or a path. */
+static bool is_called(const struct hp_session *session, const char *name)
+{
+    const char *file = hp_session_name(session);
+    const size_t length = strlen(name);
+    return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
+}
+
+/* The newest that fits: sessions come newest first, and of a process one that lives is preferred. */
+static const struct hp_session *choose(const struct hp_sessions *sessions, const char *name)
+{
+    const struct hp_session *best = NULL;
+    const bool is_pid = name != NULL && is_number(name);
+    for (size_t at = 0; at < sessions->count; at++) {
+        const struct hp_session *session = &sessions->all[at];
+        if (name == NULL && session->processes == 0)
+            continue; /* a run in which nothing is measured */
+        if (is_pid ? session->is_run || strtoul(name, NULL, 10) != session->pid
+                   : name != NULL && !is_called(session, name))
+            continue;
+        if (best == NULL || (session->state == HP_SESSION_LIVE && best->state != HP_SESSION_LIVE && name != NULL))
+            best = session;
+    }
+    return best;
+}
+
+/* Whatever lies at a path: a folder of sessions, or one, of which it will be seen when it is read. */
+static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder)
+{
+    if (is_folder)
+        return hp_sessions_in(parts, path);
+    parts->all = calloc(1, sizeof *parts->all);
+    if (parts->all == NULL || strlen(path) >= sizeof parts->all->path)
+        return false;
+    memcpy(parts->all->path, path, strlen(path) + 1);
+    parts->count = parts->capacity = 1;
+    return true;
+}
+
+static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct hp_sessions found = {0};
+    const bool has_found = hp_sessions_find(&found, &settings->record, name != NULL);
+    const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
+    const bool is_there = chosen != NULL && add_path(parts, chosen->path, chosen->is_run);
+    hp_sessions_free(&found);
+    return is_there;
+}
+
+bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct stat status;
+    const bool is_path =
+        name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, &status) == 0;
+    if (is_path ? add_path(parts, name, S_ISDIR(status.st_mode)) : add_newest(parts, settings, name)) {
+        if (parts->count > 0)
+            return true;
+        hp_fail("there is no session in '%s'", name != NULL ? name : "the newest run");
+    } else if (name == NULL) {
+        hp_fail("there is no session yet: run a program built with -DHOTPATH, best with 'hotpath run'");
+    } else if (is_number(name)) {
+        hp_fail("there is no session of a process %s; see 'hotpath ls -a'", name);
+    } else if (!is_path) {
+        hp_fail("there is no session, process or file '%s'; see 'hotpath ls'", name);
+    }
+    return false;
+}
