@@ -28,6 +28,7 @@
 #include "sessions.h"
 #include "show.h"
 #include "task_files.h"
+#include "text.h"
 #include "watcher.h"
 
 struct run {
@@ -200,6 +201,35 @@ static void show(struct run *run, const struct hp_sessions *sessions)
     hp_show(sessions, &run->settings, stderr, false);
 }
 
+/* A path as a shell takes it: in quotes where it has anything unusual. */
+static void put_path(struct hp_text *text, const char *path)
+{
+    static const char usual[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%";
+    if (path[strspn(path, usual)] == '\0') {
+        hp_text_string(text, path);
+        return;
+    }
+    hp_text_char(text, '\'');
+    for (; *path != '\0'; path++)
+        if (*path == '\'')
+            hp_text_string(text, "'\\''");
+        else
+            hp_text_char(text, *path);
+    hp_text_char(text, '\'');
+}
+
+/* Beside a report for people, where they see it. */
+static void name_flame(const struct run *run)
+{
+    char bytes[5000];
+    struct hp_text text;
+    if (run->settings.output.format != HP_FORMAT_TABLE || run->settings.output.output_path[0] != '\0')
+        return;
+    hp_text_init(&text, bytes, sizeof bytes);
+    put_path(&text, run->folder);
+    fprintf(stderr, "For a flame graph: hotpath flame %s\n", hp_text_end(&text));
+}
+
 /* Of the program alone, if that is wanted. The others stay where they are: they may still be recording. */
 static void leave_children_out(const struct run *run, struct hp_sessions *sessions, pid_t program)
 {
@@ -250,6 +280,8 @@ static void report(struct run *run, pid_t program)
         if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
         name_survivors(run, &sessions);
+        if (has_stacks)
+            name_flame(run);
     }
     hp_sessions_free(&sessions);
 }

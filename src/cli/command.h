@@ -49,6 +49,8 @@ char hp_command_letter(const struct hp_command *command, char letter);
 extern const struct hp_command hp_command_run;
 extern const struct hp_command hp_command_record;
 extern const struct hp_command hp_command_report;
+extern const struct hp_command hp_command_flame;
+extern const struct hp_command hp_command_export;
 extern const struct hp_command hp_command_ls;
 extern const struct hp_command hp_command_clean;
 extern const struct hp_command hp_command_on;

@@ -1,0 +1,35 @@
+# Makes a C source with the page of `hotpath flame`: cmake -DFROM=src/export -DTO=flame_page.c -P embed_page.cmake
+# All in hexadecimal, so that CMake finds nothing in it that means something to it.
+function(hex_of text variable)
+  string(HEX "${text}" hex)
+  set(${variable} "${hex}" PARENT_SCOPE)
+endfunction()
+
+file(READ "${FROM}/flame.html" page HEX)
+foreach(part STYLE:flame.css SCRIPT:flame.js)
+  string(REPLACE ":" ";" part "${part}")
+  list(GET part 0 mark)
+  list(GET part 1 file)
+  file(READ "${FROM}/${file}" text HEX)
+  hex_of("@${mark}@" mark)
+  string(REPLACE "${mark}" "${text}" page "${page}")
+endforeach()
+
+hex_of("@DATA@" mark)
+string(FIND "${page}" "${mark}" at)
+string(LENGTH "${mark}" length)
+if(at LESS 0)
+  message(FATAL_ERROR "flame.html has no @DATA@")
+endif()
+string(SUBSTRING "${page}" 0 ${at} head)
+math(EXPR at "${at} + ${length}")
+string(SUBSTRING "${page}" ${at} -1 tail)
+
+set(source "/* Made by cmake/embed_page.cmake. */\n#include \"flame_page.h\"\n")
+foreach(part head tail)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${${part}}")
+  string(REGEX REPLACE "((0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,))" "\\1\n" bytes "${bytes}")
+  string(APPEND source "const unsigned char hp_flame_page_${part}[] = {\n${bytes}};\n"
+    "const size_t hp_flame_page_${part}_size = sizeof hp_flame_page_${part};\n")
+endforeach()
+file(WRITE "${TO}" "${source}")

@@ -1,0 +1,188 @@
+/* hotpath export: the stacks of a run, in the format of somebody else's viewer. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "command.h"
+#include "output_file.h"
+#include "places.h"
+#include "run_weights.h"
+
+struct task {
+    const struct hp_arguments *arguments;
+    const struct hp_export_format *format;
+    struct hp_weighted weighted;
+    struct hp_run_weights run;
+    struct hp_export export;
+};
+
+/* --------------------------------------------------------------------------------------------- dimensions */
+
+/* "cpu, zones" */
+static const char *list_dimensions(const struct hp_export *export, char *bytes, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, bytes, size);
+    for (size_t at = 0; at < export->dimension_count; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_text_string(&text, hp_export_type(export, at)->key);
+    }
+    return hp_text_end(&text);
+}
+
+static bool is_dimension(const char *name)
+{
+    for (size_t at = 0; at < HP_DIMENSIONS; at++)
+        if (strcmp(hp_dimension_types[at].key, name) == 0)
+            return true;
+    return false;
+}
+
+/* The one that --of names goes first, alone. */
+static int take_named(struct task *task, const char *name)
+{
+    char known[200];
+    struct hp_export *export = &task->export;
+    for (size_t at = 0; at < export->dimension_count; at++)
+        if (strcmp(hp_export_type(export, at)->key, name) == 0) {
+            export->dimensions[0] = export->dimensions[at];
+            export->dimension_count = 1;
+            return EXIT_DONE;
+        }
+    return hp_fail("there is nothing of '%s' in this run for the format %s; there is: %s", name, task->format->name,
+                   list_dimensions(export, known, sizeof known));
+}
+
+static int explain_nothing(const struct task *task)
+{
+    if (task->format->is_of_bytes)
+        return hp_fail("what measured functions allocate is not known of this run, and the format %s is about that "
+                       "alone; see hotpath-export(1)",
+                       task->format->name);
+    return hp_fail(
+        "the run has no stacks, and no function was measured in it; 'hotpath doctor' says what is allowed "
+        "here");
+}
+
+static int choose_dimensions(struct task *task)
+{
+    const char *of = hp_arguments_flag(task->arguments, "of");
+    hp_export_take_all(&task->export, task->format);
+    if (task->export.dimension_count == 0)
+        return explain_nothing(task);
+    if (of != NULL)
+        return take_named(task, of);
+    if (task->format->is_of_one)
+        task->export.dimension_count = 1;
+    return EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------- output */
+
+static int write_to_file(const struct task *task, const char *pattern)
+{
+    char path[1200];
+    if (!hp_place_of_report(pattern, task->export.pid, path, sizeof path))
+        return hp_fail("the path of the output is empty or too long: '%s'", pattern);
+    FILE *stream = hp_output_open(path);
+    if (stream == NULL)
+        return EXIT_FAILED;
+    const int status = hp_export_to(&task->export, task->format->write, stream, path);
+    if (fclose(stream) != 0 && status == EXIT_DONE)
+        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
+    return status;
+}
+
+static int write_out(const struct task *task)
+{
+    const char *output = hp_arguments_flag(task->arguments, "output");
+    if (output != NULL)
+        return write_to_file(task, output);
+    return hp_export_to(&task->export, task->format->write, stdout, "standard output");
+}
+
+/* ------------------------------------------------------------------------------------------------ command */
+
+/* "firefox, pprof, ..." */
+static const char *list_formats(char *bytes, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, bytes, size);
+    for (size_t at = 0; at < hp_export_format_count; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_text_string(&text, hp_export_formats[at]->name);
+    }
+    return hp_text_end(&text);
+}
+
+/* What is wrong with the command line, before anything is read. */
+static int check(struct task *task)
+{
+    const struct hp_arguments *arguments = task->arguments;
+    const char *name = hp_arguments_flag(arguments, "format"), *of = hp_arguments_flag(arguments, "of");
+    char known[200];
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+    if (name == NULL)
+        return hp_misuse(arguments->command, "the format is missing: --format with one of %s",
+                         list_formats(known, sizeof known));
+    task->format = hp_export_format_find(name);
+    if (task->format == NULL)
+        return hp_misuse(arguments->command, "there is no format '%s', only %s", name,
+                         list_formats(known, sizeof known));
+    if (of != NULL && !is_dimension(of))
+        return hp_misuse(arguments->command,
+                         "--of '%s' is none of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc", of);
+    if (task->format->is_binary && hp_arguments_flag(arguments, "output") == NULL && isatty(STDOUT_FILENO))
+        return hp_misuse(arguments->command, "%s is nothing for a terminal: name a file with --output", name);
+    return EXIT_DONE;
+}
+
+static int run(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    static struct task task;
+    task.arguments = arguments;
+    int status = check(&task);
+    if (status != EXIT_DONE)
+        return status;
+    hp_arguments_settle(arguments, &settings);
+    task.weighted.has_lines = task.format->has_lines;
+    task.export.weighted = &task.weighted;
+    status = EXIT_FAILED;
+    if (hp_run_weights_open(&task.run, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL,
+                            &task.weighted)) {
+        hp_run_weights_describe(&task.run, &task.export);
+        status = choose_dimensions(&task);
+        if (status == EXIT_DONE)
+            status = write_out(&task);
+    }
+    hp_weighted_free(&task.weighted);
+    hp_run_weights_close(&task.run);
+    return status;
+}
+
+static const struct hp_flag flags[] = {
+    {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
+    {"of", 0, "WHAT",
+     "Only that: cpu, waits, zones, zone-cpu, zone-waits or zone-alloc. Without it all that the format has room "
+     "for."},
+    {"output", 'o', "PATH", "The file; %p is the process id. Without it standard output."},
+};
+
+const struct hp_command hp_command_export = {
+    .name = "export",
+    .operands = "--format FORMAT [SESSION|PID|FILE]",
+    .operand = HP_OPERAND_SESSION,
+    .summary = "Writes the stacks of a run for other programs' viewers.",
+    .details = "Formats are firefox (profiler.firefox.com), pprof (go tool pprof), speedscope\n"
+               "(speedscope.app), folded (a line for each stack), flamegraph (a picture, SVG),\n"
+               "perfetto (ui.perfetto.dev) and dhat (valgrind's viewer of allocations). Which\n"
+               "session is meant is as with 'hotpath report'.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_FOLDER,
+    .run = run,
+};

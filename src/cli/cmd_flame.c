@@ -1,0 +1,157 @@
+/* hotpath flame: the stacks of a run as a page for the browser. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "command.h"
+#include "output_file.h"
+#include "places.h"
+#include "run_weights.h"
+
+struct task {
+    const struct hp_arguments *arguments;
+    struct hp_weighted weighted;
+    struct hp_run_weights run, other;
+    struct hp_export export;
+};
+
+/* ------------------------------------------------------------------------------------------------ browser */
+
+static bool has_screen(void)
+{
+    return isatty(STDOUT_FILENO) && (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL);
+}
+
+/* It may stay as long as the browser does, and say what it likes: neither is ours. */
+static void open_in_browser(const char *path)
+{
+    const pid_t pid = fork();
+    if (pid != 0)
+        return;
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(nothing, fd);
+    setsid();
+    execlp("xdg-open", "xdg-open", path, (char *)NULL);
+    _exit(127);
+}
+
+/* ------------------------------------------------------------------------------------------------- output */
+
+/* In the present folder; the user of a folder that others can write to may find a trap under that name, so it is made anew. */
+static FILE *open_usual(const struct task *task, char *path, size_t size)
+{
+    snprintf(path, size, "hotpath-flame-%u.html", (unsigned)task->export.pid);
+    unlink(path);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (stream == NULL)
+        hp_fail("cannot write '%s': %s; name another file with --output", path, strerror(errno));
+    if (stream == NULL && fd >= 0)
+        close(fd);
+    return stream;
+}
+
+static FILE *open_page(const struct task *task, char *path, size_t size)
+{
+    const char *output = hp_arguments_flag(task->arguments, "output");
+    if (output == NULL)
+        return open_usual(task, path, size);
+    if (hp_place_of_report(output, task->export.pid, path, size))
+        return hp_output_open(path);
+    hp_fail("the path of the output is empty or too long: '%s'", output);
+    return NULL;
+}
+
+static int write_page(const struct task *task)
+{
+    char path[1200], whole[PATH_MAX];
+    FILE *stream = open_page(task, path, sizeof path);
+    if (stream == NULL)
+        return EXIT_FAILED;
+    const int status = hp_export_to(&task->export, hp_flame_write, stream, path);
+    if (fclose(stream) != 0 && status == EXIT_DONE)
+        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
+    if (status != EXIT_DONE)
+        return status;
+    const char *shown = realpath(path, whole) != NULL ? whole : path;
+    puts(shown);
+    if (hp_arguments_flag(task->arguments, "no-open") == NULL && has_screen())
+        open_in_browser(shown);
+    return EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ command */
+
+/* The other one first: what is in both is called as it is in this one. */
+static bool read_runs(struct task *task, const struct hp_settings *settings)
+{
+    const struct hp_arguments *arguments = task->arguments;
+    const char *other = hp_arguments_flag(arguments, "diff");
+    task->weighted.is_compared = other != NULL;
+    task->weighted.is_before = true;
+    if (other != NULL && !hp_run_weights_open(&task->other, settings, other, &task->weighted))
+        return false;
+    task->weighted.is_before = false;
+    if (!hp_run_weights_open(&task->run, settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL,
+                             &task->weighted))
+        return false;
+    hp_run_weights_describe(&task->run, &task->export);
+    task->export.compared_with = other != NULL ? task->other.command : NULL;
+    return true;
+}
+
+static int make(struct task *task, const struct hp_settings *settings)
+{
+    task->export.weighted = &task->weighted;
+    if (!read_runs(task, settings))
+        return EXIT_FAILED;
+    hp_export_take_all(&task->export, NULL);
+    if (task->export.dimension_count == 0)
+        return hp_fail("the run has no stacks, and no function was measured in it; 'hotpath doctor' says what is "
+                       "allowed here");
+    return write_page(task);
+}
+
+static int run(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    static struct task task;
+    task.arguments = arguments;
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command, "one session at a time, not also '%s'; two are compared with --diff",
+                         arguments->operands[1]);
+    hp_arguments_settle(arguments, &settings);
+    const int status = make(&task, &settings);
+    hp_weighted_free(&task.weighted);
+    hp_run_weights_close(&task.run);
+    hp_run_weights_close(&task.other);
+    return status;
+}
+
+static const struct hp_flag flags[] = {
+    {"diff", 0, "SESSION", "Show what became more (red) and less (blue) since that other session or run."},
+    {"output", 'o', "PATH",
+     "The page; %p is the process id. Without it hotpath-flame-PID.html in the present folder."},
+    {"no-open", 0, NULL, "Do not open it in the browser."},
+};
+
+const struct hp_command hp_command_flame = {
+    .name = "flame",
+    .operands = "[SESSION|PID|FILE]",
+    .operand = HP_OPERAND_SESSION,
+    .summary = "Makes a page of the stacks of a run, to be looked at in a browser.",
+    .details = "A flame graph with search and zoom, by processor time and all else that is known\n"
+               "by stack, in one file that needs no network. It is opened in the browser where\n"
+               "there is a screen, and its path is printed. Which session is meant is as with\n"
+               "'hotpath report'.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_FOLDER,
+    .run = run,
+};

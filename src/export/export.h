@@ -1,0 +1,62 @@
+/*
+ * Files for other programs' viewers: weighted stacks in formats that others have made. A format is one file with one writer, and one
+ * line in the table. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_EXPORT_EXPORT_H
+#define HP_EXPORT_EXPORT_H
+
+#include "text.h"
+#include "weighted.h"
+
+/* What is to be written. */
+struct hp_export {
+    const struct hp_weighted *weighted;
+    enum hp_dimension dimensions[HP_DIMENSIONS]; /* which of them, the principal one first */
+    size_t dimension_count;                      /* at least 1 */
+    const char *command;                         /* of the program */
+    const char *compared_with;                   /* that of the run it is compared with; NULL: none */
+    uint32_t pid;
+    uint64_t began_ns; /* by CLOCK_REALTIME */
+    uint64_t elapsed_ns;
+    uint64_t period_ns; /* of samples; 0: there are none */
+};
+
+struct hp_export_format {
+    const char *name;
+    const char *about;
+    bool is_binary;
+    bool is_of_one;   /* it has room for one dimension */
+    bool is_of_bytes; /* it is about memory alone */
+    bool is_of_time;  /* or about time alone */
+    bool has_lines;   /* it can tell places in a function apart */
+    bool (*write)(const struct hp_export *export, struct hp_text *text); /* false: no memory */
+};
+
+extern const struct hp_export_format *const hp_export_formats[];
+extern const size_t hp_export_format_count;
+
+/* NULL: there is none of that name. */
+const struct hp_export_format *hp_export_format_find(const char *name);
+
+extern const struct hp_export_format hp_format_folded;
+extern const struct hp_export_format hp_format_speedscope;
+extern const struct hp_export_format hp_format_pprof;
+extern const struct hp_export_format hp_format_firefox;
+extern const struct hp_export_format hp_format_flamegraph;
+extern const struct hp_export_format hp_format_perfetto;
+extern const struct hp_export_format hp_format_dhat;
+
+/* The page of `hotpath flame`. */
+bool hp_flame_write(const struct hp_export *export, struct hp_text *text);
+
+static inline const struct hp_weights *hp_export_weights(const struct hp_export *export, size_t at)
+{
+    return &export->weighted->weights[export->dimensions[at]];
+}
+
+static inline const struct hp_dimension_type *hp_export_type(const struct hp_export *export, size_t at)
+{
+    return &hp_dimension_types[export->dimensions[at]];
+}
+
+#endif

@@ -1,0 +1,10 @@
+/* The page of `hotpath flame`, before and behind the data; flame.html, made C by cmake/embed_page.cmake. SPDX-License-Identifier: MIT */
+#ifndef HP_EXPORT_FLAME_PAGE_H
+#define HP_EXPORT_FLAME_PAGE_H
+
+#include <stddef.h>
+
+extern const unsigned char hp_flame_page_head[], hp_flame_page_tail[];
+extern const size_t hp_flame_page_head_size, hp_flame_page_tail_size;
+
+#endif

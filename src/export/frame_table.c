@@ -1,0 +1,78 @@
+/* Frames of weighted stacks. SPDX-License-Identifier: MIT */
+#include "frame_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grown.h"
+#include "hash_index.h"
+
+struct making {
+    struct hp_frame_table *table;
+    struct hp_hash_index index;
+    size_t room;
+};
+
+static bool is_same(const struct hp_frame *a, const struct hp_frame *b)
+{
+    return a->function == b->function && a->line == b->line && a->outer == b->outer;
+}
+
+/* 0: no memory. */
+static uint32_t put(struct making *making, const struct hp_frame *frame)
+{
+    struct hp_frame_table *table = making->table;
+    struct hp_hash_index *index = &making->index;
+    struct hp_frame *grown = hp_grown(table->frames, table->count, &making->room, sizeof *grown);
+    if (grown == NULL)
+        return 0;
+    table->frames = grown;
+    if (!hp_hash_make_room(index))
+        return 0;
+    const uint32_t hash = hp_hash_with(index, hp_hash_with(index, frame->line, frame->outer), frame->function);
+    size_t slot = hp_hash_first(index, hash);
+    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
+        if (index->slots[slot].hash == hash && is_same(&grown[index->slots[slot].number], frame))
+            return index->slots[slot].number;
+    grown[table->count] = *frame;
+    hp_hash_put(index, slot, hash, (uint32_t)table->count);
+    return (uint32_t)table->count++;
+}
+
+static bool make(struct making *making, const struct hp_weighted *weighted)
+{
+    struct hp_frame_table *table = making->table;
+    table->of_node = calloc(weighted->node_count + 1, sizeof *table->of_node);
+    table->frames = calloc(1, sizeof *table->frames);
+    if (table->of_node == NULL || table->frames == NULL)
+        return false;
+    table->count = making->room = 1;
+    for (size_t at = 1; at < weighted->node_count; at++) {
+        const struct hp_weighted_node *node = &weighted->nodes[at];
+        struct hp_frame frame = {.function = node->function, .line = node->line};
+        if (node->is_inlined)
+            frame.outer = table->of_node[node->parent];
+        if (frame.outer != 0)
+            frame.depth = table->frames[frame.outer].depth + 1;
+        table->of_node[at] = put(making, &frame);
+        if (table->of_node[at] == 0)
+            return false;
+    }
+    return true;
+}
+
+bool hp_frame_table_make(struct hp_frame_table *table, const struct hp_weighted *weighted)
+{
+    struct making making = {.table = table};
+    memset(table, 0, sizeof *table);
+    const bool is_made = make(&making, weighted);
+    hp_hash_free(&making.index);
+    return is_made;
+}
+
+void hp_frame_table_free(struct hp_frame_table *table)
+{
+    free(table->frames);
+    free(table->of_node);
+    memset(table, 0, sizeof *table);
+}

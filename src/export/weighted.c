@@ -1,0 +1,235 @@
+/* Weighted stacks. SPDX-License-Identifier: MIT */
+#include "weighted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grown.h"
+#include "utf8.h"
+
+const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {
+    [HP_OF_CPU] = {"cpu", "Processor time", HP_WEIGHT_NS, "samples"},
+    [HP_OF_WAITS] = {"waits", "Waiting", HP_WEIGHT_NS, "times"},
+    [HP_OF_ZONES] = {"zones", "Zones: time", HP_WEIGHT_NS, "calls"},
+    [HP_OF_ZONE_CPU] = {"zone-cpu", "Zones: processor time", HP_WEIGHT_NS, "zone-samples"},
+    [HP_OF_ZONE_WAITS] = {"zone-waits", "Zones: waiting", HP_WEIGHT_NS, NULL},
+    [HP_OF_ZONE_ALLOC] = {"zone-alloc", "Zones: bytes allocated", HP_WEIGHT_BYTES, "blocks"},
+};
+
+const char *hp_weighted_short_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* By what it is the same in another run: that may have been built in another folder. */
+static const char *place_of(const struct hp_weighted *weighted, const char *path)
+{
+    return weighted->is_compared ? hp_weighted_short_path(path) : path;
+}
+
+static uint32_t fail(struct hp_weighted *weighted, uint32_t instead)
+{
+    weighted->lacks_memory = true;
+    return instead;
+}
+
+/* ----------------------------------------------------------------------------------------------------- texts */
+
+static bool is_harmless(const char *text)
+{
+    const char *const end = text + strlen(text);
+    while (text < end) {
+        const uint32_t c = hp_utf8_next(&text, end);
+        if (c == HP_UTF8_INVALID || hp_utf8_is_harmful(c))
+            return false;
+    }
+    return true;
+}
+
+#define LONGEST_ESCAPE 6u /* \u202e, for one byte at least */
+
+static const char *harmless(struct hp_weighted *weighted, const char *text)
+{
+    struct hp_text safe;
+    if (is_harmless(text))
+        return text;
+    const size_t most = LONGEST_ESCAPE * strlen(text) + 1;
+    char *bytes = hp_arena_take(&weighted->texts, most);
+    if (bytes == NULL) {
+        fail(weighted, 0);
+        return "?";
+    }
+    hp_text_init(&safe, bytes, most);
+    hp_utf8_put_safe(&safe, text, strlen(text));
+    return hp_text_end(&safe);
+}
+
+/* ------------------------------------------------------------------------------------ libraries, functions */
+
+uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id)
+{
+    struct hp_hash_index *index = &weighted->library_index;
+    struct hp_weighted_library *grown =
+        hp_grown(weighted->libraries, weighted->library_count, &weighted->library_room, sizeof *grown);
+    if (grown == NULL)
+        return fail(weighted, HP_NO_LIBRARY);
+    weighted->libraries = grown;
+    if (!hp_hash_make_room(index))
+        return fail(weighted, HP_NO_LIBRARY);
+    path = harmless(weighted, path);
+    const uint32_t hash = hp_hash_with_text(index, 0, place_of(weighted, path));
+    size_t slot = hp_hash_first(index, hash);
+    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot)) {
+        const uint32_t number = index->slots[slot].number - 1;
+        if (index->slots[slot].hash == hash &&
+            strcmp(place_of(weighted, grown[number].path), place_of(weighted, path)) == 0)
+            return number;
+    }
+    grown[weighted->library_count++] = (struct hp_weighted_library){path, harmless(weighted, build_id)};
+    hp_hash_put(index, slot, hash, (uint32_t)weighted->library_count);
+    return (uint32_t)weighted->library_count - 1;
+}
+
+static bool is_function(const struct hp_weighted *weighted, uint32_t number, const char *name, const char *file,
+                        uint32_t library)
+{
+    const struct hp_weighted_function *function = &weighted->functions[number];
+    return function->library == library && strcmp(function->name, name) == 0 &&
+           strcmp(place_of(weighted, function->file), place_of(weighted, file)) == 0;
+}
+
+uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, const char *file, uint32_t library)
+{
+    struct hp_hash_index *index = &weighted->function_index;
+    struct hp_weighted_function *grown =
+        hp_grown(weighted->functions, weighted->function_count, &weighted->function_room, sizeof *grown);
+    if (grown == NULL)
+        return fail(weighted, 0);
+    weighted->functions = grown;
+    if (!hp_hash_make_room(index))
+        return fail(weighted, 0);
+    name = name[0] != '\0' ? harmless(weighted, name) : "?";
+    file = harmless(weighted, file);
+    const uint32_t hash = hp_hash_with_text(index, hp_hash_with_text(index, hp_hash_with(index, 0, library), name),
+                                            place_of(weighted, file));
+    size_t slot = hp_hash_first(index, hash);
+    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
+        if (index->slots[slot].hash == hash &&
+            is_function(weighted, index->slots[slot].number - 1, name, file, library))
+            return index->slots[slot].number - 1;
+    grown[weighted->function_count++] = (struct hp_weighted_function){name, file, library};
+    hp_hash_put(index, slot, hash, (uint32_t)weighted->function_count);
+    return (uint32_t)weighted->function_count - 1;
+}
+
+const char *hp_weighted_library_name(const struct hp_weighted *weighted, uint32_t function)
+{
+    const uint32_t library = weighted->functions[function].library;
+    return library < weighted->library_count ? hp_weighted_short_path(weighted->libraries[library].path) : "";
+}
+
+/* ----------------------------------------------------------------------------------------------------- nodes */
+
+static bool is_same(const struct hp_weighted_node *a, const struct hp_weighted_node *b)
+{
+    return a->parent == b->parent && a->function == b->function && a->line == b->line &&
+           a->is_inlined == b->is_inlined;
+}
+
+static bool make_room(struct hp_weighted *weighted)
+{
+    struct hp_weighted_node *grown =
+        hp_grown(weighted->nodes, weighted->node_count + 1, &weighted->node_room, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    weighted->nodes = grown;
+    if (weighted->node_count == 0)
+        grown[weighted->node_count++] = (struct hp_weighted_node){0};
+    return weighted->node_count < UINT32_MAX && hp_hash_make_room(&weighted->node_index);
+}
+
+/* Where lines do not count, neither does whether a call was inlined: the same function may be, and not be. */
+uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32_t function, uint32_t line,
+                           bool is_inlined)
+{
+    const struct hp_weighted_node node = {parent, function, weighted->has_lines ? line : 0,
+                                          weighted->has_lines && is_inlined};
+    struct hp_hash_index *index = &weighted->node_index;
+    if (function >= weighted->function_count || !make_room(weighted))
+        return fail(weighted, parent);
+    const uint32_t hash =
+        hp_hash_with(index, hp_hash_with(index, node.is_inlined, (uint64_t)parent << 32 | function), node.line);
+    size_t slot = hp_hash_first(index, hash);
+    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
+        if (index->slots[slot].hash == hash && is_same(&weighted->nodes[index->slots[slot].number], &node))
+            return index->slots[slot].number;
+    weighted->nodes[weighted->node_count] = node;
+    hp_hash_put(index, slot, hash, (uint32_t)weighted->node_count);
+    return (uint32_t)weighted->node_count++;
+}
+
+/* --------------------------------------------------------------------------------------------------- weights */
+
+static bool grow_numbers(uint64_t **numbers, size_t from, size_t to)
+{
+    uint64_t *grown = realloc(*numbers, to * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + from, 0, (to - from) * sizeof *grown);
+    *numbers = grown;
+    return true;
+}
+
+static bool reaches(struct hp_weighted *weighted, struct hp_weights *weights, uint32_t node)
+{
+    if (node < weights->room)
+        return true;
+    const size_t room = weighted->node_room > node ? weighted->node_room : (size_t)node + 1;
+    if (!grow_numbers(&weights->own, weights->room, room) || !grow_numbers(&weights->counts, weights->room, room) ||
+        !grow_numbers(&weights->before, weights->room, room))
+        return false;
+    weights->room = room;
+    return true;
+}
+
+void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
+                     uint64_t count)
+{
+    struct hp_weights *weights = &weighted->weights[dimension];
+    if (weight == 0 && count == 0)
+        return;
+    if (!reaches(weighted, weights, node)) {
+        fail(weighted, 0);
+    } else if (weighted->is_before) {
+        weights->before[node] += weight;
+        weights->total_before += weight;
+    } else {
+        weights->own[node] += weight;
+        weights->counts[node] += count;
+        weights->total += weight;
+        weights->counted += count;
+    }
+}
+
+bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension)
+{
+    return weighted->weights[dimension].total > 0 || weighted->weights[dimension].total_before > 0;
+}
+
+void hp_weighted_free(struct hp_weighted *weighted)
+{
+    for (size_t at = 0; at < HP_DIMENSIONS; at++) {
+        free(weighted->weights[at].own);
+        free(weighted->weights[at].counts);
+        free(weighted->weights[at].before);
+    }
+    hp_arena_release(&weighted->texts);
+    free(weighted->libraries);
+    free(weighted->functions);
+    free(weighted->nodes);
+    hp_hash_free(&weighted->library_index);
+    hp_hash_free(&weighted->function_index);
+    hp_hash_free(&weighted->node_index);
+    memset(weighted, 0, sizeof *weighted);
+}

@@ -1,0 +1,126 @@
+/*
+ * Weighted stacks: the one form from which all foreign formats are written. A tree of functions, and for each of its places what was
+ * found there itself, in one dimension or several: processor time, exact time of zones, bytes. A dimension is a row in a table.
+ *
+ *     struct hp_weighted weighted = {.has_lines = true};
+ *     const uint32_t function = hp_weighted_function(&weighted, "main", "main.c", HP_NO_LIBRARY);
+ *     const uint32_t node = hp_weighted_below(&weighted, HP_WEIGHTED_ROOT, function, 12, false);
+ *     hp_weighted_add(&weighted, HP_OF_CPU, node, 1000000, 1);
+ *     if (!weighted.lacks_memory) ...
+ *     hp_weighted_free(&weighted);
+ *
+ * Texts are not copied; whoever has them keeps them. But those that could do harm to whoever shows them are made harmless here, once
+ * for all formats: see hp_utf8_put_safe. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_EXPORT_WEIGHTED_H
+#define HP_EXPORT_WEIGHTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "hash_index.h"
+
+#define HP_WEIGHTED_ROOT 0u
+#define HP_NO_LIBRARY UINT32_MAX
+
+enum hp_weight_unit { HP_WEIGHT_NS, HP_WEIGHT_BYTES };
+
+/* What stacks can be weighed by. */
+enum hp_dimension {
+    HP_OF_CPU,
+    HP_OF_WAITS,
+    HP_OF_ZONES,
+    HP_OF_ZONE_CPU,
+    HP_OF_ZONE_WAITS,
+    HP_OF_ZONE_ALLOC,
+    HP_DIMENSIONS
+};
+
+struct hp_dimension_type {
+    const char *key;   /* as --of names it */
+    const char *title; /* "Processor time" */
+    enum hp_weight_unit unit;
+    const char *counted; /* what the counts count: "samples"; NULL: there are none */
+};
+
+extern const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS];
+
+struct hp_weights {
+    uint64_t *own;           /* of each node, without what is below it: read it with hp_weight_own */
+    uint64_t *counts;        /* likewise */
+    uint64_t *before;        /* own, of the run that this one is compared with */
+    size_t room;             /* of each of them; nodes from there on have nothing */
+    uint64_t total, counted; /* of all nodes */
+    uint64_t total_before;
+};
+
+static inline uint64_t hp_weight_own(const struct hp_weights *weights, size_t node)
+{
+    return node < weights->room ? weights->own[node] : 0;
+}
+
+static inline uint64_t hp_weight_count(const struct hp_weights *weights, size_t node)
+{
+    return node < weights->room ? weights->counts[node] : 0;
+}
+
+static inline uint64_t hp_weight_before(const struct hp_weights *weights, size_t node)
+{
+    return node < weights->room ? weights->before[node] : 0;
+}
+
+struct hp_weighted_library {
+    const char *path, *build_id; /* "": not known */
+};
+
+struct hp_weighted_function {
+    const char *name, *file; /* its source; "": not known */
+    uint32_t library;        /* HP_NO_LIBRARY: it is in none */
+};
+
+struct hp_weighted_node {
+    uint32_t parent; /* always a lower number */
+    uint32_t function;
+    uint32_t line;   /* 0: not known */
+    bool is_inlined; /* into its parent */
+};
+
+struct hp_weighted {
+    bool has_lines; /* places that differ by their lines are different; to be set at first */
+    bool
+        is_compared; /* libraries and sources are the same when they are called the same, wherever they lie; likewise */
+    bool is_before; /* what is added is of the run that this one is compared with */
+    bool lacks_memory;
+    struct hp_weighted_library *libraries;
+    struct hp_weighted_function *functions;
+    struct hp_weighted_node *nodes; /* the first is the root */
+    size_t library_count, function_count, node_count;
+    struct hp_weights weights[HP_DIMENSIONS];
+    /* Private from here on. */
+    struct hp_arena texts;
+    size_t library_room, function_room, node_room;
+    struct hp_hash_index library_index, function_index, node_index;
+};
+
+/* What is there already is found again. Without memory they return something that can be used, and say so in `lacks_memory`. */
+uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id);
+uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, const char *file, uint32_t library);
+uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32_t function, uint32_t line,
+                           bool is_inlined);
+void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
+                     uint64_t count);
+
+void hp_weighted_free(struct hp_weighted *weighted);
+
+/* Whether something was found in that dimension. */
+bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension);
+
+/* A path without its folders. */
+const char *hp_weighted_short_path(const char *path);
+
+/* The name of the library that a function is in, without its folders; "": none. */
+const char *hp_weighted_library_name(const struct hp_weighted *weighted, uint32_t function);
+
+#endif

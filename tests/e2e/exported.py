@@ -1,0 +1,255 @@
+"""Files of `hotpath export` as their viewers read them: each as a list of (stack of names, the outermost first; weight), by dimension.
+Whatever a viewer would refuse is an assertion here."""
+import gzip
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+from harness import Box
+from test_cli import Cli
+
+
+def folded(text):
+    stacks = []
+    for line in text.splitlines():
+        names, weight = re.fullmatch(r"(.+) (\d+)", line).groups()
+        stacks.append((tuple(names.split(";")), int(weight)))
+    assert len({names for names, _ in stacks}) == len(stacks), "a stack is there twice"
+    return stacks
+
+
+def speedscope(text):
+    """{title: stacks}. What its importer wants: frames that are there, ends that fit beginnings, places in order."""
+    values = json.loads(text)
+    assert values["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert 0 <= values["activeProfileIndex"] < len(values["profiles"])
+    names = [frame["name"] for frame in values["shared"]["frames"]]
+    found = {}
+    for profile in values["profiles"]:
+        assert profile["type"] == "evented" and profile["unit"] in ("nanoseconds", "bytes")
+        stack, at, stacks = [], profile["startValue"], []
+        for event in profile["events"]:
+            assert event["at"] >= at
+            if event["at"] > at:
+                stacks.append((tuple(names[frame] for frame in stack), event["at"] - at))
+            at = event["at"]
+            if event["type"] == "O":
+                stack.append(event["frame"])
+            else:
+                assert event["type"] == "C" and stack.pop() == event["frame"]
+        assert not stack and at == profile["endValue"]
+        found[profile["name"]] = stacks
+    return found
+
+
+def firefox(text):
+    """{name of the thread: stacks}. Columns have the length of their table, numbers lead to rows that are there."""
+    values = json.loads(text)
+    shared, meta = values["shared"], values["meta"]
+    assert meta["preprocessedProfileVersion"] == 66 and meta["symbolicated"] is True
+    assert any(category["color"] == "grey" for category in meta["categories"])
+    tables = [shared[name] for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "sources", "nativeSymbols",
+                                        "sourceLocationTable")]
+    for table in tables + [thread[name] for thread in values["threads"] for name in ("samples", "markers")]:
+        for name, column in table.items():
+            if isinstance(column, list):
+                assert len(column) == table["length"], name
+    stacks, frames, functions, texts = shared["stackTable"], shared["frameTable"], shared["funcTable"], shared["stringArray"]
+    assert all(0 <= frame < frames["length"] for frame in stacks["frame"])
+    assert all(0 <= function < functions["length"] for function in frames["func"])
+    assert all(0 <= category < len(meta["categories"]) for category in frames["category"])
+    assert all(-1 <= resource < shared["resourceTable"]["length"] for resource in functions["resource"])
+    assert all(0 <= lib < len(values["libs"]) for lib in shared["resourceTable"]["lib"])
+    assert all(source is None or 0 <= source < shared["sources"]["length"] for source in functions["source"])
+    names = []
+    for at, (frame, offset) in enumerate(zip(stacks["frame"], stacks["prefixOffset"])):
+        assert 0 <= offset <= at
+        names.append((names[at - offset] if offset else ()) + (texts[functions["name"][frames["func"][frame]]],))
+    found = {}
+    for thread in values["threads"]:
+        samples = thread["samples"]
+        assert samples["weightType"] in ("tracing-ms", "bytes") and all(delta >= 0 for delta in samples["timeDeltas"])
+        scale = 1_000_000 if samples["weightType"] == "tracing-ms" else 1
+        found[thread["name"]] = [(names[stack], round(weight * scale))
+                                 for stack, weight in zip(samples["stack"], samples["weight"])]
+    return found
+
+
+def fields(data):
+    """(number, value) of each field of a message of protocol buffers; a value is a number or bytes."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = number()
+        assert tag & 7 in (0, 2), f"wire type {tag & 7}"
+        value = number()
+        if tag & 7 == 2:
+            assert at + value <= len(data)
+            at += value
+            value = data[at - value:at]
+        yield tag >> 3, value
+
+
+def numbers(data):
+    """Of a packed field."""
+    found, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            found.append(value)
+            value = shift = 0
+    assert shift == 0
+    return found
+
+
+def all_of(message, field):
+    return [value for number, value in fields(message) if number == field]
+
+
+def pprof(data):
+    """{type: (unit, stacks)}."""
+    profile = list(fields(gzip.decompress(data)))
+    texts = [value.decode() for number, value in profile if number == 6]
+    assert texts[0] == ""
+    messages = lambda number: [dict_of(value) for field, value in profile if field == number]
+
+    def dict_of(message):
+        found = {}
+        for number, value in fields(message):
+            found.setdefault(number, []).append(value)
+        return found
+
+    functions = {function[1][0]: texts[function[2][0]] for function in messages(5)}
+    mappings = {mapping[1][0] for mapping in messages(3)}
+    assert 0 not in functions and 0 not in mappings
+    locations = {}
+    for location in messages(4):
+        assert location.get(2, [0])[0] in mappings | {0}
+        lines = [dict_of(line) for line in location[4]]
+        locations[location[1][0]] = [functions[line[1][0]] for line in lines]  # the innermost first
+    assert 0 not in locations
+    types = [(texts[kind[1][0]], texts[kind[2][0]]) for kind in messages(1)]
+    assert len(set(types)) == len(types)
+    found = {name: (unit, []) for name, unit in types}
+    for sample in messages(2):
+        names = [name for location in numbers(sample[1][0]) for name in locations[location]]
+        values = numbers(sample[2][0])
+        assert len(values) == len(types)
+        for (name, _), value in zip(types, values):
+            if value:
+                found[name][1].append((tuple(reversed(names)), value))
+    return found
+
+
+def perfetto(data):
+    """{name of the track: stacks}, by the rules of its trace processor: names come by numbers of the same sequence."""
+    names, tracks, open_slices, found = {}, {}, {}, {}
+    for at, packet in enumerate(all_of(data, 1)):
+        packet = {number: value for number, value in fields(packet)}
+        assert packet[10] == 1 and packet[13] == (1 if at == 0 else 2)
+        if 60 in packet:
+            track = dict(fields(packet[60]))
+            tracks[track[1]] = track.get(2, b"").decode()
+        for entry in all_of(packet.get(12, b""), 2):
+            entry = dict(fields(entry))
+            assert entry[1] != 0
+            names[entry[1]] = entry[2].decode()
+        if 11 in packet:
+            event, when = dict(fields(packet[11])), packet.get(8)
+            stack, latest = open_slices.setdefault(event[11], ([], [0]))
+            assert when >= latest[0]
+            if when > latest[0]:
+                found.setdefault(tracks[event[11]], []).append((tuple(stack), when - latest[0]))
+            latest[0] = when
+            if event[9] == 1:
+                stack.append(names[event[10]])
+            else:
+                assert event[9] == 2 and stack.pop()
+    assert not any(stack for stack, _ in open_slices.values())
+    return found
+
+
+def flamegraph(text):
+    """(names of all that is drawn, with their shares in percent)."""
+    root = ElementTree.fromstring(text)
+    space = "{http://www.w3.org/2000/svg}"
+    found = []
+    for group in root.iter(space + "g"):
+        lines = group.find(space + "title").text.split("\n")
+        width = float(group.find(space + "rect").get("width"))
+        found.append((lines[0], float(re.search(r"([\d.]+) %$", lines[-1]).group(1)), width))
+    return found
+
+
+def dhat(text):
+    """(stacks, blocks)"""
+    values = json.loads(text)
+    assert values["dhatFileVersion"] == 2 and values["ftbl"][0] == "[root]"
+    for key in ("mode", "verb", "bklt", "bkacc", "tu", "Mtu", "tuth", "cmd", "pid", "te"):
+        assert key in values
+    name = lambda frame: re.sub(r" \((in )?[^()]*\)$", "", values["ftbl"][frame].partition(": ")[2])
+    assert all(point["fs"] and 0 not in point["fs"] for point in values["pps"])
+    stacks = [(tuple(name(frame) for frame in reversed(point["fs"])), point["tb"]) for point in values["pps"]]
+    return stacks, sum(point["tbk"] for point in values["pps"])
+
+
+def flame(text):
+    """{key: stacks}, and the data themselves."""
+    values = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S).group(1))
+    names = [()]
+    for node, parent in list(enumerate(values["parents"]))[1:]:
+        assert parent < node
+        names.append(names[parent] + (values["functions"]["name"][values["nodes"][node]],))
+    found = {}
+    for dimension in values["dimensions"]:
+        found[dimension["key"]] = [(names[node], own) for node, own in zip(dimension["at"], dimension["own"])]
+    return found, values
+
+
+def own(stacks):
+    """What each name has by itself."""
+    found = {}
+    for names, weight in stacks:
+        found[names[-1]] = found.get(names[-1], 0) + weight
+    return {name: weight for name, weight in found.items() if weight}
+
+
+def own_of_functions(report):
+    found = {}
+    for row in report.rows("functions"):
+        found[row.name] = found.get(row.name, 0) + round(row.self_ns)
+    return {name: weight for name, weight in found.items() if weight}
+
+
+class Run:
+    """One run that many tests look at, with its report."""
+
+    def __init__(self, *command):
+        self.box = Box()
+        self.cli = Cli(self.box)
+        self.report = self.cli.run(*command).report
+
+    def export(self, form, *args):
+        path = self.cli.folder / form
+        self.cli("export", "--format", form, "-o", path, *args)
+        return path.read_bytes()
+
+    def text(self, form, *args):
+        return self.export(form, *args).decode()
+
+    def page(self, *args):
+        path = self.cli.folder / "page.html"
+        assert self.cli("flame", "-o", path, *args).stdout == f"{path}\n"
+        return path.read_text()

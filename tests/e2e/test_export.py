@@ -1,0 +1,268 @@
+"""`hotpath export` and `hotpath flame`: what is in their files is what is in the report, number by number. Those who read them are asked
+in test_export_readers.py."""
+import contextlib
+import json
+import os
+import platform
+import pty
+import re
+import subprocess
+
+import pytest
+
+import exported
+from exported import Run, own_of_functions
+from harness import HOTPATH, PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it")]
+
+needs_stacks = pytest.mark.skipif(not perf_is_allowed() or platform.machine() not in ("x86_64", "aarch64"),
+                                  reason="the kernel lets nobody take stacks here")
+STACKED = PROGRAMS / "stacked"
+CPU, ZONES, ZONE_CPU, ZONE_WAITS, ZONE_ALLOC = ("Processor time", "Zones: time", "Zones: processor time", "Zones: waiting",
+                                                "Zones: bytes allocated")
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+@pytest.fixture(scope="module")
+def stacked():
+    """Stacks alone: nothing is measured in it."""
+    run = Run(STACKED, "split", 300)
+    yield run
+    run.box.remove()
+
+
+@pytest.fixture(scope="module")
+def zones():
+    """Measured functions that compute, wait and allocate, called from several places."""
+    run = Run("--no-stacks", PROGRAMS / "weights")
+    yield run
+    run.box.remove()
+
+
+def tree_rows(rows):
+    for row in rows:
+        yield row
+        yield from tree_rows(row.children)
+
+
+# ----------------------------------------------------------------------------------------------------- the same numbers
+
+@needs_stacks
+def test_every_format_has_the_numbers_of_the_report(stacked):
+    """Of each function what it used itself, and so in all."""
+    truth = own_of_functions(stacked.report)
+    totals = stacked.report.section("functions")["totals"]
+    assert sum(truth.values()) == totals["cpu_ns"] > 0
+    types = exported.pprof(stacked.export("pprof"))
+    found = {"folded": exported.folded(stacked.text("folded")),
+             "speedscope": exported.speedscope(stacked.text("speedscope"))[CPU],
+             "firefox": exported.firefox(stacked.text("firefox"))[CPU],
+             "pprof": types["cpu"][1],
+             "perfetto": exported.perfetto(stacked.export("perfetto"))[CPU],
+             "flame": exported.flame(stacked.page())[0]["cpu"]}
+    for form, stacks in found.items():
+        assert exported.own(stacks) == truth, form
+    assert types["cpu"][0] == "nanoseconds" and types["samples"][0] == "count"
+    assert sum(weight for _, weight in types["samples"][1]) == totals["samples"]
+
+
+@needs_stacks
+def test_stacks_are_those_of_the_program(stacked):
+    """Who called whom, with what was inlined."""
+    for stacks in (exported.folded(stacked.text("folded")), exported.pprof(stacked.export("pprof"))["cpu"][1],
+                   exported.firefox(stacked.text("firefox"))[CPU]):
+        heavy = [names for names, weight in stacks if names[-2:] == ("heavy", "compute")]
+        assert heavy and all("outer" in names and names.index("main") < names.index("outer") for names in heavy)
+        total = {name: sum(weight for names, weight in stacks if name in names) for name in ("heavy", "light", "outer")}
+        for row in stacked.report.rows("functions"):
+            if row.library == "stacked" and row.name in total:
+                assert total[row.name] == round(row.total_ns)
+
+
+@needs_stacks
+def test_waiting():
+    """What was waited for is on top of who waits. How much of it is found is up to the machine."""
+    run = Run("--stacks", PROGRAMS / "weights")
+    totals = run.report.section("functions")["totals"]
+    types = exported.pprof(run.export("pprof"))
+    stacks = types.get("waits", ("nanoseconds", []))[1]
+    assert sum(weight for _, weight in stacks) == totals["waited_ns"]
+    assert sum(weight for _, weight in types.get("times", ("count", []))[1]) == totals["waits"]
+    assert all(re.match(r"\[waiting", names[-1]) for names, _ in stacks)
+    assert exported.own(types["cpu"][1]) == own_of_functions(run.report)
+    if totals["waited_ns"] > 0:
+        assert exported.own(exported.folded(run.text("folded", "--of", "waits"))) == exported.own(stacks)
+    run.box.remove()
+
+
+@needs_stacks
+def test_the_picture(stacked):
+    """Shares are those of the report, and as wide as they say."""
+    truth = stacked.report.section("functions")["totals"]["cpu_ns"]
+    drawn = exported.flamegraph(stacked.text("flamegraph"))
+    heavy = sum(percent for name, percent, _ in drawn if name == "heavy")
+    row = next(row for row in stacked.report.rows("functions") if row.name == "heavy" and row.library == "stacked")
+    assert heavy == pytest.approx(100 * row.total_ns / truth, abs=0.02)
+    assert all(width == pytest.approx(percent * 11.8, abs=0.7) for _, percent, width in drawn)
+
+
+def test_measured_functions(zones):
+    """Exact times by the call tree, and what else is known of it; functions that were called from several places, too."""
+    rows = list(tree_rows(zones.report.rows("calltree")))
+    truth = {}
+    for row in rows:
+        truth[row.name] = truth.get(row.name, 0) + round(row.self_ns)
+    truth = {name: weight for name, weight in truth.items() if weight}
+    calls = sum(row.calls for row in rows)
+    types = exported.pprof(zones.export("pprof"))
+    scope, fox, trace = (exported.speedscope(zones.text("speedscope")), exported.firefox(zones.text("firefox")),
+                         exported.perfetto(zones.export("perfetto")))
+    page = exported.flame(zones.page())[0]
+    for stacks in (types["zones"][1], scope[ZONES], fox[ZONES], trace[ZONES], page["zones"],
+                   exported.folded(zones.text("folded", "--of", "zones"))):
+        assert exported.own(stacks) == truth
+    assert sum(weight for _, weight in types["calls"][1]) == calls
+    assert {names for names, _ in exported.folded(zones.text("folded", "--of", "zones"))} == {
+        names for names, _ in paths(zones.report.rows("calltree"))}
+
+
+def paths(rows, above=()):
+    for row in rows:
+        if round(row.self_ns) > 0:
+            yield above + (row.name,), round(row.self_ns)
+        yield from paths(row.children, above + (row.name,))
+
+
+def test_allocations_of_measured_functions(zones):
+    truth = {row.name: row.total_bytes for row in zones.report.rows("alloc-bytes") if row.total_bytes}
+    blocks = zones.report.section("alloc-bytes")["totals"]["allocations"]
+    stacks, counted = exported.dhat(zones.text("dhat"))
+    assert exported.own(stacks) == truth and counted == blocks
+    assert exported.own(exported.pprof(zones.export("pprof"))["zone-alloc"][1]) == truth
+    assert exported.own(exported.speedscope(zones.text("speedscope"))[ZONE_ALLOC]) == truth
+    assert ZONE_ALLOC not in exported.perfetto(zones.export("perfetto"))  # its slices are time
+
+
+def test_processor_time_and_waiting_of_measured_functions(zones):
+    types = exported.pprof(zones.export("pprof"))
+    cpu = {row.name: round(row.user_ns) + round(row.kernel_ns) for row in zones.report.rows("cpu")}
+    assert exported.own(types["zone-cpu"][1]) == {name: weight for name, weight in cpu.items() if weight}
+    waits = {}
+    for row in zones.report.rows("waits"):
+        waits[row.name, f"[waiting: {row.cause}]"] = waits.get((row.name, f"[waiting: {row.cause}]"), 0) + round(row.waited_ns)
+    found = {}
+    for names, weight in types["zone-waits"][1]:
+        found[names[-2:]] = found.get(names[-2:], 0) + weight
+    assert found == waits
+
+
+# ----------------------------------------------------------------------------------------------------------- two runs
+
+@needs_stacks
+def test_two_runs(cli):
+    """The same program did other things: what each run had is in the page, and what is in both is there once."""
+    cli.run(STACKED, "split", 100)
+    first = cli.read()
+    old = cli.sessions()[0]["path"]
+    cli.run(STACKED, "deep", 100)
+    second = cli.read()
+    cli("flame", "--diff", old, "-o", "diff.html")
+    stacks, values = exported.flame((cli.folder / "diff.html").read_text())
+    cpu = values["dimensions"][0]
+    assert exported.own(stacks["cpu"]) == own_of_functions(second)
+    assert sum(cpu["earlier"]) == first.section("functions")["totals"]["cpu_ns"]
+    assert "split 100" in values["compared"] and "deep 100" in values["command"]
+    names = [tuple(row) for row in zip(values["functions"]["name"], values["functions"]["library"], values["functions"]["file"])]
+    assert len(set(names)) == len(names)
+
+
+# ------------------------------------------------------------------------------------------------------ the command line
+
+@needs_stacks
+def test_the_report_names_the_command(cli):
+    """The last line of what `hotpath run` says is the command for this very run, and it works."""
+    done = cli("run", STACKED, "split", 50)
+    line = done.stderr.splitlines()[-1]
+    command = re.fullmatch(r"For a flame graph: hotpath flame (\S+)", line).group(1)
+    cli("run", STACKED, "deep", 50)
+    cli("flame", command, "-o", "page.html")
+    assert exported.flame((cli.folder / "page.html").read_text())[1]["command"].endswith("stacked split 50")
+
+
+def test_without_stacks_no_command_is_named(cli):
+    assert "hotpath flame" not in cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20).stderr
+    done = cli("run", "--format", "json", PROGRAMS / "cpu", "split", 20)
+    json.loads(done.stderr)
+
+
+def test_mistakes(cli):
+    cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
+    for args, words in ((["export"], "format is missing"), (["export", "-f", "png"], "no format 'png'"),
+                        (["export", "-f", "folded", "--of", "money"], "'money' is none of"),
+                        (["export", "-f", "folded", "a", "b"], "one session at a time"), (["flame", "a", "b"], "--diff")):
+        assert words in cli(*args, status=2).stderr
+    for args, words in ((["export", "-f", "folded", "--of", "cpu"], "nothing of 'cpu' in this run"),
+                        (["export", "-f", "folded", "nobody"], "there is no session"),
+                        (["export", "-f", "folded", "-o", "/dev/full"], "No space left"),
+                        (["export", "-f", "folded", "-o", cli.folder], "Is a directory"),
+                        (["flame", "-o", "/proc/nothing/page.html"], "cannot write"),
+                        (["flame", "--diff", "nobody"], "there is no session")):
+        done = cli(*args, status=1)
+        assert words in done.stderr and len(done.lines) == 1 and done.stdout == ""
+
+
+def test_a_fifo_that_nobody_reads(cli):
+    cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
+    os.mkfifo(cli.folder / "fifo")
+    for command in (["export", "-f", "folded"], ["flame"]):
+        assert "nobody reads from it" in cli(*command, "-o", "fifo", status=1).stderr
+
+
+def on_terminal(cli, *args):
+    """What a terminal shows of it, which is stdout and stderr."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([str(HOTPATH), *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=cli.environment(),
+                               cwd=cli.folder)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # that is how the end looks
+        while part := os.read(ours, 4096):
+            shown += part
+    process.wait(timeout=TIMEOUT)
+    os.close(ours)
+    return shown.decode(errors="replace")
+
+
+def test_nothing_binary_goes_to_a_terminal(cli):
+    cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
+    for form, is_text in (("pprof", False), ("perfetto", False), ("folded", True)):
+        shown = on_terminal(cli, "export", "-f", form)
+        assert ("heavy" in shown) is is_text and ("nothing for a terminal" in shown) is not is_text
+
+
+def test_the_usual_page_is_no_trap(cli):
+    """Somebody put a link where the page goes: what it leads to stays as it is."""
+    cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
+    first = cli("flame").stdout.strip()
+    assert os.path.dirname(first) == str(cli.folder) and re.search(r"/hotpath-flame-\d+\.html$", first)
+    os.unlink(first)
+    victim = cli.folder / "victim"
+    victim.write_text("precious")
+    os.symlink(victim, first)
+    assert cli("flame").stdout.strip() == first
+    assert victim.read_text() == "precious" and not os.path.islink(first)
+
+
+def test_a_run_in_which_nothing_is_known(cli):
+    """No stacks, no measured function."""
+    cli("run", "--no-stacks", STACKED, "split", 20)
+    for command in (["export", "-f", "folded"], ["flame"]):
+        assert "the run has no stacks" in cli(*command, status=1).stderr

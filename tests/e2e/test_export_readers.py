@@ -1,0 +1,142 @@
+"""Files of `hotpath export`, and the page of `hotpath flame`, read by programs that nobody here wrote. Those that are not installed are
+not asked; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli and speedscope."""
+import base64
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import exported
+from exported import Run, own_of_functions
+from harness import PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(not perf_is_allowed() or platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="the kernel lets nobody take stacks here")]
+
+GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go") if os.path.exists(path)), None)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MODULES = Path(os.environ.get("HOTPATH_NODE_MODULES", "/nonexistent"))
+LONG = 5 * TIMEOUT
+
+
+@pytest.fixture(scope="module")
+def stacked():
+    run = Run("--stacks", PROGRAMS / "weights")
+    yield run
+    run.box.remove()
+
+
+def call(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LONG, **options)
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------------------------------------ pprof
+
+@pytest.mark.skipif(GO is None, reason="go is not installed: its pprof cannot be asked")
+def test_pprof(stacked):
+    path = stacked.cli.folder / "profile.pb.gz"
+    stacked.cli("export", "-f", "pprof", "-o", path)
+
+    def ask(*args):
+        return call(GO, "tool", "pprof", *args, path, env=os.environ | {"PPROF_TMPDIR": str(stacked.cli.folder)})
+
+    lines = ask("-top", "-nodecount=100000", "-nodefraction=0", "-unit=ns", "-sample_index=cpu").splitlines()
+    start = next(at for at, line in enumerate(lines) if line.split()[:2] == ["flat", "flat%"])
+    found = {}
+    for line in lines[start + 1:]:
+        flat, _, _, _, _, name = line.split(None, 5)
+        name = re.sub(r" \((partial-)?inline\)$", "", name)
+        found[name] = found.get(name, 0) + round(float(flat.removesuffix("ns")))
+    assert {name: weight for name, weight in found.items() if weight} == own_of_functions(stacked.report)
+    samples = stacked.report.section("functions")["totals"]["samples"]
+    assert re.search(rf" of {samples} total", ask("-top", "-sample_index=samples"))
+    zones = sum(weight for _, weight in exported.pprof(path.read_bytes())["zones"][1])
+    assert re.search(rf" of {zones}ns total", ask("-top", "-unit=ns", "-sample_index=zones"))
+    raw = ask("-raw")
+    assert "[FN][FL][LN][IN]" in raw and str(PROGRAMS / "weights") in raw
+
+
+# ---------------------------------------------------------------------------------------------------------- browser
+
+def in_browser(cli, url, *options):
+    """The page as the browser has it when its script has run."""
+    return call(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom", *options,
+                f"--user-data-dir={cli.folder}/browser", url)
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not looked at")
+
+
+@needs_browser
+def test_the_page(stacked):
+    stacked.page()
+    text = in_browser(stacked.cli, f"file://{stacked.cli.folder}/page.html")
+    functions = [row for row in stacked.report.rows("functions") if row.total_ns > 0]
+    assert len(re.findall(r'<td><div><i style="background:', text)) == min(200, len(functions))
+    samples = stacked.report.section("functions")["totals"]["samples"]
+    assert re.search(rf'<div id="about">Processor time: [\d.]+ m?s · {samples:,} samples', text)
+    assert re.search(r"<title>[^<]*weights · hotpath flame</title>", text)
+
+
+@needs_browser
+def test_the_page_of_two_runs(stacked):
+    stacked.page("--diff", stacked.cli.sessions()[0]["path"])
+    assert "red is more, blue is less" in in_browser(stacked.cli, f"file://{stacked.cli.folder}/page.html")
+
+
+# -------------------------------------------------------------------------------------------------------- importers
+
+FIREFOX = MODULES / ".bin" / "profiler-cli"
+
+
+@pytest.mark.skipif(not FIREFOX.exists(), reason="@firefox-devtools/profiler-cli of npm is not there: see HOTPATH_NODE_MODULES")
+def test_firefox_profiler(stacked):
+    """It loads a file in the background and is asked then. It takes much that is wrong, so numbers are compared."""
+    path, env = stacked.cli.folder / "firefox.json", os.environ | {"HOME": str(stacked.cli.folder)}
+    stacked.cli("export", "-f", "firefox", "-o", path)
+
+    def ask(*args):
+        return subprocess.run([str(FIREFOX), *map(str, args)], capture_output=True, text=True, timeout=LONG, env=env)
+
+    loaded = ask("load", path)
+    try:
+        for _ in range(LONG):
+            done = ask("thread", "functions", "--thread", "t-0", "--limit", "0", "--json")
+            if done.returncode == 0:
+                break
+            time.sleep(1)
+        assert done.returncode == 0, (loaded, done)
+        found = {}
+        for function in json.loads(done.stdout)["functions"]:
+            found[function["name"]] = found.get(function["name"], 0) + round(function["selfSamples"] * 1_000_000)
+        assert {name: weight for name, weight in found.items() if weight} == own_of_functions(stacked.report)
+    finally:
+        ask("stop", "--all")
+
+
+SPEEDSCOPE = MODULES / "speedscope" / "dist" / "release" / "index.html"
+
+
+@needs_browser
+@pytest.mark.skipif(not SPEEDSCOPE.exists(), reason="speedscope of npm is not there: see HOTPATH_NODE_MODULES")
+def test_speedscope(stacked):
+    """Its page takes a file as a script; what it shows then is the title, and the total of the profile."""
+    script = stacked.cli.folder / "load.js"
+    data = base64.b64encode(stacked.export("speedscope")).decode()
+    script.write_text(f'speedscope.loadFileFromBase64("run.json", "{data}")')
+    text = in_browser(stacked.cli, f"file://{SPEEDSCOPE}#localProfilePath={script}", "--enable-unsafe-swiftshader",
+                      "--allow-file-access-from-files")
+    assert re.search(r"<title>[^<]*weights - speedscope</title>", text)
+    total = stacked.report.section("functions")["totals"]["cpu_ns"]
+    assert f"{total / 1e6:.2f}ms" in text and "Processor time" in text

@@ -1,0 +1,356 @@
+/* Weighted stacks, and what all formats are written with. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "export.h"
+#include "frame_table.h"
+#include "gzip.h"
+#include "protobuf.h"
+#include "stack_weights.h"
+#include "text_table.h"
+#include "walk.h"
+
+#define MS UINT64_C(1000000)
+
+/* ---------------------------------------------------------------------------------------------------- stacks */
+
+/*
+ *   main ─ work:20 ─ leaf          10 ms in leaf
+ *        │ work:25 ─ leaf          20 ms in leaf, 5 ms in work
+ *        └ work:25 with tail inlined   40 ms in tail
+ */
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_function functions[] = {
+    {"main", "main.c", 0}, {"work", "work.c", 0}, {"leaf", "", 1}, {"tail", "work.c", 0}};
+static struct hp_named_frame frames[] = {{0, 10}, {1, 20}, {2, 0}, {1, 25}, {3, 33}, {1, 25}};
+static struct hp_named_node nodes[] = {
+    {0},
+    {.parent = 0, .first_frame = 0, .frame_count = 1},
+    {.parent = 1, .first_frame = 1, .frame_count = 1},
+    {.parent = 2, .first_frame = 2, .frame_count = 1, .weight = {10 * MS, 0, 10}},
+    {.parent = 1, .first_frame = 3, .frame_count = 1, .weight = {4 * MS, 1 * MS, 5}},
+    {.parent = 4, .first_frame = 2, .frame_count = 1, .weight = {20 * MS, 0, 20}},
+    {.parent = 1, .first_frame = 4, .frame_count = 2, .weight = {40 * MS, 0, 40}},
+};
+static const struct hp_named_stacks example = {.images = images,
+                                               .functions = functions,
+                                               .frames = frames,
+                                               .nodes = nodes,
+                                               .image_count = 2,
+                                               .function_count = 4,
+                                               .frame_count = 6,
+                                               .node_count = 7};
+
+static char output[1 << 20];
+
+/* What a writer writes, ended by a zero. */
+static size_t write_example(const struct hp_weighted *weighted,
+                            bool (*write)(const struct hp_export *export, struct hp_text *text))
+{
+    struct hp_text text;
+    const struct hp_export export = {.weighted = weighted,
+                                     .dimensions = {HP_OF_CPU},
+                                     .dimension_count = 1,
+                                     .command = "prog",
+                                     .pid = 7,
+                                     .period_ns = MS};
+    hp_text_init(&text, output, sizeof output);
+    assert_true(write(&export, &text));
+    assert_false(text.is_cut);
+    const size_t length = text.length;
+    hp_text_end(&text);
+    return length;
+}
+
+static void what_a_stack_has_is_kept(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {0};
+    assert_true(hp_stack_weights_add(&weighted, &example));
+    const struct hp_weights *cpu = &weighted.weights[HP_OF_CPU];
+    assert_int_equal(cpu->total, 75 * MS);
+    assert_int_equal(cpu->counted, 75);
+    assert_true(hp_weighted_has(&weighted, HP_OF_CPU));
+    assert_false(hp_weighted_has(&weighted, HP_OF_ZONES));
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, "main;work 5000000\nmain;work;leaf 30000000\nmain;work;tail 40000000\n");
+    hp_weighted_free(&weighted);
+}
+
+/* The root; main; work at two lines, of which one is the same as that into which tail is inlined; their leaves; tail. */
+static void lines_are_told_apart_where_they_count(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {.has_lines = true};
+    struct hp_frame_table table;
+    assert_true(hp_stack_weights_add(&weighted, &example));
+    assert_int_equal(weighted.node_count, 7);
+    assert_true(hp_frame_table_make(&table, &weighted));
+    assert_int_equal(table.count, 1 + 5); /* main, work:20, leaf, work:25, tail in work:25 */
+    size_t inlined = 0;
+    for (size_t at = 1; at < table.count; at++)
+        if (table.frames[at].outer != 0) {
+            inlined++;
+            assert_string_equal(weighted.functions[table.frames[at].function].name, "tail");
+            assert_int_equal(table.frames[table.frames[at].outer].line, 25);
+            assert_int_equal(table.frames[at].depth, 1);
+        }
+    assert_int_equal(inlined, 1);
+    hp_frame_table_free(&table);
+    hp_weighted_free(&weighted);
+}
+
+static void two_runs_are_compared(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {.is_compared = true, .is_before = true};
+    static struct hp_named_image moved[] = {{"/elsewhere/prog", ""}, {"/usr/lib/libx.so.1", ""}};
+    struct hp_named_stacks other = example;
+    other.images = moved;
+    assert_true(hp_stack_weights_add(&weighted, &other));
+    weighted.is_before = false;
+    assert_true(hp_stack_weights_add(&weighted, &example));
+    const struct hp_weights *cpu = &weighted.weights[HP_OF_CPU];
+    assert_int_equal(cpu->total, 75 * MS);
+    assert_int_equal(cpu->total_before, 75 * MS);
+    assert_int_equal(weighted.node_count, 5); /* the same functions, though the program lies elsewhere */
+    for (size_t at = 0; at < weighted.node_count; at++)
+        assert_int_equal(hp_weight_own(cpu, at), hp_weight_before(cpu, at));
+    hp_weighted_free(&weighted);
+}
+
+static void names_do_no_harm(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {0};
+    static const char *const names[] = {"a;b\n\x1b[31m", "\xff\xfe",
+                                        "\xe2\x80\xae"
+                                        "evil",
+                                        "</script><b>&\"", ""};
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
+        const uint32_t function = hp_weighted_function(&weighted, names[at], "", HP_NO_LIBRARY);
+        hp_weighted_add(&weighted, HP_OF_CPU, hp_weighted_below(&weighted, 0, function, 0, false), at + 1, 1);
+    }
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, "a:b\\n\\x1b[31m 1\n"
+                                "\xef\xbf\xbd\xef\xbf\xbd 2\n"
+                                "\\u202e"
+                                "evil 3\n"
+                                "</script><b>&\" 4\n"
+                                "? 5\n");
+    write_example(&weighted, hp_format_flamegraph.write);
+    assert_null(strstr(output, "<b>"));
+    assert_non_null(strstr(output, "&lt;/script&gt;&lt;b&gt;&amp;&quot;"));
+    write_example(&weighted, hp_format_speedscope.write);
+    assert_non_null(strstr(output, "\"</script><b>&\\\"\""));
+    hp_weighted_free(&weighted);
+}
+
+/* Nothing ends the script but its own end. */
+static void a_page_cannot_be_broken_out_of(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {0};
+    const uint32_t function = hp_weighted_function(&weighted, "</script><script>x", "<!--", HP_NO_LIBRARY);
+    hp_weighted_add(&weighted, HP_OF_CPU, hp_weighted_below(&weighted, 0, function, 0, false), 5, 1);
+    write_example(&weighted, hp_flame_write);
+    const char *data = strstr(output, "<script id=\"data\" type=\"application/json\">");
+    assert_non_null(data);
+    const char *end = strchr(data + 1, '<');
+    assert_memory_equal(end, "</script>", 9);
+    assert_non_null(strstr(data, "\"\\u003c/script>\\u003cscript>x\""));
+    assert_true(strstr(data, "\\u003c!--") < end);
+    assert_null(strstr(output, "@STYLE@"));
+    assert_null(strstr(output, "@SCRIPT@"));
+    assert_null(strstr(output, "@DATA@"));
+    hp_weighted_free(&weighted);
+}
+
+/* ------------------------------------------------------------------------------------------------------ walk */
+
+struct trace {
+    char text[500];
+    uint64_t latest;
+    size_t depth;
+};
+
+static void note(struct trace *trace, const char *sign, const struct hp_weighted *weighted, uint32_t node,
+                 uint64_t where)
+{
+    const size_t used = strlen(trace->text);
+    snprintf(trace->text + used, sizeof trace->text - used, "%s%s@%u ", sign,
+             weighted->functions[weighted->nodes[node].function].name, (unsigned)(where / MS));
+    assert_true(where >= trace->latest);
+    trace->latest = where;
+}
+
+static struct hp_weighted walked;
+
+static void enter(void *trace, uint32_t node, uint64_t where, size_t depth)
+{
+    assert_int_equal(depth, ((struct trace *)trace)->depth++);
+    note(trace, "+", &walked, node, where);
+}
+
+static void leave(void *trace, uint32_t node, uint64_t where, size_t depth)
+{
+    assert_int_equal(depth, --((struct trace *)trace)->depth);
+    note(trace, "-", &walked, node, where);
+}
+
+static void a_walk_goes_through_all_of_it(void **state)
+{
+    (void)state;
+    struct hp_walk walk;
+    struct trace trace = {0};
+    assert_true(hp_stack_weights_add(&walked, &example));
+    const uint32_t never = hp_weighted_function(&walked, "never", "", HP_NO_LIBRARY);
+    hp_weighted_below(&walked, 1, never, 0, false); /* in which nothing was found */
+    assert_true(hp_walk_begin(&walk, &walked, &walked.weights[HP_OF_CPU]));
+    assert_int_equal(walk.inside[0], 75 * MS);
+    hp_walk_through(&walk, enter, leave, &trace);
+    assert_string_equal(trace.text, "+main@0 +work@0 +tail@0 -tail@40 +leaf@40 -leaf@70 -work@75 -main@75 ");
+    assert_int_equal(trace.depth, 0);
+    hp_walk_end(&walk);
+    hp_weighted_free(&walked);
+}
+
+/* ------------------------------------------------------------------------------------------------------ many */
+
+static void count_node(void *count, uint32_t node, uint64_t where, size_t depth)
+{
+    (void)node;
+    (void)where;
+    (void)depth;
+    ++*(size_t *)count;
+}
+
+/* A deep chain, each place of which has a branch; all of it is found again. Nothing here may need steps for each pair. */
+static void many_stacks(void **state)
+{
+    (void)state;
+    enum { MANY = 300000, FUNCTIONS = 1000 };
+    struct hp_weighted weighted = {0};
+    struct hp_walk walk;
+    static char names[FUNCTIONS][8];
+    size_t visits = 0;
+    for (unsigned at = 0; at < FUNCTIONS; at++) {
+        snprintf(names[at], sizeof names[at], "f%u", at);
+        assert_int_equal(hp_weighted_function(&weighted, names[at], "", HP_NO_LIBRARY), at);
+    }
+    for (int round = 0; round < 2; round++)
+        for (uint32_t at = 0, chain = HP_WEIGHTED_ROOT; at < MANY; at++) {
+            const uint32_t branch = hp_weighted_below(&weighted, chain, at % FUNCTIONS, 0, false);
+            chain = hp_weighted_below(&weighted, chain, (at + 1) % FUNCTIONS, 0, false);
+            hp_weighted_add(&weighted, HP_OF_CPU, branch, 1, 1);
+        }
+    assert_false(weighted.lacks_memory);
+    assert_int_equal(weighted.node_count, 1 + 2 * MANY);
+    assert_true(hp_walk_begin(&walk, &weighted, &weighted.weights[HP_OF_CPU]));
+    assert_int_equal(walk.inside[HP_WEIGHTED_ROOT], 2 * MANY);
+    hp_walk_through(&walk, count_node, count_node, &visits);
+    assert_int_equal(visits, 2 * (2 * MANY - 1)); /* the end of the chain has nothing */
+    hp_walk_end(&walk);
+    hp_weighted_free(&weighted);
+}
+
+/* ------------------------------------------------------------------------------------------------- encodings */
+
+static void messages(void **state)
+{
+    (void)state;
+    struct hp_proto proto = {0};
+    struct hp_text text;
+    char bytes[1000];
+    const size_t outer = hp_proto_begin(&proto, 1);
+    hp_proto_u64(&proto, 2, 300);
+    const size_t inner = hp_proto_begin(&proto, 16);
+    hp_proto_string(&proto, 1, "hi");
+    hp_proto_packed(&proto, UINT64_MAX);
+    hp_proto_end(&proto, inner);
+    hp_proto_end(&proto, outer);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_proto_flush(&proto, &text);
+    static const unsigned char expected[] = {0x0a, 20,   0x10, 0xac, 0x02, 0x82, 0x01, 14,   0x0a, 2,    'h',
+                                             'i',  0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+    assert_int_equal(text.length, sizeof expected);
+    assert_memory_equal(bytes, expected, sizeof expected);
+    hp_proto_free(&proto);
+}
+
+/* A message that is longer than 127 bytes has a length of two. */
+static void long_messages(void **state)
+{
+    (void)state;
+    struct hp_proto proto = {0};
+    const size_t begun = hp_proto_begin(&proto, 1);
+    for (int at = 0; at < 20000; at++)
+        hp_proto_packed(&proto, 1);
+    hp_proto_end(&proto, begun);
+    assert_int_equal(proto.length, 1 + 3 + 20000);
+    assert_memory_equal(proto.bytes, "\x0a\xa0\x9c\x01\x01", 5);
+    assert_int_equal(proto.bytes[20003], 1);
+    hp_proto_free(&proto);
+}
+
+static void stored_in_gzip(void **state)
+{
+    (void)state;
+    static struct hp_gzip gzip;
+    struct hp_text text;
+    hp_text_init(&text, output, sizeof output);
+    hp_gzip_begin(&gzip, &text);
+    hp_text_string(&gzip.in, "123456789");
+    hp_gzip_end(&gzip);
+    static const unsigned char expected[] = {0x1f, 0x8b, 8,    0,    0,    0,    0,    0,   0,   255, 0,   9, 0,
+                                             0xf6, 0xff, '1',  '2',  '3',  '4',  '5',  '6', '7', '8', '9', 1, 0,
+                                             0,    0xff, 0xff, 0x26, 0x39, 0xf4, 0xcb, 9,   0,   0,   0};
+    assert_int_equal(text.length, sizeof expected);
+    assert_memory_equal(output, expected, sizeof expected);
+}
+
+static void texts_are_there_once(void **state)
+{
+    (void)state;
+    struct hp_text_table table = {0};
+    static char texts[500][8];
+    for (int round = 0; round < 2; round++)
+        for (unsigned at = 0; at < 500; at++) {
+            snprintf(texts[at], sizeof texts[at], "%u", at);
+            assert_int_equal(hp_text_table_put(&table, texts[at]), at);
+        }
+    assert_int_equal(table.count, 500);
+    hp_text_table_free(&table);
+}
+
+static void formats_are_found_by_name(void **state)
+{
+    (void)state;
+    assert_ptr_equal(hp_export_format_find("pprof"), &hp_format_pprof);
+    assert_null(hp_export_format_find("pprofs"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_stack_has_is_kept),
+        cmocka_unit_test(lines_are_told_apart_where_they_count),
+        cmocka_unit_test(two_runs_are_compared),
+        cmocka_unit_test(names_do_no_harm),
+        cmocka_unit_test(a_page_cannot_be_broken_out_of),
+        cmocka_unit_test(a_walk_goes_through_all_of_it),
+        cmocka_unit_test(many_stacks),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(long_messages),
+        cmocka_unit_test(stored_in_gzip),
+        cmocka_unit_test(texts_are_there_once),
+        cmocka_unit_test(formats_are_found_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
