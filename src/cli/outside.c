@@ -155,24 +155,44 @@ static bool has_any(const struct hp_citizen *citizen)
     return false;
 }
 
-/* The session of one of its programs; NULL: it left none. */
-static struct left *session_of(const struct hp_citizen *citizen, size_t image)
-{
-    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++) {
-        struct left *left = &work.left[at];
-        const char *file = citizen->images[image].file;
-        if (work.given->census->is_exact
-                ? left->began_ns >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image)
-                : file != NULL && strcmp(left->executable, file) == 0)
-            return left;
-    }
-    return NULL;
-}
-
 static bool is_within(const struct left *left, const struct hp_citizen *citizen, size_t image)
 {
     const uint64_t slack = work.given->census->is_exact ? 0 : SLACK_NS;
     return left->began_ns + slack >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image);
+}
+
+static bool is_program(const struct left *left, const struct hp_executed *image)
+{
+    return image->file != NULL && strcmp(left->executable, image->file) == 0;
+}
+
+static bool is_program_of(const struct left *left, const struct hp_citizen *citizen)
+{
+    for (size_t image = 0; image < citizen->image_count; image++)
+        if (is_program(left, &citizen->images[image]))
+            return true;
+    return false;
+}
+
+/*
+ * Whether the session is that of one of its programs. Without word from the kernel, what is known of these was seen in /proc. Who was
+ * seen before it executed another program, and not after that, tells its program by the session.
+ */
+static bool is_session_of(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    if (work.given->census->is_exact)
+        return is_within(left, citizen, image);
+    return is_program(left, &citizen->images[image]) ||
+           (image + 1 == citizen->image_count && is_within(left, citizen, image) && !is_program_of(left, citizen));
+}
+
+/* The session of one of its programs; NULL: it left none. */
+static struct left *session_of(const struct hp_citizen *citizen, size_t image)
+{
+    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++)
+        if (is_session_of(&work.left[at], citizen, image))
+            return &work.left[at];
+    return NULL;
 }
 
 static bool is_taken(const struct hp_citizen *citizen, size_t image)
@@ -187,8 +207,7 @@ static bool is_taken(const struct hp_citizen *citizen, size_t image)
 
 static bool is_of_image(const struct left *left, const struct hp_citizen *citizen, size_t image)
 {
-    const char *file = citizen->images[image].file;
-    return is_within(left, citizen, image) && file != NULL && strcmp(left->executable, file) == 0 &&
+    return is_within(left, citizen, image) && is_program(left, &citizen->images[image]) &&
            !is_taken(citizen, image);
 }
 

@@ -289,7 +289,7 @@ def test_where_the_kernel_does_not_tell(cli, box):
     done = cli.run(STATIC, "burn", 500)
     assert [row.state for row in rows(done)] == ["outside"] and between(100 * MS, rows(done)[0].cpu_ns, 600 * MS)
     done = cli.run("sh", "-c", f"{STATIC} burn 500; {KIN} burn 100")
-    assert len(rows(done, KIN)) == 1 and [str(STATIC) in row.name for row in outside(done)] == [True]
+    assert len(rows(done, KIN)) == 1 and [str(STATIC) in row.name for row in outside(done)] == [True], rows(done)
     done = cli.run("sh", "-c", f"i=0; while [ $i -lt 100 ]; do {STATIC} burn 1; i=$((i+1)); done")
     assert done.report.lost["processes"] > 0
 
