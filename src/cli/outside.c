@@ -126,7 +126,7 @@ static int by_process(const void *a, const void *b)
 /* The first session of a process; those of one lie side by side. */
 static size_t first_of(uint32_t pid)
 {
-    size_t from = 0, to = work.left_count;
+    size_t from = 0, to = work.left != NULL ? work.left_count : 0;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
         if (work.left[middle].pid < pid)

@@ -323,7 +323,8 @@ static bool search_for(struct walk *walk, const struct hp_unwind_table *table, c
     const uint64_t sp = walk->registers.value[walk->machine->sp];
     unsigned trials = 0;
     uint64_t word;
-    for (uint64_t at = sp; at < sp + 8 * MOST_WORDS && trials < MOST_TRIALS && load(walk, at, &word); at += 8) {
+    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS && trials < MOST_TRIALS && load(walk, at, &word);
+         at += 8) {
         if (hp_space_find(walk->space, word - 1) == NULL || likeness_of(walk, table, word) != likeness)
             continue;
         const uint64_t cfa = at - (uint64_t)(int64_t)rule->saved[HP_SAVED_RETURN];
@@ -369,7 +370,7 @@ static bool recover_pointer(struct walk *walk)
     if (hp_register_is_known(&walk->registers, fp) || walk->searches == 0 || walk->machine->has_link_register)
         return false;
     walk->searches--;
-    for (uint64_t at = sp; at < sp + 8 * MOST_WORDS && trials < MOST_TRIALS; at += 8) {
+    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS && trials < MOST_TRIALS; at += 8) {
         if (!is_frame(walk, at))
             continue;
         trials++;

@@ -155,22 +155,26 @@ static const char *const counters[] = {
 
 /* Texts that tell rows apart. */
 static const char *const names[] = {"name", "thread", "cause", "call", "what", "other", "pid"};
+#define NAMES (sizeof names / sizeof names[0])
 
+/* By their places in `counters`: which columns a section has can change while a program goes on. */
+#define COUNTERS (sizeof counters / sizeof counters[0])
 struct said {
     char *row;
-    double values[HP_MAX_COLUMNS];
+    double values[COUNTERS];
     struct said *next;
 };
 
 static struct said *known[1024];
 static unsigned falls, compared;
 
-static bool is_among(const char *key, const char *const *list, size_t count)
+/* Its place in the list, or `count`. */
+static size_t place_among(const char *key, const char *const *list, size_t count)
 {
-    for (size_t at = 0; at < count; at++)
-        if (strcmp(key, list[at]) == 0)
-            return true;
-    return false;
+    size_t at = 0;
+    while (at < count && strcmp(key, list[at]) != 0)
+        at++;
+    return at;
 }
 
 static struct said *said_of(const char *row)
@@ -206,13 +210,16 @@ static double value_of(const struct hp_column *column, const struct hp_cell *cel
     return is_count ? (double)cell->count : cell->number;
 }
 
-static void compare_cell(const struct hotpath_section *section, struct said *said, size_t at, double value)
+static void compare_cell(const struct hotpath_section *section, struct said *said, const char *key, double value)
 {
+    const size_t at = place_among(key, counters, COUNTERS);
+    if (at == COUNTERS)
+        return;
     compared++;
     if (value < said->values[at]) {
         falls++;
-        print_message("%s: %s of '%s' fell from %.1f to %.1f\n", section->name, section->columns[at].shown.key,
-                      said->row, said->values[at], value);
+        print_message("%s: %s of '%s' fell from %.1f to %.1f\n", section->name, key, said->row, said->values[at],
+                      value);
     }
     said->values[at] = value;
 }
@@ -222,7 +229,7 @@ static void name_row(const struct hotpath_section *section, const struct hp_row 
 {
     size_t length = row->depth > 0 ? ends[row->depth - 1] : (size_t)sprintf(path, "%s", section->name);
     for (size_t at = 0; at < section->column_count; at++)
-        if (is_among(section->columns[at].shown.key, names, sizeof names / sizeof names[0])) {
+        if (place_among(section->columns[at].shown.key, names, NAMES) < NAMES) {
             if (section->columns[at].shown.unit == HOTPATH_UNIT_TEXT)
                 length += (size_t)sprintf(path + length, "/%s", row->cells[at].text ? row->cells[at].text : "");
             else
@@ -241,9 +248,9 @@ static void compare_section(const struct hotpath_section *section)
         name_row(section, row, path, ends);
         struct said *said = said_of(path);
         for (size_t column = 0; column < section->column_count; column++)
-            if (row->cells[column].has_value &&
-                is_among(section->columns[column].shown.key, counters, sizeof counters / sizeof counters[0]))
-                compare_cell(section, said, column, value_of(&section->columns[column], &row->cells[column]));
+            if (row->cells[column].has_value)
+                compare_cell(section, said, section->columns[column].shown.key,
+                             value_of(&section->columns[column], &row->cells[column]));
     }
 }
 
