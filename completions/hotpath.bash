@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'run record report flame export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'run record report flame annotate export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -95,6 +95,7 @@ _hotpath()
         flame:--diff) return ;;
         flame:--output | flame:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         flame:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         export:--format | export:-f) return ;;
         export:--of) return ;;
         export:--output | export:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -112,6 +113,7 @@ _hotpath()
         record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --cold --from --to --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         flame) COMPREPLY=($(compgen -W '--diff --output -o --no-open --dir --help -h' -- "$word")) ;;
+        annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
@@ -127,13 +129,14 @@ _hotpath()
         record) : ;;
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         flame) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         export) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         ls) : ;;
         clean) : ;;
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'run record report flame export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'run record report flame annotate export ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

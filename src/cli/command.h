@@ -50,6 +50,7 @@ extern const struct hp_command hp_command_run;
 extern const struct hp_command hp_command_record;
 extern const struct hp_command hp_command_report;
 extern const struct hp_command hp_command_flame;
+extern const struct hp_command hp_command_annotate;
 extern const struct hp_command hp_command_export;
 extern const struct hp_command hp_command_ls;
 extern const struct hp_command hp_command_clean;

@@ -105,13 +105,13 @@ def wait_until(condition):
 
 def test_overview_names_every_command(cli):
     text = cli("--help").stdout
-    for command in ("run", "report", "flame", "export", "ls", "clean", "on", "off", "doctor", "help"):
+    for command in ("run", "report", "flame", "annotate", "export", "ls", "clean", "on", "off", "doctor", "help"):
         assert re.search(rf"^  {command} +\w", text, re.M), command
     assert cli("help").stdout == text
     assert re.fullmatch(r"hotpath \d+\.\d+\.\d+\n", cli("--version").stdout)
 
 
-@pytest.mark.parametrize("command", ["run", "report", "flame", "export", "ls", "clean", "on", "off", "doctor", "help"])
+@pytest.mark.parametrize("command", ["run", "report", "flame", "annotate", "export", "ls", "clean", "on", "off", "doctor", "help"])
 def test_help_of_each_command(cli, command):
     text = cli(command, "--help").stdout
     assert text.startswith(f"usage: hotpath {command}") and "-h, --help" in text

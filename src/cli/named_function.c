@@ -1,0 +1,89 @@
+/* Which function is meant. SPDX-License-Identifier: MIT */
+#include "named_function.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "spelling.h"
+#include "text.h"
+
+#define MOST_LISTED 6u
+
+/* "name(int, char *)" is called by its name as well. */
+static bool is_called(const char *function, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(function, name, length) == 0 && (function[length] == '\0' || function[length] == '(');
+}
+
+static bool has_part(const char *function, const char *name) { return strstr(function, name) != NULL; }
+
+typedef bool fits(const char *function, const char *name);
+
+/* Those in the profile come with most time first. */
+static const struct hp_found_function *find_first(const struct hp_function_profile *profile, const char *name,
+                                                  fits *does_fit, size_t *ret_count)
+{
+    const struct hp_found_function *first = NULL;
+    *ret_count = 0;
+    for (size_t at = 0; at < profile->count; at++)
+        if (does_fit(profile->all[at].name, name)) {
+            first = first != NULL ? first : &profile->all[at];
+            ++*ret_count;
+        }
+    return first;
+}
+
+static bool explain_none(const struct hp_function_profile *profile, const char *name)
+{
+    struct hp_spelling spelling = hp_spelling_of(name, strlen(name));
+    for (size_t at = 0; at < profile->count; at++)
+        hp_spelling_try(&spelling, profile->all[at].name);
+    if (spelling.best != NULL)
+        hp_fail("no sample has found a function '%s'; did you mean '%s'?", name, spelling.best);
+    else
+        hp_fail("no sample has found a function '%s'; 'hotpath report --sections functions -n 0' lists all", name);
+    return false;
+}
+
+static bool explain_several(const struct hp_function_profile *profile, const char *name, size_t count)
+{
+    char list[1000];
+    struct hp_text text;
+    size_t listed = 0;
+    hp_text_init(&text, list, sizeof list);
+    for (size_t at = 0; at < profile->count && listed < MOST_LISTED; at++)
+        if (has_part(profile->all[at].name, name)) {
+            hp_text_string(&text, listed++ > 0 ? ", " : "");
+            hp_text_string(&text, profile->all[at].name);
+        }
+    hp_fail("%zu functions have '%s' in their names: %s%s", count, name, hp_text_end(&text),
+            count > listed ? ", ..." : "");
+    return false;
+}
+
+/* The texts are the same ones in both. */
+static bool find_number(const struct hp_named_stacks *named, const struct hp_found_function *function,
+                        uint32_t *ret_function)
+{
+    for (uint32_t at = 0; at < named->function_count; at++)
+        if (named->functions[at].name == function->name) {
+            *ret_function = at;
+            return true;
+        }
+    return false;
+}
+
+bool hp_named_function_find(const struct hp_run_stacks *stacks, const char *name, uint32_t *ret_function)
+{
+    size_t count;
+    const struct hp_found_function *function = find_first(&stacks->functions, name, is_called, &count);
+    if (function == NULL) {
+        function = find_first(&stacks->functions, name, has_part, &count);
+        if (count > 1)
+            return explain_several(&stacks->functions, name, count);
+    }
+    if (function == NULL || !find_number(&stacks->named, function, ret_function))
+        return explain_none(&stacks->functions, name);
+    return true;
+}

@@ -1,0 +1,124 @@
+"""`hotpath annotate`: lines and instructions of a function have the time that the report gives it and what it calls."""
+import platform
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from exported import Run
+from harness import PROGRAMS, SOURCE, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(not perf_is_allowed() or platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="the kernel lets nobody take stacks here")]
+
+STACKED = SOURCE / "tests/programs/stacked.c"
+needs_objdump = pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+
+
+@pytest.fixture(scope="module")
+def stacked():
+    run = Run(PROGRAMS / "stacked", "split", 300)
+    yield run
+    run.box.remove()
+
+
+def lines_of(output):
+    """[(self, total, where, text)], percents 0 where there are none."""
+    found = []
+    for line in output.splitlines()[4:]:
+        match = re.fullmatch(r"(.{8})(.{8})  +([0-9a-f]+)  (.*)", line)
+        if match:
+            own, total = (float(part.strip(" %") or 0) for part in match.groups()[:2])
+            found.append((own, total, match[3], match[4]))
+    return found
+
+
+def function(run, name):
+    return next(row for row in run.report.rows("functions") if row.name == name and row.library == "stacked")
+
+
+def test_lines_have_what_is_called_from_there(stacked):
+    """Each with its text, and with the share of who is called there."""
+    done = stacked.cli("annotate", "outer")
+    outer, heavy, light = (function(stacked, name) for name in ("outer", "heavy", "light"))
+    called = {text.strip(): total for _, total, _, text in lines_of(done.stdout) if total}
+    assert called["heavy(rounds);"] == pytest.approx(100 * heavy.total_ns / outer.total_ns, abs=0.02)
+    assert called["light(rounds);"] == pytest.approx(100 * light.total_ns / outer.total_ns, abs=0.02)
+    source = STACKED.read_text().splitlines()
+    for _, _, where, text in lines_of(done.stdout):
+        assert source[int(where) - 1] == text
+    assert done.stdout.startswith(f"outer ({STACKED}, stacked): ") and done.stderr == ""
+
+
+def test_own_time_of_lines_is_that_of_the_function(stacked):
+    """What was inlined has lines of its own."""
+    done = stacked.cli("annotate", "compute")
+    compute = function(stacked, "compute")
+    own = sum(line[0] for line in lines_of(done.stdout))
+    assert own == pytest.approx(100 * (compute.user_ns + compute.kernel_ns) / compute.total_ns, abs=0.1)
+
+
+@needs_objdump
+def test_instructions(stacked):
+    """All that it is, in order; callers are at the instruction that calls."""
+    lines = lines_of(stacked.cli("annotate", "outer", "--assembly").stdout)
+    outer, heavy = function(stacked, "outer"), function(stacked, "heavy")
+    addresses = [int(where, 16) for _, _, where, _ in lines]
+    assert addresses == sorted(addresses)
+    calls = {text: total for _, total, _, text in lines if re.search(r"\b(call|bl)\b.*<heavy", text)}
+    assert len(calls) == 1
+    assert list(calls.values())[0] == pytest.approx(100 * heavy.total_ns / outer.total_ns, abs=0.02)
+
+
+@needs_objdump
+def test_instructions_of_a_program_that_was_replaced(box):
+    copy = box.folder() / "copy"
+    shutil.copy(PROGRAMS / "stacked", copy)
+    run = Run(copy, "split", 50)
+    shutil.copy(PROGRAMS / "weights", copy)
+    done = run.cli("annotate", "outer", "-a", status=1)
+    assert f"'{copy}' has been replaced since the run" in done.stderr
+    copy.unlink()
+    assert f"cannot read '{copy}'" in run.cli("annotate", "outer", "-a", status=1).stderr
+    run.box.remove()
+
+
+def test_without_objdump(stacked):
+    done = stacked.cli("annotate", "outer", "--assembly", env={"PATH": "/nowhere"}, status=1)
+    assert "objdump is not installed" in done.stderr and "binutils" in done.stderr
+
+
+def test_a_source_that_changed_or_went(box):
+    folder = box.folder()
+    source = folder / "program.c"
+    source.write_text(STACKED.read_text())
+    subprocess.run(["cc", "-g", "-O2", "-pthread", source, "-o", folder / "program"], check=True)
+    run = Run(folder / "program", "split", 100)
+    source.write_text("first\n" + source.read_text())
+    assert "was changed after the run began: lines may have moved" in run.cli("annotate", "outer").stderr
+    source.unlink()
+    done = run.cli("annotate", "outer")
+    assert f"the source '{source}' cannot be read here" in done.stderr
+    assert lines_of(done.stdout) and all(text == "" for _, _, _, text in lines_of(done.stdout))
+    run.box.remove()
+
+
+def test_names(stacked):
+    """A part of a name is enough where it is one's alone."""
+    assert stacked.cli("annotate", "heav").stdout.startswith("heavy (")
+    several = stacked.cli("annotate", "e", status=1).stderr
+    assert "functions have 'e' in their names: " in several and "compute" in several
+    assert "did you mean 'heavy'?" in stacked.cli("annotate", "haevy", status=1).stderr
+    assert "no sample has found a function 'nothing_like_it'" in stacked.cli("annotate", "nothing_like_it", status=1).stderr
+    assert "the function is missing" in stacked.cli("annotate", status=2).stderr
+    assert "has no waiting in this run" in stacked.cli("annotate", "light", "--waiting", status=1).stderr
+
+
+def test_a_run_without_stacks(box):
+    run = Run("--no-stacks", PROGRAMS / "weights")
+    assert "the run has no stacks" in run.cli("annotate", "main", status=1).stderr
+    run.box.remove()
