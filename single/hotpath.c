@@ -35694,7 +35694,8 @@ void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
                                           .blocks = hp_alloc_live_blocks(thread) - then->blocks};
     __atomic_store_n(&thread->frames, lane->alloc_frames, __ATOMIC_RELEASE);
     head->alloc_frames = (uintptr_t)hp_lane_marks_marks_at(head, lane->alloc_frames) - 2 * (uintptr_t)hp_frame_zero(head);
-    if (lane->has_flags & HOTPATH_ALLOCATES_)
+    const bool has_gained = (gained.count | gained.bytes | (uint64_t)gained.live | (uint64_t)gained.blocks) != 0;
+    if ((lane->has_flags & HOTPATH_ALLOCATES_) && has_gained)
         hp_lane_marks_move_marks(head, &gained);
     HOTPATH_PUT_(thread->peak_live, then->peak_live + gained.live);
     HOTPATH_PUT_(thread->peak_blocks, then->peak_blocks + gained.blocks);
