@@ -42,7 +42,7 @@ static bool explain_none(const struct hp_function_profile *profile, const char *
     if (spelling.best != NULL)
         hp_fail("no sample has found a function '%s'; did you mean '%s'?", name, spelling.best);
     else
-        hp_fail("no sample has found a function '%s'; 'hotpath report --sections functions -n 0' lists all", name);
+        hp_fail("no sample has found a function '%s'; 'hotpath report --section functions -n 0' lists all", name);
     return false;
 }
 

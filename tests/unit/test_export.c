@@ -129,10 +129,9 @@ static void names_do_no_harm(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {0};
-    static const char *const names[] = {"a;b\n\x1b[31m", "\xff\xfe",
-                                        "\xe2\x80\xae"
-                                        "evil",
-                                        "</script><b>&\"", ""};
+    static const char reversed[] = "\xe2\x80\xae"
+                                   "evil";
+    static const char *const names[] = {"a;b\n\x1b[31m", "\xff\xfe", reversed, "</script><b>&\"", ""};
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
         const uint32_t function = hp_weighted_function(&weighted, names[at], "", HP_NO_LIBRARY);
         hp_weighted_add(&weighted, HP_OF_CPU, hp_weighted_below(&weighted, 0, function, 0, false), at + 1, 1);
