@@ -17958,6 +17958,11 @@ HP_PRIVATE const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, 
 /* Whether a line is in percent, of a processor or of a thread's time. */
 HP_PRIVATE bool hp_line_is_share(const struct hp_line *line);
 
+/* "cpu", "memory"; of whom or for what; "%", "bytes". */
+HP_PRIVATE const char *hp_line_what(const struct hp_line *line);
+HP_PRIVATE const char *hp_line_name(const struct hp_line *line);
+HP_PRIVATE const char *hp_line_unit(const struct hp_line *line);
+
 /* ---- src/model/trust.h --------------------------------------------------------------------------------------- */
 
 /* How far what was recorded can be trusted: the clock, what measuring cost, what was lost. */
@@ -20107,6 +20112,34 @@ bool hp_line_is_share(const struct hp_line *line)
 {
     return line->kind == HP_AXIS_CPU || line->kind == HP_AXIS_KERNEL || line->kind == HP_AXIS_THREAD ||
            line->kind == HP_AXIS_WAIT || line->kind == HP_AXIS_SITE_TICKS;
+}
+
+const char *hp_line_what(const struct hp_line *line)
+{
+    static const char *const words[HP_AXIS_KINDS] = {
+        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
+        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
+        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
+    };
+    return words[line->kind];
+}
+
+const char *hp_line_unit(const struct hp_line *line)
+{
+    if (hp_line_is_share(line))
+        return "%";
+    if (line->kind == HP_AXIS_LIVE)
+        return "threads";
+    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
+}
+
+const char *hp_line_name(const struct hp_line *line)
+{
+    if (line->site != NULL)
+        return line->site->name;
+    if (line->kind == HP_AXIS_WAIT)
+        return hp_wait_cause_name(line->id);
+    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
 }
 
 static bool hp_timeline_is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }
@@ -24475,34 +24508,6 @@ struct hp_timeline_table_view {
 
 /* ------------------------------------------------------------------------------------------------ cells */
 
-static const char *hp_timeline_table_what_of(uint32_t kind)
-{
-    static const char *const words[HP_AXIS_KINDS] = {
-        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
-        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
-        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
-    };
-    return words[kind];
-}
-
-static const char *hp_timeline_table_unit_of(const struct hp_line *line)
-{
-    if (hp_line_is_share(line))
-        return "%";
-    if (line->kind == HP_AXIS_LIVE)
-        return "threads";
-    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
-}
-
-static const char *hp_timeline_table_name_of(const struct hp_line *line)
-{
-    if (line->site != NULL)
-        return line->site->name;
-    if (line->kind == HP_AXIS_WAIT)
-        return hp_wait_cause_name(line->id);
-    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
-}
-
 /* The highest value of the slots that column `at` of the picture stands for; below zero: none. */
 static double hp_timeline_table_value_at(const struct hp_timeline_table_view *view, const struct hp_line *line, uint32_t at, uint32_t columns)
 {
@@ -24561,13 +24566,13 @@ static bool hp_timeline_table_fill_row(void *context, struct hp_row *row, const 
     if (drawn == NULL || series == NULL)
         return false;
     hp_section_set_series(row, columns->series, series);
-    hp_section_set_text(row, columns->name, hp_timeline_table_name_of(line));
-    hp_section_set_text(row, columns->what, hp_timeline_table_what_of(line->kind));
+    hp_section_set_text(row, columns->name, hp_line_name(line));
+    hp_section_set_text(row, columns->what, hp_line_what(line));
     hp_section_set_text(row, columns->line, drawn);
     hp_section_set_number(row, columns->last, line->last);
     hp_section_set_number(row, columns->highest, line->highest);
     hp_section_set_number(row, columns->average, line->average);
-    hp_section_set_text(row, columns->unit, hp_timeline_table_unit_of(line));
+    hp_section_set_text(row, columns->unit, hp_line_unit(line));
     hp_section_set_number(row, columns->from,
                           ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns);
     if (line->kind == HP_AXIS_THREAD)

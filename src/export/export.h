@@ -5,6 +5,7 @@
 #ifndef HP_EXPORT_EXPORT_H
 #define HP_EXPORT_EXPORT_H
 
+#include "counters.h"
 #include "text.h"
 #include "weighted.h"
 
@@ -18,7 +19,8 @@ struct hp_export {
     uint32_t pid;
     uint64_t began_ns; /* by CLOCK_REALTIME */
     uint64_t elapsed_ns;
-    uint64_t period_ns; /* of samples; 0: there are none */
+    uint64_t period_ns;                        /* of samples; 0: there are none */
+    const struct hp_export_counters *counters; /* over time; NULL: not known */
 };
 
 struct hp_export_format {

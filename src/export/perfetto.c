@@ -1,6 +1,7 @@
 /*
  * A trace of Perfetto: for each dimension a track, on which functions are slices inside one another. They lie as their sums do, the
- * heaviest first, and not when they ran, which stacks do not tell. SPDX-License-Identifier: MIT
+ * heaviest first, and not when they ran, which stacks do not tell. How the run went over its time are counters, on a track of their own.
+ * SPDX-License-Identifier: MIT
  */
 #include "export.h"
 #include "protobuf.h"
@@ -9,12 +10,21 @@
 /* Fields, as protos/perfetto/trace numbers them. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT, PACKET_INTERNED, PACKET_FLAGS, PACKET_TRACK = 60 };
-enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_PARENT = 5, PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum {
+    TRACK_UUID = 1,
+    TRACK_NAME,
+    TRACK_PROCESS,
+    TRACK_PARENT = 5,
+    TRACK_COUNTER = 8,
+    COUNTER_UNIT = 6,
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6
+};
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES, INTERNED_ID = 1, INTERNED_TEXT };
-enum { EVENT_CATEGORY = 3, EVENT_TYPE = 9, EVENT_NAME, EVENT_TRACK };
-enum { SLICE_BEGINS = 1, SLICE_ENDS };
+enum { EVENT_CATEGORY = 3, EVENT_TYPE = 9, EVENT_NAME, EVENT_TRACK, EVENT_VALUE = 44 };
+enum { SLICE_BEGINS = 1, SLICE_ENDS, COUNTER = 4 };
 enum { STATE_CLEARED = 1, NEEDS_STATE };
-enum { OUR_SEQUENCE = 1, OUR_PROCESS = 1, FIRST_TRACK };
+enum { OUR_SEQUENCE = 1, OUR_PROCESS = 1, OVER_TIME, FIRST_TRACK };
 
 struct writer {
     const struct hp_export *export;
@@ -132,6 +142,58 @@ static bool put_dimension(struct writer *writer, size_t at)
     return has_memory;
 }
 
+/* ------------------------------------------------------------------------------------------------- counters */
+
+static void put_over_time(struct writer *writer)
+{
+    struct hp_proto *proto = &writer->proto;
+    const size_t packet = begin_packet(writer), track = hp_proto_begin(proto, PACKET_TRACK);
+    hp_proto_u64(proto, TRACK_UUID, OVER_TIME);
+    hp_proto_string(proto, TRACK_NAME, "Over time");
+    hp_proto_end(proto, track);
+    end_packet(writer, packet);
+}
+
+static void put_counter(struct writer *writer, const struct hp_export_counter *counter)
+{
+    struct hp_proto *proto = &writer->proto;
+    const size_t packet = begin_packet(writer), track = hp_proto_begin(proto, PACKET_TRACK);
+    hp_proto_u64(proto, TRACK_UUID, writer->track);
+    hp_proto_string(proto, TRACK_NAME, counter->name);
+    hp_proto_u64(proto, TRACK_PARENT, OVER_TIME);
+    const size_t about = hp_proto_begin(proto, TRACK_COUNTER);
+    hp_proto_string(proto, COUNTER_UNIT, counter->unit);
+    hp_proto_end(proto, about);
+    hp_proto_end(proto, track);
+    end_packet(writer, packet);
+}
+
+static void put_value(struct writer *writer, uint64_t when, double value)
+{
+    struct hp_proto *proto = &writer->proto;
+    const size_t packet = begin_packet(writer);
+    hp_proto_u64(proto, PACKET_TIMESTAMP, when);
+    const size_t event = hp_proto_begin(proto, PACKET_EVENT);
+    hp_proto_u64(proto, EVENT_TYPE, COUNTER);
+    hp_proto_u64(proto, EVENT_TRACK, writer->track);
+    hp_proto_double(proto, EVENT_VALUE, value);
+    hp_proto_end(proto, event);
+    end_packet(writer, packet);
+}
+
+/* A value stands for its slot. */
+static void put_counters(struct writer *writer, const struct hp_export_counters *counters)
+{
+    put_over_time(writer);
+    for (size_t at = 0; at < counters->count; at++) {
+        const struct hp_export_counter *counter = &counters->all[at];
+        writer->track++;
+        put_counter(writer, counter);
+        for (size_t slot = 0; slot < counter->count; slot++)
+            put_value(writer, counter->first_ns + slot * counters->slot_ns, counter->values[slot]);
+    }
+}
+
 static bool write(const struct hp_export *export, struct hp_text *text)
 {
     struct writer writer = {.export = export, .text = text};
@@ -140,6 +202,8 @@ static bool write(const struct hp_export *export, struct hp_text *text)
     put_names(&writer);
     for (size_t at = 0; at < export->dimension_count; at++)
         has_memory &= put_dimension(&writer, at);
+    if (export->counters != NULL && export->counters->count > 0)
+        put_counters(&writer, export->counters);
     has_memory &= !writer.proto.lacks_memory;
     hp_proto_free(&writer.proto);
     return has_memory;

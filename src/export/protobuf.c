@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define LONGEST_NUMBER 10u /* bytes of 64 bits, 7 in each */
-enum { NUMBER = 0, BYTES = 2 };
+enum { NUMBER = 0, EIGHT_BYTES = 1, BYTES = 2 };
 
 static bool make_room(struct hp_proto *proto, size_t more)
 {
@@ -47,6 +47,16 @@ void hp_proto_u64(struct hp_proto *proto, uint32_t field, uint64_t number)
 {
     put_tag(proto, field, NUMBER);
     hp_proto_packed(proto, number);
+}
+
+/* The lowest byte first, whatever this machine does. */
+void hp_proto_double(struct hp_proto *proto, uint32_t field, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    put_tag(proto, field, EIGHT_BYTES);
+    for (size_t at = 0; at < sizeof bits && make_room(proto, 1); at++, bits >>= 8)
+        proto->bytes[proto->length++] = (char)(bits & 0xff);
 }
 
 void hp_proto_string(struct hp_proto *proto, uint32_t field, const char *string)

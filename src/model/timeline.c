@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "stretch.h"
+#include "wait_profile.h"
 
 #define SECOND 1e9
 
@@ -22,6 +23,34 @@ bool hp_line_is_share(const struct hp_line *line)
 {
     return line->kind == HP_AXIS_CPU || line->kind == HP_AXIS_KERNEL || line->kind == HP_AXIS_THREAD ||
            line->kind == HP_AXIS_WAIT || line->kind == HP_AXIS_SITE_TICKS;
+}
+
+const char *hp_line_what(const struct hp_line *line)
+{
+    static const char *const words[HP_AXIS_KINDS] = {
+        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
+        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
+        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
+    };
+    return words[line->kind];
+}
+
+const char *hp_line_unit(const struct hp_line *line)
+{
+    if (hp_line_is_share(line))
+        return "%";
+    if (line->kind == HP_AXIS_LIVE)
+        return "threads";
+    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
+}
+
+const char *hp_line_name(const struct hp_line *line)
+{
+    if (line->site != NULL)
+        return line->site->name;
+    if (line->kind == HP_AXIS_WAIT)
+        return hp_wait_cause_name(line->id);
+    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
 }
 
 static bool is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }

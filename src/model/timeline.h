@@ -35,4 +35,9 @@ const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struc
 /* Whether a line is in percent, of a processor or of a thread's time. */
 bool hp_line_is_share(const struct hp_line *line);
 
+/* "cpu", "memory"; of whom or for what; "%", "bytes". */
+const char *hp_line_what(const struct hp_line *line);
+const char *hp_line_name(const struct hp_line *line);
+const char *hp_line_unit(const struct hp_line *line);
+
 #endif

@@ -10,7 +10,6 @@
 #include "text.h"
 #include "timeline.h"
 #include "units.h"
-#include "wait_profile.h"
 
 #define LINE_COLUMNS 40u
 
@@ -53,34 +52,6 @@ struct view {
 };
 
 /* ------------------------------------------------------------------------------------------------ cells */
-
-static const char *what_of(uint32_t kind)
-{
-    static const char *const words[HP_AXIS_KINDS] = {
-        [HP_AXIS_CPU] = "cpu",      [HP_AXIS_KERNEL] = "kernel",       [HP_AXIS_RESIDENT] = "memory",
-        [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
-        [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
-    };
-    return words[kind];
-}
-
-static const char *unit_of(const struct hp_line *line)
-{
-    if (hp_line_is_share(line))
-        return "%";
-    if (line->kind == HP_AXIS_LIVE)
-        return "threads";
-    return line->kind == HP_AXIS_SITE_CALLS ? "per second" : "bytes";
-}
-
-static const char *name_of(const struct hp_line *line)
-{
-    if (line->site != NULL)
-        return line->site->name;
-    if (line->kind == HP_AXIS_WAIT)
-        return hp_wait_cause_name(line->id);
-    return line->kind == HP_AXIS_THREAD && line->name[0] != '\0' ? line->name : "<process>";
-}
 
 /* The highest value of the slots that column `at` of the picture stands for; below zero: none. */
 static double value_at(const struct view *view, const struct hp_line *line, uint32_t at, uint32_t columns)
@@ -140,13 +111,13 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     if (drawn == NULL || series == NULL)
         return false;
     hp_section_set_series(row, columns->series, series);
-    hp_section_set_text(row, columns->name, name_of(line));
-    hp_section_set_text(row, columns->what, what_of(line->kind));
+    hp_section_set_text(row, columns->name, hp_line_name(line));
+    hp_section_set_text(row, columns->what, hp_line_what(line));
     hp_section_set_text(row, columns->line, drawn);
     hp_section_set_number(row, columns->last, line->last);
     hp_section_set_number(row, columns->highest, line->highest);
     hp_section_set_number(row, columns->average, line->average);
-    hp_section_set_text(row, columns->unit, unit_of(line));
+    hp_section_set_text(row, columns->unit, hp_line_unit(line));
     hp_section_set_number(row, columns->from,
                           ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns);
     if (line->kind == HP_AXIS_THREAD)

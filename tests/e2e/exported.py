@@ -3,6 +3,7 @@ Whatever a viewer would refuse is an assertion here."""
 import gzip
 import json
 import re
+import struct
 import xml.etree.ElementTree as ElementTree
 
 from harness import Box
@@ -92,7 +93,11 @@ def fields(data):
 
     while at < len(data):
         tag = number()
-        assert tag & 7 in (0, 2), f"wire type {tag & 7}"
+        assert tag & 7 in (0, 1, 2), f"wire type {tag & 7}"
+        if tag & 7 == 1:
+            at += 8
+            yield tag >> 3, struct.unpack("<d", data[at - 8:at])[0]
+            continue
         value = number()
         if tag & 7 == 2:
             assert at + value <= len(data)
@@ -168,6 +173,8 @@ def perfetto(data):
             names[entry[1]] = entry[2].decode()
         if 11 in packet:
             event, when = dict(fields(packet[11])), packet.get(8)
+            if event[9] == 4:
+                continue
             stack, latest = open_slices.setdefault(event[11], ([], [0]))
             assert when >= latest[0]
             if when > latest[0]:
@@ -178,6 +185,24 @@ def perfetto(data):
             else:
                 assert event[9] == 2 and stack.pop()
     assert not any(stack for stack, _ in open_slices.values())
+    return found
+
+
+def perfetto_counters(data):
+    """{name of the track: (unit, [(when, value)])}"""
+    tracks, found = {}, {}
+    for packet in all_of(data, 1):
+        packet = dict(fields(packet))
+        if 60 in packet:
+            track = dict(fields(packet[60]))
+            if 8 in track:
+                tracks[track[1]] = track[2].decode()
+                assert tracks[track[1]] not in found
+                found[tracks[track[1]]] = (dict(fields(track[8]))[6].decode(), [])
+        if 11 in packet:
+            event = dict(fields(packet[11]))
+            if event[9] == 4:
+                found[tracks[event[11]]][1].append((packet.get(8, 0), event[44]))
     return found
 
 

@@ -88,6 +88,22 @@ def test_stacks_are_those_of_the_program(stacked):
 
 
 @needs_stacks
+def test_the_time_axis_as_counters():
+    """In Perfetto, each as the section has it."""
+    run = Run("--section", "functions,timeline", STACKED, "split", 1200)
+    found = exported.perfetto_counters(run.export("perfetto"))
+    rows = run.report.rows("timeline")
+    assert {row.what for row in rows} >= {"cpu", "memory", "threads"}
+    for row in rows:
+        unit, values = found.pop(f"{row.what} of {row.name}")
+        assert unit == row.unit
+        assert [value for _, value in values] == pytest.approx([point[1] for point in row.series])
+        assert [when for when, _ in values] == [point[0] for point in row.series]
+    assert found == {}
+    run.box.remove()
+
+
+@needs_stacks
 def test_waiting():
     """What was waited for is on top of who waits. How much of it is found is up to the machine."""
     run = Run("--stacks", PROGRAMS / "weights")

@@ -1,5 +1,6 @@
 """Files of `hotpath export`, and the page of `hotpath flame`, read by programs that nobody here wrote. Those that are not installed are
-not asked; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli and speedscope."""
+not asked; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli and speedscope, and
+HOTPATH_PERFETTO_PYTHON a Python that has the package perfetto."""
 import base64
 import json
 import os
@@ -24,6 +25,7 @@ pytestmark = [without_emulator("/proc and perf are those of the machine below"),
 
 GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go") if os.path.exists(path)), None)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PERFETTO = os.environ.get("HOTPATH_PERFETTO_PYTHON")  # a Python that has the package perfetto of PyPI
 MODULES = Path(os.environ.get("HOTPATH_NODE_MODULES", "/nonexistent"))
 LONG = 5 * TIMEOUT
 
@@ -140,3 +142,49 @@ def test_speedscope(stacked):
     assert re.search(r"<title>[^<]*weights - speedscope</title>", text)
     total = stacked.report.section("functions")["totals"]["cpu_ns"]
     assert f"{total / 1e6:.2f}ms" in text and "Processor time" in text
+
+
+# --------------------------------------------------------------------------------------------------------- perfetto
+
+PARSE = """
+import json, sys
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+trace, names, tracks, totals, counters = Trace(), {}, {}, {}, {}
+trace.ParseFromString(open(sys.argv[1], "rb").read())
+stacks = {}
+for packet in trace.packet:
+    assert packet.trusted_packet_sequence_id == 1
+    if packet.HasField("track_descriptor"):
+        track = packet.track_descriptor
+        tracks[track.uuid] = track.name
+        if track.HasField("counter"):
+            counters[track.name] = [track.counter.unit_name, 0]
+    for name in packet.interned_data.event_names:
+        names[name.iid] = name.name
+    if packet.HasField("track_event"):
+        event = packet.track_event
+        if event.type == TrackEvent.TYPE_COUNTER:
+            counters[tracks[event.track_uuid]][1] += 1
+            continue
+        stack = stacks.setdefault(event.track_uuid, [])
+        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            stack.append((names[event.name_iid], packet.timestamp))
+        else:
+            assert event.type == TrackEvent.TYPE_SLICE_END
+            name, began = stack.pop()
+            if not stack:
+                totals[tracks[event.track_uuid]] = totals.get(tracks[event.track_uuid], 0) + packet.timestamp - began
+print(json.dumps({"totals": totals, "counters": counters}))
+"""
+
+
+@pytest.mark.skipif(PERFETTO is None, reason="HOTPATH_PERFETTO_PYTHON names no Python with the package perfetto")
+def test_perfetto():
+    """By the messages that Perfetto itself defines."""
+    run = Run("--section", "functions,timeline", PROGRAMS / "stacked", "split", 1200)
+    path = run.cli.folder / "trace"
+    run.cli("export", "-f", "perfetto", "-o", path)
+    found = json.loads(call(PERFETTO, "-c", PARSE, path))
+    assert found["totals"]["Processor time"] == run.report.section("functions")["totals"]["cpu_ns"]
+    assert found["counters"] == {f"{row.what} of {row.name}": [row.unit, len(row.series)] for row in run.report.rows("timeline")}
+    run.box.remove()
