@@ -20745,10 +20745,11 @@ const char *hp_verdict_name(enum hp_verdict verdict)
 
 static double hp_verdict_least(double a, double b) { return a < b ? a : b; }
 
-/* If most of the waiting was seen, what nobody saw of it is taken for the same. */
+/* If as much of the waiting was seen as has to be for a cause to be named, what nobody saw of it is taken for the same. */
 static double hp_verdict_idle_part(const struct hp_evidence *evidence, const struct hp_judgement *judgement)
 {
-    const bool is_seen = 2 * evidence->waited_ns >= judgement->waiting_ns && evidence->waited_ns > 0;
+    const bool is_seen =
+        evidence->waited_ns >= HP_VERDICT_CAUSE_PART * judgement->waiting_ns && evidence->waited_ns > 0;
     return is_seen ? judgement->waiting_ns * evidence->idle_ns / evidence->waited_ns : evidence->idle_ns;
 }
 

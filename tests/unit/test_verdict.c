@@ -107,13 +107,14 @@ static void nobodys_work_is_idle(void **state)
     assert_verdict(idling(0.7 * SECOND, 0.3 * SECOND, 0.3 * SECOND), "cpu-bound");
 }
 
-/* What nobody saw is taken for what was seen if that is half of it, and what was too much is scaled down. */
+/* What nobody saw is taken for what was seen if that is a quarter of it, and what was too much is scaled down. */
 static void idle_time_is_a_part_of_waiting(void **state)
 {
     (void)state;
     assert_true(judge(idling(0, SECOND, 0.25 * SECOND)).idle_ns == 0.25 * SECOND);
     assert_true(judge(idling(0, 0.5 * SECOND, 0.25 * SECOND)).idle_ns == 0.5 * SECOND);
-    assert_true(judge(idling(0, 0.4 * SECOND, 0.25 * SECOND)).idle_ns == 0.25 * SECOND);
+    assert_true(judge(idling(0, 0.25 * SECOND, 0.125 * SECOND)).idle_ns == 0.5 * SECOND);
+    assert_true(judge(idling(0, 0.24 * SECOND, 0.125 * SECOND)).idle_ns == 0.125 * SECOND);
     assert_true(judge(idling(0, 2 * SECOND, 2 * SECOND)).idle_ns == SECOND);
     assert_true(judge(idling(SECOND, 2 * SECOND, 2 * SECOND)).idle_ns == 0);
     assert_true(judge(busy_for(0)).idle_ns == 0);
