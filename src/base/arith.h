@@ -7,6 +7,13 @@
 /* The difference, or 0 where it would be below. */
 static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
+/* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
+static inline uint64_t hp_part_of(uint64_t number, double part)
+{
+    const double found = (double)number * part;
+    return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;
+}
+
 /* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
 static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 

@@ -19,6 +19,7 @@
 #include "floors.h"
 #include "open_allocs.h"
 #include "sort.h"
+#include "units.h"
 
 /* ---------------------------------------------------------------------------------------------- read */
 
@@ -362,7 +363,7 @@ static void settle_recursion(struct hp_tree_node *top)
         return;
     const double part = (double)top->sums.total / all;
     for (struct hp_tree_node *node = top; node != NULL; node = next_below(top, node))
-        set_self(node, (uint64_t)((double)hp_sums_self(&node->sums) * part));
+        set_self(node, hp_units_round((double)hp_sums_self(&node->sums) * part));
 }
 
 static bool is_estimate(const struct hp_tree_node *node) { return node->sums.untimed > 0 && node->folded == NULL; }
@@ -389,7 +390,7 @@ static void bound_by_parents(struct hp_profile *profile)
             continue;
         for (struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
             if (is_estimate(child))
-                set_total(child, (uint64_t)((double)child->sums.total * (left / estimated)));
+                set_total(child, hp_part_of(child->sums.total, left / estimated));
     }
 }
 

@@ -170,7 +170,7 @@ static void what_goes_in_and_out(void **state)
     assert_int_equal(all->number[INSTANCES], 2);
     assert_row(row_of("jobs", &first), 10, 4, 6);
     assert_int_equal(row_of("jobs", &first)->number[MOST], 10);
-    assert_int_equal(row_of("jobs", &first)->number[P50], -1);
+    assert_true(row_of("jobs", &first)->number[P50] == -1);
     assert_row(row_of("jobs", &second), 5, 0, 5);
     assert_int_equal(row_of("jobs", &second)->number[MOST], 0);
     assert_row(row_of("other", NULL), 2, 0, 2);
