@@ -8696,7 +8696,7 @@ static inline bool hp_crew_knows_end(const struct hp_thread_life *life, uint32_t
 static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
-static inline uint64_t hp_part_of(uint64_t number, double part)
+static inline uint64_t hp_reduced(uint64_t number, double part)
 {
     const double found = (double)number * part;
     return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;
@@ -15495,7 +15495,7 @@ static void hp_cpu_floors_level(const struct hp_cpu_floors_credits *credits)
     for (size_t at = 0; at < credits->count; at++) {
         const struct hp_cpu_floors_credit *credit = &credits->all[at];
         const uint64_t wanted = hp_less(*credit->now, *credit->before);
-        *credit->before += hp_part_of(wanted, part);
+        *credit->before += hp_reduced(wanted, part);
         *credit->now = *credit->before;
     }
 }
@@ -18868,7 +18868,7 @@ static void hp_profile_bound_by_parents(struct hp_profile *profile)
             continue;
         for (struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
             if (hp_profile_is_estimate(child))
-                hp_profile_set_total(child, hp_part_of(child->sums.total, left / estimated));
+                hp_profile_set_total(child, hp_reduced(child->sums.total, left / estimated));
     }
 }
 
@@ -20944,8 +20944,8 @@ static void hp_wait_profile_cut_wait(const struct hp_stretch_waits *stretch, uin
 static void hp_wait_profile_cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
 {
     const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
-    sums->looks = hp_part_of(sums->looks, part);
-    sums->watcher_ns = hp_part_of(sums->watcher_ns, part);
+    sums->looks = hp_reduced(sums->looks, part);
+    sums->watcher_ns = hp_reduced(sums->watcher_ns, part);
     sums->watched_ns = stretch->watched_ns;
     sums->left_out_ns = stretch->left_out_ns;
 }
@@ -21059,8 +21059,8 @@ static double hp_wait_profile_fit(struct hp_run_waits *waits, const struct hp_ru
     for (size_t at = from; at < to && seen > most; at++) {
         struct hp_wait_sums *wait = waits->all[at];
         const uint64_t ns = wait->ns;
-        wait->ns = hp_part_of(ns, most / seen);
-        wait->beside_ns = hp_part_of(wait->beside_ns, most / seen);
+        wait->ns = hp_reduced(ns, most / seen);
+        wait->beside_ns = hp_reduced(wait->beside_ns, most / seen);
         waits->misplaced_ns += ns - wait->ns;
     }
     return seen > most ? most / seen : 1;
@@ -21076,7 +21076,7 @@ static int hp_wait_profile_compare_sites(const void *a, const void *b)
 static bool hp_wait_profile_add_to_node(const struct hp_wait_profile_gathering *gathering, const struct hp_wait_profile_placed *placed, double part)
 {
     struct hp_node_waits **waits = placed->node != NULL ? &gathering->waits->nodes[placed->node->index] : NULL;
-    const uint64_t ns = hp_part_of(placed->ns, part);
+    const uint64_t ns = hp_reduced(placed->ns, part);
     if (waits == NULL)
         return true;
     if (*waits == NULL && (*waits = hp_arena_take(gathering->arena, sizeof **waits)) == NULL)

@@ -8,7 +8,7 @@
 static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
-static inline uint64_t hp_part_of(uint64_t number, double part)
+static inline uint64_t hp_reduced(uint64_t number, double part)
 {
     const double found = (double)number * part;
     return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;

@@ -36,7 +36,7 @@ static void level(const struct credits *credits)
     for (size_t at = 0; at < credits->count; at++) {
         const struct credit *credit = &credits->all[at];
         const uint64_t wanted = hp_less(*credit->now, *credit->before);
-        *credit->before += hp_part_of(wanted, part);
+        *credit->before += hp_reduced(wanted, part);
         *credit->now = *credit->before;
     }
 }

@@ -390,7 +390,7 @@ static void bound_by_parents(struct hp_profile *profile)
             continue;
         for (struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
             if (is_estimate(child))
-                set_total(child, hp_part_of(child->sums.total, left / estimated));
+                set_total(child, hp_reduced(child->sums.total, left / estimated));
     }
 }
 

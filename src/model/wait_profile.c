@@ -118,8 +118,8 @@ static void cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, st
 static void cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
 {
     const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
-    sums->looks = hp_part_of(sums->looks, part);
-    sums->watcher_ns = hp_part_of(sums->watcher_ns, part);
+    sums->looks = hp_reduced(sums->looks, part);
+    sums->watcher_ns = hp_reduced(sums->watcher_ns, part);
     sums->watched_ns = stretch->watched_ns;
     sums->left_out_ns = stretch->left_out_ns;
 }
@@ -233,8 +233,8 @@ static double fit(struct hp_run_waits *waits, const struct hp_run *run, size_t f
     for (size_t at = from; at < to && seen > most; at++) {
         struct hp_wait_sums *wait = waits->all[at];
         const uint64_t ns = wait->ns;
-        wait->ns = hp_part_of(ns, most / seen);
-        wait->beside_ns = hp_part_of(wait->beside_ns, most / seen);
+        wait->ns = hp_reduced(ns, most / seen);
+        wait->beside_ns = hp_reduced(wait->beside_ns, most / seen);
         waits->misplaced_ns += ns - wait->ns;
     }
     return seen > most ? most / seen : 1;
@@ -250,7 +250,7 @@ static int compare_sites(const void *a, const void *b)
 static bool add_to_node(const struct gathering *gathering, const struct placed *placed, double part)
 {
     struct hp_node_waits **waits = placed->node != NULL ? &gathering->waits->nodes[placed->node->index] : NULL;
-    const uint64_t ns = hp_part_of(placed->ns, part);
+    const uint64_t ns = hp_reduced(placed->ns, part);
     if (waits == NULL)
         return true;
     if (*waits == NULL && (*waits = hp_arena_take(gathering->arena, sizeof **waits)) == NULL)
