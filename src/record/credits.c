@@ -2,7 +2,7 @@
 #include "credits.h"
 
 #include "arith.h"
-#include "runtime.h"
+#include "thread_head.h"
 
 #define FIRST_TABLE 16u
 

@@ -5,9 +5,10 @@
 #include "credits.h"
 #include "memory.h"
 #include "raw_call.h"
-#include "runtime.h"
 #include "samples.h"
 #include "sys.h"
+#include "thread_head.h"
+#include "thread_space.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
@@ -748,15 +749,6 @@ static enum hp_cpu_engine choose_engine(void)
     if (!is_wanted())
         return HP_CPU_NONE;
     return hp_runtime->settings.record.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
-}
-
-void hp_sampler_touch(struct hp_header *header)
-{
-    if (header->cpu_engine == HP_CPU_NONE)
-        return;
-    const struct hp_cpu_time now = hp_cpu_of_process();
-    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
 }
 
 void hp_sampler_begin(void)

@@ -58,7 +58,5 @@ void hp_sampler_stop_others(const struct hp_head *own);
 void hp_sampler_go_on_with_others(const struct hp_head *own);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
-/* Stores what the process has used up to now. The session is held. */
-void hp_sampler_touch(struct hp_header *header);
 
 #endif
