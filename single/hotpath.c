@@ -31652,6 +31652,12 @@ static inline struct hp_head *hp_thread_present(void)
 /* Whether the calling thread may not read the counter; or whether that cannot be asked. */
 HP_PRIVATE bool hp_thread_is_blind(void);
 
+/* Whether its thread is that of the process, which lives as long as it does. */
+static inline bool hp_head_is_of_first_thread(const struct hp_head *head)
+{
+    return head->thread_id == hp_sys_process_id();
+}
+
 /* --- with the head held: until it is let go, the session stays where it is, also one that has ended meanwhile */
 
 static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
@@ -31898,6 +31904,10 @@ static inline bool hp_head_has_session(const struct hotpath_head_ *hot)
 static inline bool hp_head_is_recording(const struct hotpath_head_ *hot)
 {
     return (HOTPATH_GATE_OF_(hot) & ~HP_GATE_OUT_OF_LINE) == hot->epoch;
+}
+static inline bool hp_head_is_paused(const struct hotpath_head_ *hot)
+{
+    return HOTPATH_GATE_OF_(hot) & HP_GATE_PAUSED;
 }
 
 /* ------------------------------------------------------------------------------------------ by the thread itself */
@@ -33099,6 +33109,9 @@ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
  * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
  * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
+ *
+ * Where. sampler.c begins and ends samples, sample_sources.c has timers and perf, sample_handler.c takes samples, sample_place.c finds the
+ * zone, credits.c shares time out, samples.c keeps the latest samples, sample_spent.c counts what all of that costs.
  */
 
 struct hp_head;
@@ -33269,7 +33282,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x8976ce71df8ab205)
+#define HP_SHARED_LAYOUT UINT64_C(0xa02789d4c31d535f)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -38955,6 +38968,100 @@ void hp_say(const char *line)
         hp_file_write(2, whole, length);
 }
 
+/* ---- src/record/sample_handler.h ----------------------------------------------------------------------------- */
+
+/* The handler of samples: see sampler.h. */
+
+/* From now on the handler is called for this signal, or still is; false: it cannot be. */
+HP_PRIVATE bool hp_sample_take_signal(enum hp_private_signal which);
+
+/* ---- src/record/sample_place.h ------------------------------------------------------------------------------- */
+
+/*
+ * Where a sample has found a thread: the innermost zone that is there, and those that recursion has folded away. Called in the handler
+ * of samples.
+ */
+
+struct hotpath_frame_;
+struct hp_head;
+
+/* The innermost zone around the place on the stack. Zones below it are of calls that longjmp left, or that wait on another stack. */
+HP_PRIVATE const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack);
+
+#define HP_SAMPLE_FOLDED 32u /* different nodes that are looked for */
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree. Returns how many there are.
+ */
+HP_PRIVATE uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED]);
+
+/* ---- src/record/sample_sources.h ----------------------------------------------------------------------------- */
+
+/*
+ * Where samples of a thread come from: a timer, and perf's clock. See sampler.h for what each is good for. All of it is done by the thread
+ * itself, in the handler of samples or with signals held, but where another one is named.
+ */
+
+#define HP_SECOND_NS UINT64_C(1000000000)
+#define HP_EVERYWHERE ((struct hp_stack){0, UINTPTR_MAX})
+
+static inline bool hp_sources_are_there(const struct hp_sampler *sampler)
+{
+    return sampler->has_timer || sampler->perf != NULL;
+}
+/* It had an event of perf's, which could not be renewed. */
+static inline bool hp_sources_have_lost_perf(const struct hp_sampler *sampler)
+{
+    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
+}
+
+/* --- beginning, with the thread's first zone on a stack */
+/* For the first thread of the process that has met a zone: whether there is perf, and an event so that the next ones are there quickly. */
+HP_PRIVATE void hp_sources_begin_process(const struct hp_head *head);
+/* The session ends: that event is not needed any more. */
+HP_PRIVATE void hp_sources_end_process(void);
+/* Whether the thread is switched often, by its clocks, which were read just now: then it has no perf. */
+HP_PRIVATE void hp_sources_judge(struct hp_sampler *sampler);
+HP_PRIVATE void hp_sources_start(struct hp_head *head);
+
+/* --- with each sample of a timer's */
+/* What is to be looked after now and then: the host's handler of SIGIO, whether perf is worth its price, when the next is due. */
+HP_PRIVATE void hp_sources_look_after(struct hp_head *head);
+/* An event of perf's is good for so many samples. Whether it has, or had, one that can be renewed; and a new one in its place. */
+static inline bool hp_sources_can_renew(const struct hp_sampler *sampler)
+{
+    return sampler->perf != NULL || hp_sources_have_lost_perf(sampler);
+}
+HP_PRIVATE void hp_sources_renew(struct hp_sampler *sampler);
+
+/* --- ending */
+HP_PRIVATE void hp_sources_stop(struct hp_sampler *sampler);
+/* The same, and no sample is on its way: it would come on the stack that the thread has left. */
+HP_PRIVATE void hp_sources_end(struct hp_sampler *sampler);
+/* The same for good: there is no place for handlers that is known to be large enough. */
+HP_PRIVATE void hp_sources_give_up(struct hp_head *head);
+
+/* --- by another thread: the process is about to be shut in, and is not after all. The sampler is not held. */
+HP_PRIVATE void hp_sources_pause(struct hp_sampler *sampler);
+HP_PRIVATE void hp_sources_resume(struct hp_sampler *sampler);
+
+/* ---- src/record/sample_spent.h ------------------------------------------------------------------------------- */
+
+/*
+ * What samples cost the thread that they interrupt: the time between these two. With the sampler held.
+ */
+
+struct hp_head;
+
+/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
+#define HP_MOST_OF_SAMPLE 1024u
+#define HP_MOST_OF_BEGINNING 262144u
+
+/* Whether the session that the thread works for is still there; time counts from now on, if it is. */
+HP_PRIVATE bool hp_spent_begin(struct hp_head *head);
+HP_PRIVATE void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf);
+
 /* ---- src/record/samples.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -38967,56 +39074,22 @@ struct hp_head;
 /* Where there is no space for more, over the oldest; without any, nothing is kept. */
 HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kind);
 
-/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
-
-/* Whose processor time. How it works is in sampler.h. */
-
-#define HP_SAMPLER_SECOND UINT64_C(1000000000)
-#define HP_SAMPLER_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
-#define HP_SAMPLER_MAX_FOLDED 32u /* different nodes among these */
-
-/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
-#define HP_SAMPLER_TIMER_PERIODS 10u
-
-/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
-#define HP_SAMPLER_OFTEN_SWITCHED 5000u
-#define HP_SAMPLER_SELDOM_SWITCHED 2500u
-#define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100)        /* over so much, ... */
-#define HP_SAMPLER_FIRST_JUDGED_NS (HP_SAMPLER_SECOND / 1000) /* ... or so little before perf is started for it */
-
-/* That the first event of a thread is good for. */
-#define HP_SAMPLER_FIRST_SAMPLES 64u
-
-/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
-#define HP_SAMPLER_MOST_UNSEEN 8u
-#define HP_SAMPLER_LEAST_UNSEEN 3u  /* periods before such a signal */
-#define HP_SAMPLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
-
-/* -------------------------------------------------------------------------------------------- recursion */
+/* ---- src/record/sample_handler.c ----------------------------------------------------------------------------- */
 
 /*
- * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
- * already or still. Nothing of a stack is in the header.
+ * The handler of samples: whose thread it is, what the sample stands for, and to whom it is credited. It calls nothing of the C library:
+ * tools/check_handler.py.
  */
-static bool hp_sampler_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    return frame->zone == UINT64_MAX ||
-           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
-}
 
-static uint32_t hp_sampler_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+#define HP_SAMPLE_HANDLER_MOST_UNSEEN 8u
+#define HP_SAMPLE_HANDLER_LEAST_UNSEEN 3u  /* periods before such a signal */
+#define HP_SAMPLE_HANDLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
-/* The place of a node with that site, or `count`. */
-static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
-{
-    uint32_t at = 0;
-    while (at < count && hp_sampler_site_of(head, nodes[at]) != site)
-        at++;
-    return at;
-}
+/* ------------------------------------------------------------------------------------- what a sample stands for */
 
 /* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
-static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
+static void hp_sample_handler_remember(struct hp_head *head, uint32_t node)
 {
     struct hp_sampler *sampler = &head->sampler;
     uint32_t at = 0;
@@ -39032,219 +39105,21 @@ static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
 }
 
 /*
- * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
+ * Nodes that recursion has folded away: of each, a sample of perf's is remembered, and one of a timer's stands for `ns`. Apart: their
+ * list is not on the stack while something else is credited.
  */
-static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
+static __attribute__((noinline)) void hp_sample_handler_credit_folded(struct hp_head *head, const struct hotpath_frame_ *frame,
+                                                    enum hp_sample_kind kind, uint64_t ns)
 {
-    uint32_t count = 0, steps = 0;
-    if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return 0;
-    for (const struct hotpath_frame_ *frame = innermost;
-         !hp_sampler_is_last(head, frame) && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED; frame--, steps++)
-        if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
-            nodes[count++] = frame->node;
-    steps = 0;
-    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLER_MAX_DEPTH; steps++) {
-        const uint32_t above = hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, node));
-        if (above < count)
-            nodes[above] = nodes[--count];
-        node = hp_node_at(head, node)->parent;
-    }
-    return count;
+    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(head, frame, nodes);
+    while (count-- > 0)
+        if (kind == HP_SAMPLE_PERF)
+            hp_sample_handler_remember(head, nodes[count]);
+        else
+            hp_credits_give_beside(head, nodes[count], ns, 1);
 }
 
-/* ------------------------------------------------------------------------------------------- the handler */
-
-static const struct hp_stack hp_sampler_everywhere = {0, UINTPTR_MAX};
-
-/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
-extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
-
-/* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
-static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
-{
-    const struct hotpath_frame_ *frame = head->hot.top;
-    if (__asan_get_current_fake_stack != NULL)
-        return frame;
-    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
-        frame--;
-    return frame;
-}
-
-static int hp_sampler_signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
-
-static uint64_t hp_sampler_timer_period(const struct hp_sampler *sampler)
-{
-    return (sampler->perf != NULL ? HP_SAMPLER_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
-}
-
-/*
- * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
- * what programs repeat in is.
- */
-static uint64_t hp_sampler_around(struct hp_sampler *sampler, uint64_t ns)
-{
-    uint64_t chance = sampler->chance;
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    sampler->chance = chance;
-    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
-    return chance & 1 ? ns + off : ns - off;
-}
-
-/* Without perf ticks say when, and all of them are needed. */
-static void hp_sampler_set_timer(struct hp_sampler *sampler)
-{
-    const uint64_t period = hp_sampler_timer_period(sampler);
-    sampler->timer_ns = sampler->perf != NULL ? hp_sampler_around(sampler, period) : period;
-    if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
-}
-
-/* How far the first thread of the process has come that has met a zone. */
-enum { HP_SAMPLER_NOT_BEGUN, HP_SAMPLER_UNDER_WAY, HP_SAMPLER_BEGUN };
-
-static bool hp_sampler_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLER_BEGUN; }
-
-/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
-static uint32_t hp_sampler_next_samples(struct hp_sampler *sampler)
-{
-    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : HP_SAMPLER_FIRST_SAMPLES;
-    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
-    return samples;
-}
-
-static void hp_sampler_open_perf(struct hp_sampler *sampler)
-{
-    int refusal;
-    sampler->unseen = 0;
-    if (!hp_private_signal_guard_io())
-        return;
-    sampler->perf_ns = hp_sampler_around(sampler, hotpath_runtime_->sampling.period_ns);
-    sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), sampler->perf_ns, hp_sampler_next_samples(sampler), &refusal);
-    sampler->has_had_perf |= sampler->perf != NULL;
-}
-
-static void hp_sampler_start_perf(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    if (!hp_sampler_has_begun())
-        return; /* the first event takes ten milliseconds, and is under way */
-    sampler->perf_was_tried = true;
-    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
-        return;
-    hp_sampler_open_perf(sampler);
-    if (sampler->perf != NULL)
-        hp_sampler_set_timer(sampler);
-}
-
-static void hp_sampler_stop_perf(struct hp_sampler *sampler)
-{
-    hp_cpu_perf_stop(sampler->perf);
-    sampler->perf = NULL;
-}
-
-static uint32_t *hp_sampler_timers_in_use(void) { return &hp_page()->timers; }
-
-/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
-static void hp_sampler_start_timer(struct hp_sampler *sampler, uint64_t first_ns)
-{
-    const uint32_t others = __atomic_fetch_add(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-    sampler->has_timer =
-        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, hp_sampler_signal_of(sampler), hotpath_runtime_, first_ns,
-                                                          hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer)
-        __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-}
-
-static void hp_sampler_stop_timer(struct hp_sampler *sampler)
-{
-    if (!sampler->has_timer)
-        return;
-    hp_cpu_timer_stop(sampler->timer);
-    sampler->has_timer = false;
-    __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-}
-
-static void hp_sampler_stop_sources(struct hp_sampler *sampler)
-{
-    if (hp_is_sealed())
-        return; /* they end with the thread, or with the process */
-    hp_sampler_stop_timer(sampler);
-    hp_sampler_stop_perf(sampler);
-}
-
-/* Now and then: the C library may have put its own handler in the place of ours. */
-static void hp_sampler_look_after_signal(const struct hp_sampler *sampler);
-
-/* It had an event, which could not be renewed. */
-static bool hp_sampler_has_lost_perf(const struct hp_sampler *sampler)
-{
-    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
-}
-
-/* An event is good for so many samples. */
-static void hp_sampler_renew_perf(struct hp_sampler *sampler)
-{
-    const uint64_t period = hp_sampler_timer_period(sampler);
-    if (sampler->perf == NULL && !hp_sampler_has_lost_perf(sampler))
-        return;
-    hp_sampler_look_after_signal(sampler);
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_open_perf(sampler);
-    if (hp_sampler_timer_period(sampler) != period)
-        hp_sampler_set_timer(sampler);
-}
-
-/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
-static void hp_sampler_look_after_io(struct hp_sampler *sampler)
-{
-    if (sampler->perf == NULL || hp_private_signal_guard_io())
-        return;
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_set_timer(sampler);
-}
-
-/* The event that never fires has the same price, for the thread that made it. */
-static void hp_sampler_drop_prepared(const struct hp_head *head)
-{
-    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
-    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
-        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
-}
-
-/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
-static void hp_sampler_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
-{
-    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
-    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
-    const uint64_t bound = sampler->is_switched_often ? HP_SAMPLER_SELDOM_SWITCHED : HP_SAMPLER_OFTEN_SWITCHED;
-    if (ns < least_ns)
-        return;
-    sampler->is_switched_often = switches > ns / (HP_SAMPLER_SECOND / bound);
-    sampler->judged = *now;
-}
-
-/* Its sources follow. The clocks were read just now. */
-static void hp_sampler_judge_and_adapt(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    const bool was_switched_often = sampler->is_switched_often;
-    hp_sampler_judge(sampler, &sampler->counted, sampler->perf_was_tried ? HP_SAMPLER_JUDGED_NS : HP_SAMPLER_FIRST_JUDGED_NS);
-    if (sampler->is_switched_often == was_switched_often)
-        return;
-    if (!sampler->is_switched_often) {
-        hp_sampler_start_perf(head);
-        return;
-    }
-    hp_sampler_drop_prepared(head);
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_set_timer(sampler);
-}
-
-static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+static void hp_sample_handler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
@@ -39252,32 +39127,20 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
     sampler->seen[sampler->seen_count++] = frame->node;
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
-    while (count > 0)
-        hp_sampler_remember_folded(head, nodes[--count]);
+    hp_sample_handler_credit_folded(head, frame, HP_SAMPLE_PERF, 0);
 }
 
-static uint64_t hp_sampler_ticks_now(void) { return hp_clock_ticks_raw(hotpath_runtime_->counter); }
-
-/*
- * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
- * and nobody but the thread that is interrupted can tell how much.
- */
-#define HP_SAMPLER_NO_GAP_ZONES 10u
-static void hp_sampler_weigh_perf(const struct hp_head *head)
+/* Now and then: the C library may have put its own handler in the place of ours. */
+static void hp_sample_handler_renew_perf(struct hp_sampler *sampler)
 {
-    struct hp_header *header = hp_store_header(head->store);
-    const uint64_t zone = hp_zone_ticks();
-    if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+    if (!hp_sources_can_renew(sampler))
         return;
-    const struct hp_cpu_perf_weight weight =
-        hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
-    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
+    hp_sample_take_signal(sampler->signal);
+    hp_sources_renew(sampler);
 }
 
 /* Where that cannot be told, by what the kernel says of the time that has just passed. */
-static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
+static bool hp_sample_handler_is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
 {
     if (mode != HP_CPU_MODE_UNKNOWN)
         return mode == HP_CPU_KERNEL;
@@ -39289,138 +39152,77 @@ static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const stru
  * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
  * with others. perf has not come either then, and it is no time of the kernel's.
  */
-#define HP_SAMPLER_LONGEST_TICK (HP_SAMPLER_SECOND / 80)
-static uint64_t hp_sampler_stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
+#define HP_SAMPLE_HANDLER_LONGEST_TICK (HP_SECOND_NS / 80)
+static uint64_t hp_sample_handler_stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
 {
     const uint64_t late_ns = hp_less(now_ns - sampler->ticked_ns, sampler->timer_ns);
-    return late_ns > HP_SAMPLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
+    return late_ns > HP_SAMPLE_HANDLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+static void hp_sample_handler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const struct hp_cpu_time before = sampler->counted;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
-    const bool is_kernels = hp_sampler_is_in_kernel(sampler, &before, mode);
+    const bool is_kernels = hp_sample_handler_is_in_kernel(sampler, &before, mode);
     const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
-                           cpu->waiting_ns > HP_SAMPLER_LEAST_UNSEEN * hotpath_runtime_->sampling.period_ns;
+                           cpu->waiting_ns > HP_SAMPLE_HANDLER_LEAST_UNSEEN * hotpath_runtime_->sampling.period_ns;
     const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
     const bool is_alone = !has_perf || is_unseen;
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = is_alone || is_kernels ? hp_sampler_find_folded(head, frame, nodes) : 0;
-    while (count > 0)
-        hp_credits_give_beside(head, nodes[--count], is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns, 1);
+    if (is_alone || is_kernels)
+        hp_sample_handler_credit_folded(head, frame, HP_SAMPLE_TIMER, is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns);
     if (is_alone)
         hp_credits_give_all(head, frame->node, is_kernels);
     else
-        hp_credits_tick(head, frame->node, is_kernels, hp_sampler_stalled_before(sampler, now_ns));
+        hp_credits_tick(head, frame->node, is_kernels, hp_sample_handler_stalled_before(sampler, now_ns));
     sampler->ticked_ns = now_ns;
     sampler->ticked_waits = sampler->counted.waits;
-    sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
-    if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
-        hp_sampler_renew_perf(sampler);
-    hp_sampler_weigh_perf(head); /* before it may turn out that the thread does without */
-    hp_sampler_look_after_io(sampler);
-    hp_sampler_judge_and_adapt(head);
-    if (!sampler->perf_was_tried)
-        hp_sampler_start_perf(head);
-    else if (sampler->perf != NULL)
-        hp_sampler_set_timer(sampler);
+    sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == (has_perf ? HP_SAMPLE_HANDLER_MOST_UNSEEN : HP_SAMPLE_HANDLER_MOST_WITHOUT))
+        hp_sample_handler_renew_perf(sampler);
+    hp_sources_look_after(head);
 }
 
-static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
+static void hp_sample_handler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
+    const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
     const uint32_t node = frame->node;
     if (node == 0)
         return; /* as in place_of */
     if (kind == HP_SAMPLE_PERF)
-        hp_sampler_take_perf_sample(head, frame);
+        hp_sample_handler_take_perf_sample(head, frame);
     else
-        hp_sampler_take_timer_sample(head, frame, mode);
+        hp_sample_handler_take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
 }
 
-static bool hp_sampler_is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
-
-/* All up to now, with no sample to come. */
-static void hp_sampler_settle(struct hp_head *head)
-{
-    if (hp_sampler_is_paused(head))
-        hp_credits_skip_time(head);
-    else
-        hp_credits_give_seen(head, true);
-}
-
-/*
- * False: the process is shut in, and system calls may be death. That and the gate are asked once we are known to be at work: from then
- * on nobody shuts it in, and a session that is there stays, until end_work().
- */
-static bool hp_sampler_begin_work(struct hp_head *head)
-{
-    HOTPATH_PUT_(head->sampler.is_at_work, 1);
-    HOTPATH_ORDER_();
-    return !hp_head_is_sandboxed(&head->hot);
-}
-
-static void hp_sampler_end_work(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->sampler.is_at_work, 0);
-}
-
-/* Whether the session that the thread works for is still there. At work. */
-static bool hp_sampler_enter(struct hp_head *head)
-{
-    const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
-                                                        ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
-    head->sampler.since = is_there ? hp_sampler_ticks_now() : 0;
-    return is_there;
-}
-
-/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
-#define HP_SAMPLER_MOST_OF_SAMPLE 1024u
-#define HP_SAMPLER_MOST_OF_BEGINNING 262144u
-
-static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
-{
-    if (head->sampler.since != 0) {
-        struct hp_cpu_thread *cpu = head->sampler.cpu;
-        const uint64_t all = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
-        const uint64_t ticks = all < most ? all : most;
-        HOTPATH_ADD_(cpu->spent_ticks, ticks);
-        if (is_by_perf)
-            HOTPATH_ADD_(cpu->perf_ticks, ticks);
-    }
-    head->sampler.since = 0;
-}
-
-static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+/* ------------------------------------------------------------------------------------------------- the signal */
 
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
-static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
+static void hp_sample_handler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
-    if (!hp_sampler_enter(head))
-        hp_sampler_stop_sources(&head->sampler);
-    else if (hp_sampler_is_paused(head))
+    if (!hp_spent_begin(head))
+        hp_sources_stop(&head->sampler);
+    else if (hp_head_is_paused(&head->hot))
         hp_credits_skip_time(head);
-    else if (hp_sampler_has_source(&head->sampler))
-        hp_sampler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
+    else if (hp_sources_are_there(&head->sampler))
+        hp_sample_handler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
 /* Also where no head is known. */
-static bool hp_sampler_is_confined(void) { return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0; }
+static bool hp_sample_handler_is_confined(void) { return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
  * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
  */
-static struct hp_head *hp_sampler_head_of_thread(void)
+static struct hp_head *hp_sample_handler_head_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
     struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
@@ -39428,7 +39230,7 @@ static struct hp_head *hp_sampler_head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
-    if (hp_sampler_is_confined())
+    if (hp_sample_handler_is_confined())
         return NULL;
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
@@ -39442,30 +39244,15 @@ static struct hp_head *hp_sampler_head_of_thread(void)
  * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
  * may still be on its way when the thread has let go of its head.
  */
-static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
+static bool hp_sample_handler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
     if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
-    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0 || hp_sampler_is_confined();
-}
-
-/* What is on its way would come on the stack that the thread has left. */
-static void hp_sampler_end_samples(struct hp_sampler *sampler)
-{
-    hp_sampler_stop_sources(sampler);
-    hp_private_signal_drop(sampler->signal);
-}
-
-/* There is no place for handlers that is known to be large enough. */
-static void hp_sampler_give_up(struct hp_head *head)
-{
-    hp_sampler_end_samples(&head->sampler);
-    head->sampler.known = hp_sampler_everywhere;
-    hp_lose(head, HP_LOSS_STACKS);
+    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0 || hp_sample_handler_is_confined();
 }
 
 /* What handlers of the host are taken to need for themselves. */
-#define HP_SAMPLER_HOSTS_ROOM 4096u
+#define HP_SAMPLE_HANDLER_HOSTS_ROOM 4096u
 
 /*
  * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
@@ -39473,78 +39260,341 @@ static void hp_sampler_give_up(struct hp_head *head)
  * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
  * handler's own place.
  */
-static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+static bool hp_sample_handler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
 {
     const struct hp_stack alternate = hp_cpu_alternate_of(context);
     const uint64_t bytes = alternate.high - alternate.low;
     if (head->sampler.signal == HP_SIGNAL_HERE)
-        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HP_SAMPLER_HOSTS_ROOM;
+        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HP_SAMPLE_HANDLER_HOSTS_ROOM;
     if (!hp_stack_has(&alternate, here))
         return true; /* the host has taken it away */
     const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
-    return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLER_HOSTS_ROOM;
+    return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLE_HANDLER_HOSTS_ROOM;
 }
 
 /* `here`: as above. */
-static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
+static void hp_sample_handler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
-    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
-    if (!hp_sampler_has_source(&head->sampler))
+    hp_sample_handler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
+    if (!hp_sources_are_there(&head->sampler))
         return;
-    if (hp_sampler_may_fall_off(head, stack, here, context))
-        hp_sampler_give_up(head);
+    if (hp_sample_handler_may_fall_off(head, stack, here, context))
+        hp_sources_give_up(head);
     else if (source == HP_CPU_BY_ENDING_PERF)
-        hp_sampler_renew_perf(&head->sampler);
+        hp_sample_handler_renew_perf(&head->sampler);
 }
 
-static enum hp_private_signal hp_sampler_which_signal(int signal)
+static enum hp_private_signal hp_sample_handler_which_signal(int signal)
 {
     return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
 }
 
-static void hp_sampler_on_sample(int signal, siginfo_t *info, void *context)
+static void hp_sample_handler_on_sample(int signal, siginfo_t *info, void *context)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
-    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
-    if (!hp_sampler_is_ours(source, head))
-        hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sampler_which_signal(signal)], signal, info, context);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sample_handler_head_of_thread() : NULL;
+    if (!hp_sample_handler_is_ours(source, head))
+        hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sample_handler_which_signal(signal)], signal, info, context);
     else if (head != NULL) {
-        if (hp_sampler_begin_work(head))
-            hp_sampler_handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
-        hp_sampler_end_work(head);
+        if (hp_sampler_hold(head))
+            hp_sample_handler_handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
+        hp_sampler_let_go(head);
     }
 }
 
-static bool hp_sampler_take_signal(enum hp_private_signal which)
+bool hp_sample_take_signal(enum hp_private_signal which)
 {
-    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sampler_on_sample);
+    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sample_handler_on_sample);
 }
 
-static void hp_sampler_look_after_signal(const struct hp_sampler *sampler) { hp_sampler_take_signal(sampler->signal); }
+/* ---- src/record/sample_place.c ------------------------------------------------------------------------------- */
 
-/* ---------------------------------------------------------------------------------------------- the first zone */
+/* Where a sample has found a thread. */
+
+#define HP_SAMPLE_PLACE_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool hp_sample_place_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t hp_sample_place_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t hp_sample_place_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && hp_sample_place_site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED])
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !hp_sample_place_is_last(head, frame) && steps < HP_SAMPLE_PLACE_MAX_DEPTH && count < HP_SAMPLE_FOLDED; frame--, steps++)
+        if (hp_sample_place_find_site(head, nodes, count, hp_sample_place_site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLE_PLACE_MAX_DEPTH; steps++) {
+        const uint32_t above = hp_sample_place_find_site(head, nodes, count, hp_sample_place_site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    return count;
+}
+
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
+const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
+    for (uint32_t steps = 0; steps < HP_SAMPLE_PLACE_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sample_place_is_last(head, frame); steps++)
+        frame--;
+    return frame;
+}
+
+/* ---- src/record/sample_sources.c ----------------------------------------------------------------------------- */
+
+/* Where samples of a thread come from. */
+
+/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+#define HP_SAMPLE_SOURCES_TIMER_PERIODS 10u
+
+/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+#define HP_SAMPLE_SOURCES_OFTEN_SWITCHED 5000u
+#define HP_SAMPLE_SOURCES_SELDOM_SWITCHED 2500u
+#define HP_SAMPLE_SOURCES_JUDGED_NS (HP_SECOND_NS / 100)        /* over so much, ... */
+#define HP_SAMPLE_SOURCES_FIRST_JUDGED_NS (HP_SECOND_NS / 1000) /* ... or so little before perf is started for it */
+
+/* That the first event of a thread is good for. */
+#define HP_SAMPLE_SOURCES_FIRST_SAMPLES 64u
+
+/* -------------------------------------------------------------------------------------- timers and perf */
+
+static int hp_sample_sources_signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
+
+static uint64_t hp_sample_sources_timer_period(const struct hp_sampler *sampler)
+{
+    return (sampler->perf != NULL ? HP_SAMPLE_SOURCES_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
+}
+
+/*
+ * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
+ * what programs repeat in is.
+ */
+static uint64_t hp_sample_sources_around(struct hp_sampler *sampler, uint64_t ns)
+{
+    uint64_t chance = sampler->chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    sampler->chance = chance;
+    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
+    return chance & 1 ? ns + off : ns - off;
+}
+
+/* Without perf ticks say when, and all of them are needed. */
+static void hp_sample_sources_set_timer(struct hp_sampler *sampler)
+{
+    const uint64_t period = hp_sample_sources_timer_period(sampler);
+    sampler->timer_ns = sampler->perf != NULL ? hp_sample_sources_around(sampler, period) : period;
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
+}
+
+/* How far the first thread of the process has come that has met a zone. */
+enum { HP_SAMPLE_SOURCES_NOT_BEGUN, HP_SAMPLE_SOURCES_UNDER_WAY, HP_SAMPLE_SOURCES_BEGUN };
+
+static bool hp_sample_sources_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLE_SOURCES_BEGUN; }
+
+/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+static uint32_t hp_sample_sources_next_samples(struct hp_sampler *sampler)
+{
+    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : HP_SAMPLE_SOURCES_FIRST_SAMPLES;
+    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
+    return samples;
+}
+
+static void hp_sample_sources_open_perf(struct hp_sampler *sampler)
+{
+    int refusal;
+    sampler->unseen = 0;
+    if (!hp_private_signal_guard_io())
+        return;
+    sampler->perf_ns = hp_sample_sources_around(sampler, hotpath_runtime_->sampling.period_ns);
+    sampler->perf = hp_cpu_perf_start(hp_sample_sources_signal_of(sampler), sampler->perf_ns, hp_sample_sources_next_samples(sampler), &refusal);
+    sampler->has_had_perf |= sampler->perf != NULL;
+}
+
+static void hp_sample_sources_start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (!hp_sample_sources_has_begun())
+        return; /* the first event takes ten milliseconds, and is under way */
+    sampler->perf_was_tried = true;
+    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
+        return;
+    hp_sample_sources_open_perf(sampler);
+    if (sampler->perf != NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+static void hp_sample_sources_stop_perf(struct hp_sampler *sampler)
+{
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->perf = NULL;
+}
+
+static uint32_t *hp_sample_sources_timers_in_use(void) { return &hp_page()->timers; }
+
+/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+static void hp_sample_sources_start_timer(struct hp_sampler *sampler, uint64_t first_ns)
+{
+    const uint32_t others = __atomic_fetch_add(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+    sampler->has_timer =
+        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, hp_sample_sources_signal_of(sampler), hotpath_runtime_, first_ns,
+                                                          hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer)
+        __atomic_fetch_sub(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+static void hp_sample_sources_stop_timer(struct hp_sampler *sampler)
+{
+    if (!sampler->has_timer)
+        return;
+    hp_cpu_timer_stop(sampler->timer);
+    sampler->has_timer = false;
+    __atomic_fetch_sub(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+void hp_sources_stop(struct hp_sampler *sampler)
+{
+    if (hp_is_sealed())
+        return; /* they end with the thread, or with the process */
+    hp_sample_sources_stop_timer(sampler);
+    hp_sample_sources_stop_perf(sampler);
+}
+
+void hp_sources_renew(struct hp_sampler *sampler)
+{
+    const uint64_t period = hp_sample_sources_timer_period(sampler);
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_open_perf(sampler);
+    if (hp_sample_sources_timer_period(sampler) != period)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ---------------------------------------------------------------------------------- which of them it has */
+
+/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+static void hp_sample_sources_look_after_io(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL || hp_private_signal_guard_io())
+        return;
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_set_timer(sampler);
+}
+
+/* The event that never fires has the same price, for the thread that made it. */
+static void hp_sample_sources_drop_prepared(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
+    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
+}
+
+/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+static void hp_sample_sources_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
+{
+    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
+    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
+    const uint64_t bound = sampler->is_switched_often ? HP_SAMPLE_SOURCES_SELDOM_SWITCHED : HP_SAMPLE_SOURCES_OFTEN_SWITCHED;
+    if (ns < least_ns)
+        return;
+    sampler->is_switched_often = switches > ns / (HP_SECOND_NS / bound);
+    sampler->judged = *now;
+}
+
+/* Its sources follow. The clocks were read just now. */
+static void hp_sample_sources_judge_and_adapt(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool was_switched_often = sampler->is_switched_often;
+    hp_sample_sources_judge(sampler, &sampler->counted, sampler->perf_was_tried ? HP_SAMPLE_SOURCES_JUDGED_NS : HP_SAMPLE_SOURCES_FIRST_JUDGED_NS);
+    if (sampler->is_switched_often == was_switched_often)
+        return;
+    if (!sampler->is_switched_often) {
+        hp_sample_sources_start_perf(head);
+        return;
+    }
+    hp_sample_sources_drop_prepared(head);
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_set_timer(sampler);
+}
+
+/*
+ * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
+ * and nobody but the thread that is interrupted can tell how much.
+ */
+#define HP_SAMPLE_SOURCES_NO_GAP_ZONES 10u
+static void hp_sample_sources_weigh_perf(const struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint64_t zone = hp_zone_ticks();
+    if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+        return;
+    const struct hp_cpu_perf_weight weight =
+        hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLE_SOURCES_NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
+}
+
+void hp_sources_look_after(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sample_sources_weigh_perf(head); /* before it may turn out that the thread does without */
+    hp_sample_sources_look_after_io(sampler);
+    hp_sample_sources_judge_and_adapt(head);
+    if (!sampler->perf_was_tried)
+        hp_sample_sources_start_perf(head);
+    else if (sampler->perf != NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ------------------------------------------------------------------------------------------- beginning */
 
 /* 0, or why there is no perf. */
-static int hp_sampler_prepare_perf(void **ret_perf)
+static int hp_sample_sources_prepare_perf(void **ret_perf)
 {
     return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
 }
 
-/*
- * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
- * their timers meanwhile.
- */
-static void hp_sampler_begin_process(const struct hp_head *head)
+/* Others have their timers meanwhile. */
+void hp_sources_begin_process(const struct hp_head *head)
 {
     struct hp_sampling *sampling = &hotpath_runtime_->sampling;
     struct hp_header *header = hp_store_header(head->store);
-    uint32_t not_begun = HP_SAMPLER_NOT_BEGUN;
+    uint32_t not_begun = HP_SAMPLE_SOURCES_NOT_BEGUN;
     void *perf = NULL;
-    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLER_UNDER_WAY, false, __ATOMIC_ACQ_REL,
+    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLE_SOURCES_UNDER_WAY, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    const int refusal = sampling->engine == HP_CPU_PERF ? hp_sampler_prepare_perf(&perf) : 0;
+    const int refusal = sampling->engine == HP_CPU_PERF ? hp_sample_sources_prepare_perf(&perf) : 0;
     if (refusal != 0) {
         sampling->engine = HP_CPU_TIMERS;
         HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
@@ -39552,33 +39602,99 @@ static void hp_sampler_begin_process(const struct hp_head *head)
     }
     HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
     __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
-    __atomic_store_n(&sampling->begun, HP_SAMPLER_BEGUN, __ATOMIC_RELEASE);
+    __atomic_store_n(&sampling->begun, HP_SAMPLE_SOURCES_BEGUN, __ATOMIC_RELEASE);
 }
 
-/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
-static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+void hp_sources_end_process(void)
+{
+    hp_cpu_perf_stop(__atomic_exchange_n(&hotpath_runtime_->sampling.perf, NULL, __ATOMIC_RELAXED));
+}
+
+void hp_sources_judge(struct hp_sampler *sampler) { hp_sample_sources_judge(sampler, &sampler->counted, HP_SAMPLE_SOURCES_JUDGED_NS); }
 
 /* The sequence of samples goes on where the threads before it with this record left off. */
-static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
+static uint64_t hp_sample_sources_first_due(const struct hp_cpu_thread *cpu)
 {
     const uint64_t period = hotpath_runtime_->sampling.period_ns;
     return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
 }
 
-static void hp_sampler_start_sources(struct hp_head *head)
+void hp_sources_start(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_start_timer(sampler, hp_sampler_first_due(sampler->cpu));
+    hp_sample_sources_start_timer(sampler, hp_sample_sources_first_due(sampler->cpu));
     sampler->perf_was_tried = false;
-    if (!sampler->has_timer || hp_sampler_is_first(head))
-        hp_sampler_start_perf(head);
+    if (!sampler->has_timer || hp_head_is_of_first_thread(head))
+        hp_sample_sources_start_perf(head);
 }
+
+/* ---------------------------------------------------------------------------------------------- ending */
+
+void hp_sources_end(struct hp_sampler *sampler)
+{
+    hp_sources_stop(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+void hp_sources_give_up(struct hp_head *head)
+{
+    hp_sources_end(&head->sampler);
+    head->sampler.known = HP_EVERYWHERE;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
+/* What the kernel has lent for perf cannot be had back later; a timer can. */
+void hp_sources_pause(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_pause(sampler->timer);
+    hp_sample_sources_stop_perf(sampler);
+}
+
+/* By timers; these see to it that perf comes back. */
+void hp_sources_resume(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ---- src/record/sample_spent.c ------------------------------------------------------------------------------- */
+
+/* What samples cost. */
+
+static uint64_t hp_sample_spent_ticks_now(void) { return hp_clock_ticks_raw(hotpath_runtime_->counter); }
+
+bool hp_spent_begin(struct hp_head *head)
+{
+    const bool is_there = head->sampler.cpu != NULL && hp_head_has_session(&head->hot);
+    head->sampler.since = is_there ? hp_sample_spent_ticks_now() : 0;
+    return is_there;
+}
+
+void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
+{
+    if (head->sampler.since != 0) {
+        struct hp_cpu_thread *cpu = head->sampler.cpu;
+        const uint64_t all = hp_sample_spent_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
+        const uint64_t ticks = all < most ? all : most;
+        HOTPATH_ADD_(cpu->spent_ticks, ticks);
+        if (is_by_perf)
+            HOTPATH_ADD_(cpu->perf_ticks, ticks);
+    }
+    head->sampler.since = 0;
+}
+
+/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
+
+/* Whose processor time: beginning and ending. How it works is in sampler.h. */
+
+/* ---------------------------------------------------------------------------------------------- the first zone */
 
 /* What the thread has used since it has its record, all of it outside of zones. */
 static void hp_sampler_credit_outside(struct hp_head *head)
 {
     const struct hp_cpu_time before = head->sampler.counted;
-    if (hp_sampler_is_paused(head)) {
+    if (hp_head_is_paused(&head->hot)) {
         hp_credits_skip_time(head);
         return;
     }
@@ -39590,13 +39706,13 @@ static void hp_sampler_credit_outside(struct hp_head *head)
 static void hp_sampler_begin_samples(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_begin_process(head);
+    hp_sources_begin_process(head);
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         hp_sampler_credit_outside(head);
-        hp_sampler_judge(sampler, &sampler->counted, HP_SAMPLER_JUDGED_NS);
+        hp_sources_judge(sampler);
     }
-    hp_sampler_start_sources(head);
+    hp_sources_start(head);
 }
 
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
@@ -39605,13 +39721,13 @@ static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal wh
 {
     struct hp_sampler *sampler = &head->sampler;
     const bool is_blocked = held->before & UINT64_C(1) << (hp_private_signal_number(which) - 1);
-    if (hp_sampler_has_source(sampler) && sampler->signal != which)
-        hp_sampler_end_samples(sampler);
-    if (is_blocked || !hp_sampler_take_signal(which))
+    if (hp_sources_are_there(sampler) && sampler->signal != which)
+        hp_sources_end(sampler);
+    if (is_blocked || !hp_sample_take_signal(which))
         return;
     sampler->known = *known;
     sampler->signal = which;
-    if (!hp_sampler_has_source(sampler))
+    if (!hp_sources_are_there(sampler))
         hp_sampler_begin_samples(head);
 }
 
@@ -39623,9 +39739,10 @@ static void hp_sampler_meet_on_own_stack(struct hp_head *head, const struct hp_s
     uint64_t bytes;
     const bool is_hosts = hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS;
     const bool is_aside = is_hosts && hp_sampler_is_roomy(bytes) && hp_alternate_is_usual();
-    hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &hp_sampler_everywhere : own, held);
-    if (is_hosts && !hp_sampler_is_roomy(bytes) && hp_sampler_has_source(&head->sampler))
-        hp_cpu_timer_pretend(hp_sampler_signal_of(&head->sampler), hotpath_runtime_); /* here: the next may come there */
+    hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &HP_EVERYWHERE : own, held);
+    if (is_hosts && !hp_sampler_is_roomy(bytes) && hp_sources_are_there(&head->sampler))
+        hp_cpu_timer_pretend(hp_private_signal_number(head->sampler.signal),
+                             hotpath_runtime_); /* here: the next may come there */
 }
 
 static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
@@ -39636,19 +39753,19 @@ static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp
     case HP_ALTERNATE_IN_USE: /* a handler of the host's, which is soon over */
         return;
     case HP_ALTERNATE_HOSTS:
-        hp_sampler_give_up(head);
+        hp_sources_give_up(head);
         return;
     case HP_ALTERNATE_NONE:
         sampler->alternate = hp_alternate_make();
         if (sampler->alternate == NULL) {
-            hp_sampler_give_up(head);
+            hp_sources_give_up(head);
             return;
         }
         break;
     case HP_ALTERNATE_OURS:
         break;
     }
-    hp_sampler_sample_by(head, HP_SIGNAL_ASIDE, &hp_sampler_everywhere, held);
+    hp_sampler_sample_by(head, HP_SIGNAL_ASIDE, &HP_EVERYWHERE, held);
 }
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -39656,7 +39773,7 @@ static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_
 static void hp_sampler_meet(struct hp_head *head, uintptr_t here, const struct hp_signals *held)
 {
     struct hp_stack own;
-    if (hp_stack_is_own(here, hp_sampler_is_first(head), hotpath_runtime_->is_child, &own))
+    if (hp_stack_is_own(here, hp_head_is_of_first_thread(head), hotpath_runtime_->is_child, &own))
         hp_sampler_meet_on_own_stack(head, &own, held);
     else
         hp_sampler_meet_on_other_stack(head, held);
@@ -39669,10 +39786,10 @@ static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *h
     if (!hp_calls_begin())
         return;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
-    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head) && hp_sampler_enter(head))
+    if (hp_sampler_hold(head) && hp_sampler_is_own(head) && hp_spent_begin(head))
         hp_sampler_meet(head, here, &held);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
-    hp_sampler_end_work(head);
+    hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
+    hp_sampler_let_go(head);
     hp_signals_release(&held);
     hp_calls_end();
 }
@@ -39685,6 +39802,15 @@ void hp_sampler_meet_zone(struct hp_head *head)
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
+
+/* All up to now, with no sample to come. */
+static void hp_sampler_settle(struct hp_head *head)
+{
+    if (hp_head_is_paused(&head->hot))
+        hp_credits_skip_time(head);
+    else
+        hp_credits_give_seen(head, true);
+}
 
 /* ThreadSanitizer is not made to be interrupted: where it is in this very file, there are no samples. */
 #ifdef __has_feature
@@ -39715,8 +39841,8 @@ static enum hp_cpu_engine hp_sampler_choose_engine(void)
 void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    hotpath_runtime_->sampling =
-        (struct hp_sampling){.engine = hp_sampler_choose_engine(), .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.record.cpu_rate};
+    hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(),
+                                                .period_ns = HP_SECOND_NS / hotpath_runtime_->settings.record.cpu_rate};
     for (size_t at = 0; hotpath_runtime_->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hotpath_runtime_->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
@@ -39749,7 +39875,7 @@ static bool hp_sampler_find_record(struct hp_head *head)
 void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_stop_sources(sampler);
+    hp_sources_stop(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
     sampler->chance = (hp_clock_ticks_raw(hotpath_runtime_->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
@@ -39792,7 +39918,7 @@ void hp_sampler_end_thread(struct hp_head *head)
     }
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
         hp_sampler_settle_for_good(head);
-    hp_sampler_stop_sources(sampler);
+    hp_sources_stop(sampler);
     hp_sampler_end_alternate(head);
     sampler->cpu = NULL;
 }
@@ -39804,15 +39930,15 @@ void hp_sampler_part(struct hp_head *head)
     if (sampler->cpu == NULL || !hp_calls_begin())
         return;
     hp_signals_hold(&held);
-    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head)) {
-        if (hp_sampler_enter(head))
+    if (hp_sampler_hold(head) && hp_sampler_is_own(head)) {
+        if (hp_spent_begin(head))
             hp_sampler_settle_for_good(head);
-        hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
-        hp_sampler_stop_sources(sampler);
+        hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
+        hp_sources_stop(sampler);
         hp_sampler_end_alternate(head);
         sampler->cpu = NULL;
     }
-    hp_sampler_end_work(head);
+    hp_sampler_let_go(head);
     hp_signals_release(&held);
     hp_calls_end();
 }
@@ -39837,21 +39963,6 @@ static void hp_sampler_wait_for(struct hp_sampler *sampler)
         hp_pause_ns(HP_SAMPLER_PAUSE_NS);
 }
 
-/* What the kernel has lent for perf cannot be had back later; a timer can. */
-static void hp_sampler_pause_sources(struct hp_sampler *sampler)
-{
-    if (sampler->has_timer)
-        hp_cpu_timer_pause(sampler->timer);
-    hp_sampler_stop_perf(sampler);
-}
-
-/* By timers; these see to it that perf comes back. */
-static void hp_sampler_resume_sources(struct hp_sampler *sampler)
-{
-    if (sampler->perf == NULL)
-        hp_sampler_set_timer(sampler);
-}
-
 static bool hp_sampler_has_others(const struct hp_head *own)
 {
     const struct hp_head *head = hp_page()->heads;
@@ -39867,10 +39978,10 @@ void hp_sampler_stop_others(const struct hp_head *own)
         return;
     hp_memory_barrier_everywhere();
     hp_sampler_change_others(own, hp_sampler_wait_for);
-    hp_sampler_change_others(own, hp_sampler_pause_sources);
+    hp_sampler_change_others(own, hp_sources_pause);
 }
 
-void hp_sampler_go_on_with_others(const struct hp_head *own) { hp_sampler_change_others(own, hp_sampler_resume_sources); }
+void hp_sampler_go_on_with_others(const struct hp_head *own) { hp_sampler_change_others(own, hp_sources_resume); }
 
 void hp_sampler_begin_late(void)
 {
@@ -39889,7 +40000,7 @@ void hp_sampler_end(void)
     struct hp_head *head = hp_thread_present();
     if (head != NULL && head->sampler.cpu != NULL)
         hp_sampler_settle_for_good(head);
-    hp_cpu_perf_stop(__atomic_exchange_n(&hotpath_runtime_->sampling.perf, NULL, __ATOMIC_RELAXED));
+    hp_sources_end_process();
 }
 
 /* ---- src/record/samples.c ------------------------------------------------------------------------------------ */
@@ -40507,7 +40618,7 @@ HP_THREAD_ENDS_REALIGNED static void hp_thread_ends_at_thread_exit(void *value)
 static void hp_thread_ends_close_guards(struct hp_head *head, uintptr_t here)
 {
     struct hp_stack own;
-    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
+    if (!hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_is_child(), &own))
         return;
     for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
@@ -42299,7 +42410,7 @@ static uint64_t hp_zones_guard_around(const struct hp_head *head, uintptr_t plac
 
 static bool hp_zones_is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
 {
-    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+    return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
 }
 
 /* A report may be at work on the head of a thread while a function of the host's reads it there. */

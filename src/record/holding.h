@@ -38,6 +38,10 @@ static inline bool hp_head_is_recording(const struct hotpath_head_ *hot)
 {
     return (HOTPATH_GATE_OF_(hot) & ~HP_GATE_OUT_OF_LINE) == hot->epoch;
 }
+static inline bool hp_head_is_paused(const struct hotpath_head_ *hot)
+{
+    return HOTPATH_GATE_OF_(hot) & HP_GATE_PAUSED;
+}
 
 /* ------------------------------------------------------------------------------------------ by the thread itself */
 

@@ -13,7 +13,6 @@
 #include "lives.h"
 #include "sampler.h"
 #include "stacks.h"
-#include "sys.h"
 #include "thread_head.h"
 #include "zone_stack.h"
 
@@ -108,7 +107,7 @@ REALIGNED static void at_thread_exit(void *value)
 static void close_guards(struct hp_head *head, uintptr_t here)
 {
     struct hp_stack own;
-    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
+    if (!hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_is_child(), &own))
         return;
     for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "runtime.h"
+#include "sys.h"
 
 /* The head of the calling thread if it has one for the running session, or NULL. */
 static inline struct hp_head *hp_thread_present(void)
@@ -19,6 +20,12 @@ static inline struct hp_head *hp_thread_present(void)
 }
 /* Whether the calling thread may not read the counter; or whether that cannot be asked. */
 bool hp_thread_is_blind(void);
+
+/* Whether its thread is that of the process, which lives as long as it does. */
+static inline bool hp_head_is_of_first_thread(const struct hp_head *head)
+{
+    return head->thread_id == hp_sys_process_id();
+}
 
 /* --- with the head held: until it is let go, the session stays where it is, also one that has ended meanwhile */
 

@@ -20,7 +20,6 @@
 #include "sites.h"
 #include "slow_ways.h"
 #include "stacks.h"
-#include "sys.h"
 #include "thread_head.h"
 #include "threads.h"
 #include "tree.h"
@@ -103,7 +102,7 @@ static uint64_t guard_around(const struct hp_head *head, uintptr_t place)
 
 static bool is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
 {
-    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+    return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
 }
 
 /* A report may be at work on the head of a thread while a function of the host's reads it there. */
