@@ -31310,11 +31310,11 @@ struct hp_zone_cost {
     uint64_t function_counted_ps; /* the same, not timed */
     uint64_t alloc_ps;            /* an allocation and its free */
 };
+
 #define HP_OBJECTS_PER_CHUNK 1024u
 #define HP_OBJECT_CHUNKS 64u
 #define HP_OBJECT_BUCKETS 256u
 #define HP_INSTANCE_BUCKETS 4096u
-
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
@@ -31324,9 +31324,6 @@ struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
     uint32_t is_watched; /* somebody looks, or may, at what threads use */
 };
-
-/* Whether what threads allocate outside of sessions has ever been read. */
-enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
 struct hp_unrecorded {
@@ -31382,7 +31379,7 @@ struct hp_recorder {
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
     bool alloc_is_watched;                        /* malloc and its kin tell us what they do: allocations.h */
-    uint32_t alloc_reading;                       /* enum hp_alloc_reading */
+    uint32_t alloc_reading;                       /* enum reading of allocations.c */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
     struct hp_unrecorded unrecorded;
@@ -32548,10 +32545,12 @@ void hotpath_v1_alloc_is_watched(void)
     hp_session_let_go(session);
 }
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum hp_allocations_reading { HP_ALLOCATIONS_NEVER_READ, HP_ALLOCATIONS_ABOUT_TO_READ, HP_ALLOCATIONS_WAS_READ };
+
 static bool hp_allocations_is_counted_by_nobody(void)
 {
-    return !hp_records_allocations() &&
-           __atomic_load_n(&hotpath_runtime_->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+    return !hp_records_allocations() && __atomic_load_n(&hotpath_runtime_->alloc_reading, __ATOMIC_RELAXED) == HP_ALLOCATIONS_NEVER_READ;
 }
 
 /* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
@@ -32641,10 +32640,10 @@ void hotpath_v1_alloc_failed(void)
 static struct hotpath_alloc_counts hp_allocations_read_idle_counts(void)
 {
     uint32_t *const reading = &hotpath_runtime_->alloc_reading;
-    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
-        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_ALLOCATIONS_WAS_READ) {
+        __atomic_store_n(reading, HP_ALLOCATIONS_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
         hp_allocations_switch();
-        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+        __atomic_store_n(reading, HP_ALLOCATIONS_WAS_READ, __ATOMIC_RELEASE);
     }
     return (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
                                          hp_allocations_idle_counts.freed_bytes, 0};
@@ -33282,7 +33281,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xa02789d4c31d535f)
+#define HP_SHARED_LAYOUT UINT64_C(0x2bd5729803b6286c)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

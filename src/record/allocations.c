@@ -407,10 +407,12 @@ void hotpath_v1_alloc_is_watched(void)
     hp_session_let_go(session);
 }
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum reading { NEVER_READ, ABOUT_TO_READ, WAS_READ };
+
 static bool is_counted_by_nobody(void)
 {
-    return !hp_records_allocations() &&
-           __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+    return !hp_records_allocations() && __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == NEVER_READ;
 }
 
 /* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
@@ -500,10 +502,10 @@ void hotpath_v1_alloc_failed(void)
 static struct hotpath_alloc_counts read_idle_counts(void)
 {
     uint32_t *const reading = &hp_runtime->alloc_reading;
-    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
-        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != WAS_READ) {
+        __atomic_store_n(reading, ABOUT_TO_READ, __ATOMIC_SEQ_CST);
         hp_allocations_switch();
-        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+        __atomic_store_n(reading, WAS_READ, __ATOMIC_RELEASE);
     }
     return (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
                                          idle_counts.freed_bytes, 0};

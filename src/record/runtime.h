@@ -128,11 +128,11 @@ struct hp_zone_cost {
     uint64_t function_counted_ps; /* the same, not timed */
     uint64_t alloc_ps;            /* an allocation and its free */
 };
+
 #define HP_OBJECTS_PER_CHUNK 1024u
 #define HP_OBJECT_CHUNKS 64u
 #define HP_OBJECT_BUCKETS 256u
 #define HP_INSTANCE_BUCKETS 4096u
-
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
@@ -142,9 +142,6 @@ struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
     uint32_t is_watched; /* somebody looks, or may, at what threads use */
 };
-
-/* Whether what threads allocate outside of sessions has ever been read. */
-enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
 struct hp_unrecorded {
@@ -200,7 +197,7 @@ struct hp_recorder {
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
     bool alloc_is_watched;                        /* malloc and its kin tell us what they do: allocations.h */
-    uint32_t alloc_reading;                       /* enum hp_alloc_reading */
+    uint32_t alloc_reading;                       /* enum reading of allocations.c */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
     struct hp_unrecorded unrecorded;
