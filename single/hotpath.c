@@ -33281,7 +33281,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x2bd5729803b6286c)
+#define HP_SHARED_LAYOUT UINT64_C(0xdb52f62684c46e43)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,6 @@
 #include "holders.h"
 #include "memory.h"
 #include "opening.h"
-#include "places.h"
 #include "process.h"
 #include "pruning.h"
 #include "runtime.h"

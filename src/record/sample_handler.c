@@ -13,7 +13,6 @@
 #include "sample_sources.h"
 #include "sample_spent.h"
 #include "samples.h"
-#include "thread_head.h"
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define MOST_UNSEEN 8u

@@ -37,7 +37,6 @@
 #include <stdint.h>
 
 #include "cpu.h"
-#include "layout.h"
 
 struct hp_head;
 
