@@ -31140,78 +31140,6 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
     return true;
 }
 
-/* ---- src/record/allocations.h -------------------------------------------------------------------------------- */
-
-/*
- * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
- * calls that are no longer there, since longjmp left them, or of another stack.
- */
-
-#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
-
-/* ---- src/record/holders.h ------------------------------------------------------------------------------------ */
-
-/*
- * Who owns a session. The process has one that runs, and may have others that have ended and are still in somebody's hands: a
- * report reads one, a thread has not noticed its end. A session has holders, and the last of them gives its memory back:
- *
- *   the recorder    from hp_session_link until whoever stops it has seen that no thread is at work on it
- *   a report        hp_session_hold, or what hp_session_unlink has handed to it
- *   whoever counts  something without a thread's head (allocations on a thread that is over, what was lost)
- *
- * Two are no holders, because the recorder lets go only after them: threads that work on their heads (the recorder
- * waits until they are at rest), and whoever has the recorder's lock while the session runs.
- *
- * A thread that is at rest still looks at the gate of the session that it worked for last. So one page of each stays, empty, until
- * no head is left that leads there.
- */
-
-struct hp_session {
-    struct hp_store store; /* first: heads point to it */
-    struct hp_settings settings;
-    struct hp_session *next; /* of all; they are used again and never given back */
-    uint32_t holders;
-    uint32_t phase; /* enum hp_phase */
-    uint32_t place; /* its number among all */
-};
-
-/* What becomes of it; `holders` count in the first three. */
-enum hp_phase {
-    HP_PHASE_FREE,
-    HP_PHASE_IN_USE,
-    HP_PHASE_UNSETTLED, /* it has ended, and a thread may be at work on it still: asked again now and then */
-    HP_PHASE_EMPTY      /* only the page of the gate is left */
-};
-
-/* A session that does not run yet, with one holder. NULL: no memory, or no space for it. Without the lock, or in a child. */
-HP_PRIVATE struct hp_session *hp_session_make(const struct hp_settings *settings);
-/* What was made is not needed: another one was first. */
-HP_PRIVATE void hp_session_discard(struct hp_session *session);
-
-/* It runs from now on; nothing else does. Under the lock. */
-HP_PRIVATE void hp_session_link(struct hp_session *session);
-/* The one that runs does not from now on. It is the caller's to end. Under the lock. */
-HP_PRIVATE struct hp_session *hp_session_unlink(void);
-
-/* The session that runs, held; NULL: none does. Any thread, any time, handlers included. */
-HP_PRIVATE struct hp_session *hp_session_hold(void);
-/* One more holder, by somebody who has it in his hands. */
-HP_PRIVATE void hp_session_hold_too(struct hp_session *session);
-HP_PRIVATE void hp_session_let_go(struct hp_session *session);
-
-/* Waits, for a moment at most, until no thread is at work on it. It is unlinked. */
-HP_PRIVATE bool hp_session_settle(struct hp_session *session);
-/* The end: lets go of it once no thread is at work on it, perhaps later. It is unlinked. */
-HP_PRIVATE void hp_session_end(struct hp_session *session);
-/* Gives back what has been left over meanwhile. */
-HP_PRIVATE void hp_sessions_tidy(void);
-
-/* In a forked child: all are the parent's, but for one that the child has made (or NULL). */
-HP_PRIVATE void hp_sessions_forget(const struct hp_session *own);
-
-/* Counts what the running session loses. */
-HP_PRIVATE void hp_session_lose(enum hp_loss loss);
-
 /* ---- src/record/sampling.h ----------------------------------------------------------------------------------- */
 
 /* What is kept of samples, by thread and by process: see sampler.h. */
@@ -31278,7 +31206,7 @@ struct hp_sampling {
  *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
  *   hp_head      one per thread (and one more for each depth of signal handlers that interrupt the recorder), in
  *                memory that is emptied in a forked child too. Written by its thread only, but for `owner` fields
- *                under the lock.
+ *                under the lock. Whose it is while it is used: holding.h.
  *
  * States of a thread, as its inline code sees them through hotpath_v1_head:
  *
@@ -31287,14 +31215,14 @@ struct hp_sampling {
  *   emptied head  all zero, after fork: the thread registers, which begins the child's session
  */
 
+struct hp_cached_instance;
+struct hp_kept;
+struct hp_known_object;
+struct hp_known_site;
+struct hp_lane_place;
 struct hp_session;
+struct hp_site_choice;
 
-#define HP_MAX_NODES 65536u /* per thread; further paths fall under <other> */
-#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
-#define HP_MAX_FRAMES (1u << 18)
-#define HP_FIRST_SLOTS 256u
-#define HP_RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
-#define HP_RESERVED_SITES 4096u
 #define HP_COPIES 16       /* copies of the library that skip zones quickly; further ones more slowly */
 #define HP_HANDLER_DEPTH 4 /* signal handlers that interrupt the recorder, one inside the other */
 
@@ -31344,7 +31272,7 @@ struct hp_head {
     bool index_is_complete;               /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;             /* taken in lists for want of that */
-    struct hp_lane_place *lane; /* that it is in; NULL: its own. See lanes.h, also for the following */
+    struct hp_lane_place *lane; /* that it is in; NULL: its own. See lane_state.h, also for the following */
     struct hp_lane *running;    /* the same in the session; NULL: it has never switched */
     struct hp_lane *own_lane;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
@@ -31382,58 +31310,11 @@ struct hp_zone_cost {
     uint64_t function_counted_ps; /* the same, not timed */
     uint64_t alloc_ps;            /* an allocation and its free */
 };
-struct hp_symbol;
-
-/* A site as the process knows it, whatever session runs. */
-struct hp_known_site {
-    const char *name;
-    const char *function;
-    const char *file;
-    const char *image; /* not a copy; NULL: not known */
-    uint64_t address;
-    uint32_t line;
-    uint32_t kind;
-    uint32_t next; /* in its bucket, id + 1 */
-    uint32_t hash;
-    bool wants_log; /* its latest calls are kept because the program says so ... */
-    bool is_logged; /* ... or HOTPATH_LOG does */
-};
-
-/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
-struct hp_site_choice {
-    struct hp_pattern_list filter, skip, log;
-    bool is_any;  /* one of them says something */
-    bool has_log; /* the last one */
-};
-
-struct hp_kind_type;
-
-/* An object as the process knows it, whatever session runs: see objects.h. */
-struct hp_known_object {
-    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
-    const struct hp_kind_type *kind;
-    uint32_t site;
-    uint32_t
-        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
-    uintptr_t address; /* atomic: of an instance, else 0 */
-    uint32_t class_;   /* atomic: of an instance, the number of its class */
-    uint32_t older;    /* of an instance, the number that was made before it */
-};
-
-/* An instance that a thread used lately. */
-struct hp_cached_instance {
-    uintptr_t address;
-    uint32_t class_, number;
-};
 
 #define HP_OBJECTS_PER_CHUNK 1024u
 #define HP_OBJECT_CHUNKS 64u
-#define HP_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
 #define HP_OBJECT_BUCKETS 256u
-#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
 #define HP_INSTANCE_BUCKETS 4096u
-#define HP_CACHED_INSTANCES 64u
-
 #define HP_SITE_BUCKETS 4096u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
@@ -31443,9 +31324,6 @@ struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
     uint32_t is_watched; /* somebody looks, or may, at what threads use */
 };
-
-/* Whether what threads allocate outside of sessions has ever been read. */
-enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
 struct hp_unrecorded {
@@ -31501,7 +31379,7 @@ struct hp_recorder {
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
     bool alloc_is_watched;                        /* malloc and its kin tell us what they do: allocations.h */
-    uint32_t alloc_reading;                       /* enum hp_alloc_reading */
+    uint32_t alloc_reading;                       /* enum reading of allocations.c */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
     struct hp_unrecorded unrecorded;
@@ -31513,41 +31391,12 @@ struct hp_recorder {
     void *lane_chunks[HP_LANE_CHUNKS];
 };
 
-/* --- copies.c */
 HP_SHARED struct hp_recorder *hotpath_runtime_;
-/* Finds the state of a copy of the library that is at work already. Once, when this copy is loaded or first used. */
-HP_PRIVATE void hp_copies_join(void);
 /* Whether the state is this copy's: then it is the one to write the report at exit. */
 HP_PRIVATE bool hp_copy_owns_state(void);
+HP_SHARED struct hotpath_head_ hotpath_idle_head_;
+HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
 
-/* Lets go of a head that was held: `ready` was 0, and all that was written meanwhile comes before it is not. */
-static inline void hp_let_go(struct hotpath_head_ *hot)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
-}
-
-/*
- * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
- * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
- */
-#define HP_HOOK_REACH (2 * sizeof(void *))
-static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
-{
-    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
-}
-
-/* Raises what any thread may raise. */
-static inline void hp_raise(int64_t *highest, int64_t value)
-{
-    int64_t present = __atomic_load_n(highest, __ATOMIC_RELAXED);
-    while (value > present)
-        if (__atomic_compare_exchange_n(highest, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
-}
-
-/* --- runtime.c */
 /* The page, once there is one. Acquire pairs with its publication in hp_runtime_prepare. */
 static inline struct hp_fork_page *hp_page(void)
 {
@@ -31579,15 +31428,17 @@ static inline bool hp_is_sealed(void)
         hp_seal(true);
     return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED);
 }
-HP_SHARED struct hotpath_head_ hotpath_idle_head_;
-HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
 HP_PRIVATE void hp_skip_zones(bool is_off);
 /* The same for those that have no head of their own, which before the first session are all. */
 HP_PRIVATE void hp_skip_idle(bool is_off);
-/* Makes fork_page; false without memory. */
-HP_PRIVATE bool hp_runtime_prepare(void);
+/*
+ * Makes fork_page; false without memory. `in_child` is called in the children that fork makes, where the C library tells of them, and has to
+ * call hp_runtime_empty first: what the kernel has done already, or could not do.
+ */
+HP_PRIVATE bool hp_runtime_prepare(void (*in_child)(void));
+HP_PRIVATE void hp_runtime_empty(void);
 /*
  * Around system calls that threads make for the recorder. False: none may be made any more, since everything is reserved, or the
  * process is about to be shut in; who does that waits for those that are under way. hp_lock and hp_unlock do so.
@@ -31621,77 +31472,191 @@ HP_PRIVATE bool hp_is_own_process(void);
 /* One line on stderr, if that is still the host's stderr. */
 HP_PRIVATE void hp_say(const char *line);
 
-/* --- sites.c */
-/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
-HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
-/* Whether the latest calls of a site are kept in this session. */
-HP_PRIVATE bool hp_site_is_logged(uint32_t id);
-/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
-HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
-/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
-HP_PRIVATE bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
-/* Makes them count from now on, and returns those that did before. Under the lock. */
-HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
-HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
-/* Writes all sites known so far into a fresh session. Under the lock. */
-HP_PRIVATE void hp_sites_begin(void);
-/* Memory for HP_RESERVED_SITES sites. Under the lock. */
-HP_PRIVATE void hp_sites_reserve(void);
+/* Raises what any thread may raise. */
+static inline void hp_raise(int64_t *highest, int64_t value)
+{
+    int64_t present = __atomic_load_n(highest, __ATOMIC_RELAXED);
+    while (value > present)
+        if (__atomic_compare_exchange_n(highest, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
 
-/* What the process knows of a site that has a number. */
-HP_PRIVATE const struct hp_known_site *hp_site_known(uint32_t id);
+/* ---- src/record/marks.h -------------------------------------------------------------------------------------- */
 
-/* --- objects.c, and see objects.h */
-/* A head begins with a new record: it has no parts of objects yet. */
-HP_PRIVATE void hp_objects_forget(struct hp_head *head);
-/* Memory for as many objects as fit into a chunk; and for the parts of a thread. Under the lock. */
-HP_PRIVATE void hp_objects_reserve(void);
-HP_PRIVATE void hp_objects_reserve_parts(struct hp_head *head);
-
-/* --- threads.c */
-#define HP_HEADS_BYTES 65536u
-/* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
-HP_PRIVATE struct hp_head *hp_thread_head(void);
 /*
- * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours for long. NULL, too,
- * where somebody keeps the lock, and nothing is counted as lost.
+ * Marks of zones in which something was allocated: what the thread's counters were when they began, beside their frames. See
+ * allocations.c. With the head held.
  */
-HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
-/* The same for events of pools, which count what they lose themselves. */
-HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
+
+static inline bool hp_frame_is_marked(const struct hotpath_frame_ *frame)
+{
+    return frame->stat & HOTPATH_ALLOCATES_;
+}
+
+/* Marks are twice as large as frames, so the way from one to the other takes no more than an addition. */
+static inline struct hp_alloc_frame *hp_frame_marks(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (struct hp_alloc_frame *)(head->alloc_frames + 2 * (uintptr_t)frame);
+}
+
+/* What was asked for, and how often. */
+struct hp_alloc_sums {
+    uint64_t bytes;
+    uint64_t count;
+};
+/* In an open call so far, zones inside included. */
+HP_PRIVATE struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+
+/* Counters for a thread that has none yet, with a mark for each frame of its present stack; false without space. */
+HP_PRIVATE bool hp_alloc_begin(struct hp_head *head);
+/* The stack of zones grows to so many frames, and moves: before it does. False without space. */
+HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
+/* Marks for the frames of a lane that does not run and has none; false without space. */
+HP_PRIVATE bool hp_alloc_begin_lane(const struct hp_head *head, struct hp_lane *lane);
+
+/* The session has allocations in it. */
+static inline void hp_alloc_declare(struct hp_header *header)
+{
+    if (!(__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_ALLOC))
+        __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
+}
+
+/* ---- src/record/allocated_calls.h ---------------------------------------------------------------------------- */
+
+/*
+ * The end of a call that has allocated: sums, six histograms, and the peak that goes on to the zone around it (allocations.c). It is
+ * here, and not in a source, because the usual case is one function that calls nobody (marked_ends.c). With the head held.
+ */
+
+#ifdef __OPTIMIZE__
+#define HP_ALLOC_INLINED inline __attribute__((always_inline))
+#else
+#define HP_ALLOC_INLINED inline /* each function that is part of another one there has its own room on the stack */
+#endif
+#define HP_RARELY(condition) __builtin_expect(!!(condition), 0)
+
+/* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
+HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
+
+/* -------------------------------------------------------------------------------------------------- histograms */
+
+/* Values of a call for which there may be no counters yet. */
+struct hp_alloc_missing {
+    uint32_t measures; /* a bit for each */
+    uint64_t values[HP_ALLOC_MEASURES];
+};
+
+static HP_ALLOC_INLINED void hp_alloc_miss(struct hp_alloc_missing *missing, enum hp_alloc_measure measure,
+                                           uint64_t value)
+{
+    missing->measures |= 1u << measure;
+    missing->values[measure] = value;
+}
+
+static HP_ALLOC_INLINED void hp_alloc_raise_max(struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
+                                                uint64_t value)
+{
+    if (HP_RARELY(value > stat->max[measure]))
+        HOTPATH_PUT_(stat->max[measure], value);
+}
+
+static HP_ALLOC_INLINED void hp_alloc_add_value(char *base, struct hp_alloc_stat *stat,
+                                                enum hp_alloc_measure measure, uint64_t value,
+                                                struct hp_alloc_missing *missing)
+{
+    const uint32_t octave = hotpath_octave_(value), origin = stat->octaves[measure][octave];
+    if (HP_RARELY(origin == 0))
+        hp_alloc_miss(missing, measure, value);
+    else
+        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value >> octave], 1);
+    hp_alloc_raise_max(stat, measure, value);
+}
+
+/* The same for numbers that are seldom beyond the first octave. */
+static HP_ALLOC_INLINED void hp_alloc_add_number(char *base, struct hp_alloc_stat *stat,
+                                                 enum hp_alloc_measure measure, uint64_t value,
+                                                 struct hp_alloc_missing *missing)
+{
+    const uint32_t origin = stat->octaves[measure][0];
+    if (HP_RARELY(value >= 128 || origin == 0))
+        hp_alloc_miss(missing, measure, value);
+    else
+        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value], 1);
+    hp_alloc_raise_max(stat, measure, value);
+}
+
+HP_PRIVATE __attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
+                                                          const struct hp_alloc_missing *missing);
+
+/* ------------------------------------------------------------------------------------------------------ the call */
+
+/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
+static HP_ALLOC_INLINED uint64_t hp_alloc_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
+{
+    const int64_t height = *peak - at_begin;
+    if (around > *peak)
+        HOTPATH_PUT_(*peak, around);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+static HP_ALLOC_INLINED void hp_alloc_close_call(struct hp_head *head, const struct hotpath_frame_ *frame,
+                                                 struct hp_alloc_stat *stat, bool is_nested)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_frame *begun = hp_frame_marks(head, frame), *around = begun - 1;
+    char *const base = head->hot.base;
+    struct hp_alloc_missing missing;
+    missing.measures = 0;
+    const uint64_t bytes = thread->bytes - begun->bytes, count = thread->count - begun->count;
+    const uint64_t own_bytes = bytes - begun->inner_bytes, own_count = count - begun->inner_count;
+    HOTPATH_ADD_(around->inner_bytes, bytes);
+    HOTPATH_ADD_(around->inner_count, count);
+    HOTPATH_ADD_(stat->calls, 1);
+    HOTPATH_ADD_(stat->own_bytes, own_bytes);
+    HOTPATH_ADD_(stat->own_count, own_count);
+    if (!HP_RARELY(is_nested)) {
+        HOTPATH_ADD_(stat->all_bytes, bytes);
+        HOTPATH_ADD_(stat->all_count, count);
+        HOTPATH_ADD_(stat->net_bytes, hp_alloc_live(thread) - begun->live);
+        HOTPATH_ADD_(stat->net_blocks, hp_alloc_live_blocks(thread) - begun->blocks);
+    }
+    hp_alloc_add_value(base, stat, HP_ALLOC_OWN_BYTES, own_bytes, &missing);
+    hp_alloc_add_value(base, stat, HP_ALLOC_ALL_BYTES, bytes, &missing);
+    hp_alloc_add_number(base, stat, HP_ALLOC_OWN_COUNT, own_count, &missing);
+    hp_alloc_add_number(base, stat, HP_ALLOC_ALL_COUNT, count, &missing);
+    const uint64_t peak_bytes = hp_alloc_end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    hp_alloc_add_value(base, stat, HP_ALLOC_PEAK_BYTES, peak_bytes, &missing);
+    const uint64_t peak_blocks = hp_alloc_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    hp_alloc_add_number(base, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks, &missing);
+    if (HP_RARELY(missing.measures != 0))
+        hp_alloc_add_missing(head, stat, &missing);
+}
+
+/* ---- src/record/thread_head.h -------------------------------------------------------------------------------- */
+
+/*
+ * The head of a thread, and what is attached to it in the session: nodes, stats, frames. Whose head it is while it is being used:
+ * holding.h.
+ */
+
 /* The head of the calling thread if it has one for the running session, or NULL. */
-HP_PRIVATE struct hp_head *hp_thread_present(void);
-/* The same, whichever copy of the library has registered it. Under the lock. */
-HP_PRIVATE struct hp_head *hp_thread_of_any_copy(void);
+static inline struct hp_head *hp_thread_present(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
 /* Whether the calling thread may not read the counter; or whether that cannot be asked. */
 HP_PRIVATE bool hp_thread_is_blind(void);
-/* The thread may not read the counter from now on: it is measured no more. Under the lock. */
-HP_PRIVATE void hp_thread_blind(struct hp_head *head);
-/*
- * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
- * first, or the site would be written into its parent's. False: there is none.
- */
-HP_PRIVATE bool hp_thread_is_ours(void);
-/*
- * The head of the calling thread, held: until it is let go, its session stays where it is, and signal handlers work on another
- * head. NULL: it has none, somebody works on it, or its session is over.
- */
-HP_PRIVATE struct hp_head *hp_thread_hold(void);
-/* Registers the calling thread. Under the lock. */
-HP_PRIVATE void hp_thread_begin(void);
-/* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
-HP_PRIVATE void hp_thread_reserve(void);
-/* A head for a signal handler that interrupted `head`. */
-HP_PRIVATE struct hp_head *hp_thread_handler_head(struct hp_head *head);
-/* Whether `state` of a guard leads to another thread, which has that zone open. */
-HP_PRIVATE bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
-/* Space in the session that belongs to this thread. */
-HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
-/* Makes this copy of the library notice threads that end. */
-HP_PRIVATE bool hp_thread_exit_hook(void);
 
-/* --- tree.c */
-/* With the head held: until it is let go, the session stays where it is, also one that has ended meanwhile. */
+/* Whether its thread is that of the process, which lives as long as it does. */
+static inline bool hp_head_is_of_first_thread(const struct hp_head *head)
+{
+    return head->thread_id == hp_sys_process_id();
+}
+
+/* --- with the head held: until it is let go, the session stays where it is, also one that has ended meanwhile */
+
 static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
 {
     return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
@@ -31706,6 +31671,35 @@ static inline struct hotpath_frame_ *hp_frame_zero(const struct hp_head *head)
 }
 static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
 
+/*
+ * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
+ * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
+ * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
+ */
+#define HP_HOOK_REACH (2 * sizeof(void *))
+static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
+}
+
+/* ---- src/record/thread_space.h ------------------------------------------------------------------------------- */
+
+/*
+ * Space in the session that belongs to one thread: it takes pieces of the file, and hands out what it needs of them without asking
+ * anybody.
+ */
+
+struct hp_head;
+
+#define HP_APART 128u /* two cache lines: what neighbouring threads write must not share a prefetched pair */
+
+/* The offset of so many empty bytes; 0 without space. With the head held, or before anybody else knows it. */
+HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
+
+/* ---- src/record/tree.h --------------------------------------------------------------------------------------- */
+
+/* The call tree of a thread: see tree.c. With the head held. */
+
 /* An empty tree and index in a new record; false without space. */
 HP_PRIVATE bool hp_tree_begin(struct hp_head *head);
 /* An empty index for a tree that is there. */
@@ -31719,32 +31713,74 @@ HP_PRIVATE const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32
                                          struct hotpath_slot_ *spare);
 /* What zones of a node have to mind has changed (`keeps` or `period` of its stat), on the way there from `parent`. */
 HP_PRIVATE void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
-/* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
-HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
-/* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
-HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 /* Whether open calls of a node are counted. */
 HP_PRIVATE bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node);
 /* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
 HP_PRIVATE void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
-/* --- kept.c */
-#define HP_KEEPS_LOG 1u        /* the latest calls */
-#define HP_KEEPS_SLOWEST 2u    /* the slowest one, with what was inside */
-#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, and what is below them is not all theirs */
-static inline uint32_t hp_stat_keeps(const struct hotpath_stat_ *stat)
+/* --- for short_calls.c */
+/* The longest call, by the clock, of whose time measuring is more than the bound. */
+HP_PRIVATE uint64_t hp_tree_longest_short_call(void);
+/* Whether calls of a node are about that short; the same site may be called for more elsewhere. */
+HP_PRIVATE bool hp_tree_is_short_path(const struct hotpath_node_ *node);
+
+/* ---- src/record/allocated_calls.c ---------------------------------------------------------------------------- */
+
+/* The end of a call that has allocated, where not all is as usual. */
+
+/* Space in the session may take a system call. errno is kept here, so that the usual case need not mind it. */
+__attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
+                                                          const struct hp_alloc_missing *missing)
 {
-    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+    const int saved = errno;
+    for (enum hp_alloc_measure at = 0; at < HP_ALLOC_MEASURES; at++) {
+        if (!(missing->measures & 1u << at))
+            continue;
+        uint64_t *counter = hp_tree_counter(head, stat->octaves[at], missing->values[at]);
+        if (counter != NULL)
+            HOTPATH_ADD_(*counter, 1);
+        else
+            HOTPATH_ADD_(stat->missed, 1);
+    }
+    errno = saved;
 }
-HP_PRIVATE void hp_kept_begin(struct hp_head *head);
-/* What is kept of the calls of a site that is new to this thread. */
-HP_PRIVATE uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
-/* Calls of the site of an open call are not looked into any more. */
-HP_PRIVATE void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
-/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
-HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
-/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
-HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* A call for which there is no stat, for want of space: it is in no row, but in what is around it. */
+static void hp_allocated_calls_lose_call(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
+    struct hp_alloc_frame *around = hp_frame_marks(head, frame - 1);
+    HOTPATH_ADD_(around->inner_bytes, thread->bytes - begun->bytes);
+    HOTPATH_ADD_(around->inner_count, thread->count - begun->count);
+    hp_alloc_end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    hp_alloc_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    hp_lose(head, HP_LOSS_ALLOCS);
+}
+
+static struct hp_alloc_stat *hp_allocated_calls_stat_of(struct hp_head *head, struct hotpath_stat_ *site)
+{
+    if (site->alloc == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&site->alloc, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, site->alloc);
+}
+
+void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
+{
+    struct hp_alloc_stat *stat = hp_allocated_calls_stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
+    if (stat != NULL)
+        hp_alloc_close_call(head, frame, stat, is_nested);
+    else
+        hp_allocated_calls_lose_call(head, frame);
+}
+
+/* ---- src/record/allocations.h -------------------------------------------------------------------------------- */
+
+/* Allocations: see allocations.c. */
 
 /* Whether there is a session that counts allocations. */
 static inline bool hp_records_allocations(void)
@@ -31752,8 +31788,6 @@ static inline bool hp_records_allocations(void)
     return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
            (HOTPATH_GET_(hotpath_runtime_->wishes.record) & HP_RECORD_ALLOC);
 }
-
-/* --- allocations.c */
 
 /* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
 HP_PRIVATE struct hotpath_head_ *hp_allocations_take_over(void);
@@ -31763,182 +31797,175 @@ HP_PRIVATE void hp_allocations_switch(void);
 /* Says why allocations are not counted, if they are not although functions are there to count them. */
 HP_PRIVATE void hp_allocations_explain(void);
 
-/* What was asked for, and how often. */
-struct hp_alloc_sums {
-    uint64_t bytes;
-    uint64_t count;
-};
-/* In an open call so far, zones inside included. */
-HP_PRIVATE struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
-/* Counters for a thread that has none yet, with a mark for each frame of its present stack; false without space. With the head held. */
-HP_PRIVATE bool hp_alloc_begin(struct hp_head *head);
-/* The stack of zones grows to so many frames, and moves: before it does. False without space. */
-HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
-/* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
-HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
-/* Ends a zone: the usual case of a call that has allocated here, all others by hp_zone_leave. */
-HP_PRIVATE void hp_alloc_leave(struct hotpath_zone *zone, uint64_t now);
-/* The same for the innermost zone, if it is of this site. False: it is not the usual case, and nothing was done. */
-HP_PRIVATE bool hp_alloc_leave_site(uint32_t site, uint64_t now);
+/* ---- src/record/copies.h ------------------------------------------------------------------------------------- */
 
-/* --- calibration.c */
-/* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
-HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(bool is_quick);
+/* Several copies of the library in one process work as one: see copies.c. */
 
-/* --- functions.c */
-/* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
-HP_PRIVATE void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
+/* Finds the state of a copy of the library that is at work already. Once, when this copy is loaded or first used. */
+HP_PRIVATE void hp_copies_join(void);
 
-/* --- slow_ways.c */
-/*
- * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
- * the head held.
- */
-static inline uint64_t hp_slow_way_begin(struct hp_head *head)
-{
-    return __builtin_expect(--head->slow_ways_left == 0, 0) ? hp_now() : 0;
-}
-HP_PRIVATE void hp_slow_way_timed(struct hp_head *head, uint64_t from);
-static inline void hp_slow_way_end(struct hp_head *head, uint64_t from)
-{
-    if (__builtin_expect(from != 0, 0))
-        hp_slow_way_timed(head, from);
-}
-
-/* --- zones.c */
-/* Sets up an empty tree, stack and index in a new record; false without space. */
-HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
-/* Makes the record of a thread that ended ready for the next one. */
-HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
-/* Ends a zone, whatever there is to mind. */
-HP_PRIVATE void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
-/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
-static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
-                                 struct hotpath_stat_ *stat, uint64_t ticks)
-{
-    bool is_nested = false;
-    HOTPATH_ADD_(node->calls, 1);
-    HOTPATH_ADD_(node->total, ticks);
-    HOTPATH_ADD_(node->self, ticks - frame->child);
-    HOTPATH_ADD_(frame[-1].child, ticks);
-    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
-        HOTPATH_PUT_(stat->open, stat->open - 1);
-        is_nested = stat->open != 0;
-        if (is_nested)
-            HOTPATH_ADD_(node->nested, ticks);
-    }
-    if (ticks < stat->min)
-        HOTPATH_PUT_(stat->min, ticks);
-    if (ticks > stat->max)
-        HOTPATH_PUT_(stat->max, ticks);
-    return is_nested;
-}
-/* Makes the innermost zone end at that moment, or as one that was left at its last sign. With the head held. */
-HP_PRIVATE void hp_zone_close_top(struct hp_head *head, uint64_t now);
-HP_PRIVATE void hp_zone_abandon_top(struct hp_head *head);
-/* Makes room for one more zone; false without space. With the head held. */
-HP_PRIVATE bool hp_zone_make_room(struct hp_head *head);
-/* Closes every open zone of a thread that ends. */
-HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
-/* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
-HP_PRIVATE void hp_zone_skip(void);
-HP_PRIVATE bool hp_zone_was_skipped(void);
-/* Ends the innermost zone of a site, and what is still open inside it. */
-HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
-
-/* --- lifecycle.c */
-/* Begins the session of a forked child, if its parent was recording. Under the lock. */
-HP_PRIVATE bool hp_session_begin_child(void);
-/* In a forked child: begins its session at once if a run is to report on it, whether it will have zones or not. */
-HP_PRIVATE void hp_session_follow_fork(void);
-HP_PRIVATE void hp_session_suggest_main(uint32_t site);
-/* Stores the present moment as the session's latest. */
-HP_PRIVATE struct hp_clock_pair hp_session_touch(struct hp_store *store);
-/* A child's session has begun under the lock: what can wait until that is free again. */
-HP_PRIVATE void hp_session_follow_up(void);
-
-/* --- unrecorded.c */
-/* When this copy is loaded and no session has begun: has the first zone of the program noted, if nobody wants silence. */
-HP_PRIVATE void hp_unrecorded_listen(void);
-/* A zone found no session: its site, or NULL for a function that the compiler measures. */
-HP_PRIVATE void hp_unrecorded_meet(const void *site);
-/* Somebody wants a session, and will hear if there is none. */
-HP_PRIVATE void hp_unrecorded_forget(void);
-/* The process ends: one line if zones were met and nobody ever wanted a session. */
-HP_PRIVATE void hp_unrecorded_explain(void);
-
-/* --- exit_report.c */
-/* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
-HP_PRIVATE int hp_exit_report(struct hp_session *session, bool is_in_handler);
-
-/* ---- src/record/lanes.h -------------------------------------------------------------------------------------- */
+/* ---- src/record/holders.h ------------------------------------------------------------------------------------ */
 
 /*
- * Lanes: stacks of open zones that a program switches threads to and from, one for each coroutine that keeps zones open while others
- * run (hotpath_switch). See lanes.c.
+ * Who owns a session. The process has one that runs, and may have others that have ended and are still in somebody's hands: a
+ * report reads one, a thread has not noticed its end. A session has holders, and the last of them gives its memory back:
+ *
+ *   the recorder    from hp_session_link until whoever stops it has seen that no thread is at work on it
+ *   a report        hp_session_hold, or what hp_session_unlink has handed to it
+ *   whoever counts  something without a thread's head (allocations on a thread that is over, what was lost)
+ *
+ * Two are no holders, because the recorder lets go only after them: threads that work on their heads (the recorder
+ * waits until they are at rest), and whoever has the recorder's lock while the session runs.
+ *
+ * A thread that is at rest still looks at the gate of the session that it worked for last. So one page of each stays, empty, until
+ * no head is left that leads there.
  */
 
-/*
- * What a hotpath_lane leads to: memory of the process's own, which outlives sessions. Written by the thread that it is on, or, while it
- * is on none, by who takes it; a forked child has it as it was, of a session that is not the child's.
- */
-struct hp_lane_place {
-    uint32_t busy;       /* atomic: number of the session in which a thread is on it; 0: none is */
-    uint32_t generation; /* atomic: that of the handles that lead here; odd while there is one */
-    uint32_t epoch;      /* the session that the following is of */
-    uint32_t number;     /* of the place, from 1 */
-    struct hp_lane *lane;
-    uint32_t next_free; /* atomic: number of a place */
-    uint32_t skip_runs; /* of the head it was on: see struct hp_skip_run */
-    struct hp_skip_run skips[HP_SKIP_RUNS];
-    uint32_t apart[8]; /* two lines each, as heads */
+struct hp_session {
+    struct hp_store store; /* first: heads point to it */
+    struct hp_settings settings;
+    struct hp_session *next; /* of all; they are used again and never given back */
+    uint32_t holders;
+    uint32_t phase; /* enum hp_phase */
+    uint32_t place; /* its number among all */
 };
 
-/* Whether a site stands for lanes that do not run. */
-static inline bool hp_lane_is_suspended_site(uint32_t site)
+/* What becomes of it; `holders` count in the first three. */
+enum hp_phase {
+    HP_PHASE_FREE,
+    HP_PHASE_IN_USE,
+    HP_PHASE_UNSETTLED, /* it has ended, and a thread may be at work on it still: asked again now and then */
+    HP_PHASE_EMPTY      /* only the page of the gate is left */
+};
+
+/* A session that does not run yet, with one holder. NULL: no memory, or no space for it. Without the lock, or in a child. */
+HP_PRIVATE struct hp_session *hp_session_make(const struct hp_settings *settings);
+/* What was made is not needed: another one was first. */
+HP_PRIVATE void hp_session_discard(struct hp_session *session);
+
+/* It runs from now on; nothing else does. Under the lock. */
+HP_PRIVATE void hp_session_link(struct hp_session *session);
+/* The one that runs does not from now on. It is the caller's to end. Under the lock. */
+HP_PRIVATE struct hp_session *hp_session_unlink(void);
+
+/* The session that runs, held; NULL: none does. Any thread, any time, handlers included. */
+HP_PRIVATE struct hp_session *hp_session_hold(void);
+/* One more holder, by somebody who has it in his hands. */
+HP_PRIVATE void hp_session_hold_too(struct hp_session *session);
+HP_PRIVATE void hp_session_let_go(struct hp_session *session);
+
+/* Waits, for a moment at most, until no thread is at work on it. It is unlinked. */
+HP_PRIVATE bool hp_session_settle(struct hp_session *session);
+/* The end: lets go of it once no thread is at work on it, perhaps later. It is unlinked. */
+HP_PRIVATE void hp_session_end(struct hp_session *session);
+/* Gives back what has been left over meanwhile. */
+HP_PRIVATE void hp_sessions_tidy(void);
+
+/* In a forked child: all are the parent's, but for one that the child has made (or NULL). */
+HP_PRIVATE void hp_sessions_forget(const struct hp_session *own);
+
+/* Counts what the running session loses. */
+HP_PRIVATE void hp_session_lose(enum hp_loss loss);
+
+/* ---- src/record/holding.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Holding a head: the one protocol by which a thread works on a session that another thread may end at any time.
+ *
+ *   mark     what is used is marked, and the compiler keeps everything that follows behind the mark
+ *   ask      the gate: closed, the session may be gone, and nothing of it is touched
+ *   use      from here on the session stays where it is, also one that ends meanwhile
+ *   let go   all that was written comes before the mark is taken away
+ *
+ * Whoever ends a session closes the gate, has all threads pass a barrier, and waits until no mark is left (holders.c). So marking
+ * takes no locked instruction.
+ *
+ * A head has two marks, because two may be at work on one thread at a time, one of which has interrupted the other:
+ *
+ *   `ready` 0            zones, allocations, objects: hp_head_hold. A signal handler that finds it works on another head.
+ *   `sampler.is_at_work` the handler of samples, and what begins and ends them: hp_sampler_hold. It reads what zones write, and
+ *                        writes only what is the sampler's. Whoever shuts the process in waits for this one, too.
+ *
+ * A session that is used without a head is held by a count (hp_session_hold in holders.h). A lane is handed from thread to thread by
+ * `busy` of its place (lanes.c).
+ */
+
+/* ---------------------------------------------------------------------------------------------------- the gate */
+
+/* Whether the session that the head works for goes on, be it paused: zones that are open may end. With a mark. */
+static inline bool hp_head_has_session(const struct hotpath_head_ *hot)
 {
-    return site + 1 == __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED);
+    return (HOTPATH_GATE_OF_(hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == hot->epoch;
+}
+/* The same, and whether anything new is recorded. */
+static inline bool hp_head_is_recording(const struct hotpath_head_ *hot)
+{
+    return (HOTPATH_GATE_OF_(hot) & ~HP_GATE_OUT_OF_LINE) == hot->epoch;
+}
+static inline bool hp_head_is_paused(const struct hotpath_head_ *hot)
+{
+    return HOTPATH_GATE_OF_(hot) & HP_GATE_PAUSED;
+}
+
+/* ------------------------------------------------------------------------------------------ by the thread itself */
+
+static inline bool hp_head_is_held(const struct hotpath_head_ *hot) { return HOTPATH_GET_(hot->ready) == 0; }
+
+/* Nobody holds it, or whoever does was left by a jump. */
+static inline void hp_head_hold(struct hotpath_head_ *hot)
+{
+    HOTPATH_PUT_(hot->ready, 0);
+    HOTPATH_ORDER_();
+}
+
+static inline void hp_head_let_go(struct hotpath_head_ *hot)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
 }
 
 /*
- * With the head held. Whether another lane than the thread's own is on it; the frames of its own meanwhile, up to and including
- * `*ret_top`; and back to it: the program has left the other one without a word.
+ * Also where it is held already: then we have interrupted who holds it, and the session stays at least as long. What is returned is for
+ * hp_head_put_back.
  */
-static inline bool hp_lane_is_other(const struct hp_head *head) { return head->lane != NULL; }
-HP_PRIVATE const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top);
-HP_PRIVATE void hp_lane_return(struct hp_head *head, uint64_t now);
-/* The thread ends. Zones of the lane it is on are closed, and it is on its own again. */
-HP_PRIVATE void hp_lane_end_thread(struct hp_head *head, uint64_t now);
-/* The stack of zones of the lane that runs is elsewhere, and has grown. */
-HP_PRIVATE void hp_lane_use_frames(const struct hp_head *head, uint32_t frames, uint32_t capacity);
-/* The head has a record that has never switched. */
-HP_PRIVATE void hp_lane_forget(struct hp_head *head);
-
-/* --- lane_marks.c: what zones of lanes allocate. With the head held, which has counters. */
-/* The first switch: the highest that lived on the thread so far is told to all. */
-HP_PRIVATE void hp_lane_marks_publish(const struct hp_head *head);
-/* Marks for the frames of a lane that does not run and has none; false without space. */
-HP_PRIVATE bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane);
-/* The lane that runs stops, its frames being those of the head still; and one goes on whose frames are those of the head already. */
-HP_PRIVATE void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane);
-HP_PRIVATE void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane);
-
-/* ---- src/record/marks.h -------------------------------------------------------------------------------------- */
-
-/*
- * Marks of zones in which something was allocated: what the thread's counters were when they began, beside their frames. See
- * allocations.c.
- */
-
-static inline bool hp_frame_is_marked(const struct hotpath_frame_ *frame)
+static inline uint32_t hp_head_hold_too(struct hotpath_head_ *hot)
 {
-    return frame->stat & HOTPATH_ALLOCATES_;
+    const uint32_t before = HOTPATH_GET_(hot->ready);
+    hp_head_hold(hot);
+    return before;
 }
 
-/* Marks are twice as large as frames, so the way from one to the other takes no more than an addition. */
-static inline struct hp_alloc_frame *hp_frame_marks(const struct hp_head *head, const struct hotpath_frame_ *frame)
+static inline void hp_head_put_back(struct hotpath_head_ *hot, uint32_t before)
 {
-    return (struct hp_alloc_frame *)(head->alloc_frames + 2 * (uintptr_t)frame);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, before);
+}
+
+/* The head of the calling thread, held, with its session. NULL: it has none, somebody works on it, or its session is over. */
+HP_PRIVATE struct hp_head *hp_thread_hold(void);
+
+/* --------------------------------------------------------------------------------------------- by its sampler */
+
+/* False: the process is shut in, and system calls may be death. To be let go of in any case. */
+static inline bool hp_sampler_hold(struct hp_head *head)
+{
+    HOTPATH_PUT_(head->sampler.is_at_work, 1);
+    HOTPATH_ORDER_();
+    return !hp_head_is_sandboxed(&head->hot);
+}
+
+static inline void hp_sampler_let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->sampler.is_at_work, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ for whoever waits */
+
+/* A thread is at work on it. */
+static inline bool hp_head_is_at_work(const struct hp_head *head)
+{
+    return (head->record != NULL && hp_head_is_held(&head->hot)) || HOTPATH_GET_(head->sampler.is_at_work) != 0;
 }
 
 /* ---- src/record/owners.h ------------------------------------------------------------------------------------- */
@@ -32064,6 +32091,64 @@ static inline bool hp_owner_is_other(const struct hp_head *head, const void *blo
     return owner != head->owner && owner != HP_OWNER_NOBODY;
 }
 
+/* ---- src/record/slow_ways.h ---------------------------------------------------------------------------------- */
+
+/* What the recorder does beyond the usual, and how long that takes: see slow_ways.c. */
+
+/*
+ * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
+ * the head held.
+ */
+static inline uint64_t hp_slow_way_begin(struct hp_head *head)
+{
+    return __builtin_expect(--head->slow_ways_left == 0, 0) ? hp_now() : 0;
+}
+HP_PRIVATE void hp_slow_way_timed(struct hp_head *head, uint64_t from);
+static inline void hp_slow_way_end(struct hp_head *head, uint64_t from)
+{
+    if (__builtin_expect(from != 0, 0))
+        hp_slow_way_timed(head, from);
+}
+
+/* ---- src/record/threads.h ------------------------------------------------------------------------------------ */
+
+/* Threads come, and get a head: see threads.c. */
+
+struct hotpath_zone;
+struct hp_head;
+
+/* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
+HP_PRIVATE struct hp_head *hp_thread_head(void);
+/*
+ * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours for long. NULL, too,
+ * where somebody keeps the lock, and nothing is counted as lost.
+ */
+HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
+/* The same for events of pools, which count what they lose themselves. */
+HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
+/* The head that the calling thread has for the running session, whichever copy of the library has registered it; or NULL. Under the lock. */
+HP_PRIVATE struct hp_head *hp_thread_of_any_copy(void);
+/*
+ * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
+ * first, or the site would be written into its parent's. False: there is none.
+ */
+HP_PRIVATE bool hp_thread_is_ours(void);
+/* Registers the calling thread. Under the lock. */
+HP_PRIVATE void hp_thread_begin(void);
+/* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
+HP_PRIVATE void hp_thread_reserve(void);
+/* A head for a signal handler that interrupted `head`. */
+HP_PRIVATE struct hp_head *hp_thread_handler_head(struct hp_head *head);
+/* Whether `state` of a guard leads to another thread, which has that zone open. */
+HP_PRIVATE bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
+
+/*
+ * The one call upward: a thread that registers in a forked child begins the session of that first, and how sessions begin is decided
+ * above. Called under the lock; false: the child has none. Set when this copy of the library is loaded; before that no child has one.
+ */
+typedef bool hp_child_session(void);
+HP_PRIVATE void hp_threads_set_child_session(hp_child_session *begin);
+
 /* ---- src/record/allocations.c -------------------------------------------------------------------------------- */
 
 /*
@@ -32078,7 +32163,7 @@ static inline bool hp_owner_is_other(const struct hp_head *head, const void *blo
  * The peak of a call: `peak_live` is the most that lived since the innermost marked zone began. A mark puts the one so
  * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
  *
- * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
+ * The head is held as for zones (holding.h). An event that comes while it is held, or on a thread that has none and can
  * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
  */
 
@@ -32119,12 +32204,6 @@ static void hp_allocations_publish(struct hp_header *header, int64_t change)
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
-static void hp_allocations_declare_feature(struct hp_header *header)
-{
-    if (!(__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_ALLOC))
-        __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
-}
-
 /* On a thread that has no head for it. The session is held: nothing else keeps it there. */
 static void hp_allocations_count_late(const struct hp_allocations_event *event)
 {
@@ -32132,7 +32211,7 @@ static void hp_allocations_count_late(const struct hp_allocations_event *event)
     if (session == NULL)
         return;
     struct hp_header *header = hp_store_header(&session->store);
-    hp_allocations_declare_feature(header);
+    hp_alloc_declare(header);
     if (event->allocated != NULL) {
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
@@ -32222,31 +32301,6 @@ static bool hp_allocations_is_one_of_many(const struct hp_head *head)
 
 /* -------------------------------------------------------------------------------------------------------- marks */
 
-/* Where `frame_zero` is, or will be. */
-static void hp_allocations_use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
-{
-    head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;
-}
-
-static uint32_t hp_allocations_frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
-
-bool hp_alloc_begin(struct hp_head *head)
-{
-    hp_tree_need_blank_stat(head);
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
-    const uint32_t frames = hp_thread_allocate(head, hp_allocations_frames_bytes(head->record->frame_capacity), 64);
-    const bool is_all = !hp_lane_is_other(head) || hp_lane_marks_begin(head, head->own_lane);
-    if (offset == 0 || frames == 0 || head->record->blank_stat == 0 || !is_all)
-        return false;
-    head->alloc = hp_store_at(head->store, offset);
-    head->alloc->frames = frames;
-    hp_allocations_use_frames(head, frames, hp_frame_zero(head));
-    HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
-    __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
-    hp_allocations_declare_feature(hp_store_header(head->store));
-    return true;
-}
-
 static inline __attribute__((always_inline)) void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *frame)
 {
     struct hp_alloc_thread *thread = head->alloc;
@@ -32272,20 +32326,6 @@ static inline __attribute__((always_inline)) void hp_allocations_mark_all(struct
         frame--;
     for (; frame <= top; frame++)
         hp_allocations_mark(head, frame);
-}
-
-bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero)
-{
-    if (head->alloc == NULL)
-        return true;
-    const uint32_t frames = hp_thread_allocate(head, hp_allocations_frames_bytes(capacity), 64);
-    if (frames == 0)
-        return false;
-    memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
-           hp_allocations_frames_bytes(head->record->frame_capacity));
-    __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
-    hp_allocations_use_frames(head, frames, frame_zero);
-    return true;
 }
 
 /* ---------------------------------------------------------------------------------------- zones that are not there */
@@ -32349,10 +32389,9 @@ struct hotpath_head_ *hp_allocations_take_over(void)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     __atomic_store_n(&hotpath_runtime_->allocates_for_us, (uintptr_t)&hotpath_v1_head, __ATOMIC_RELAXED);
-    if (HOTPATH_GET_(head->ready) == 0)
+    if (hp_head_is_held(head))
         return NULL;
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     return head;
 }
 
@@ -32360,7 +32399,7 @@ void hp_allocations_give_back(struct hotpath_head_ *held)
 {
     __atomic_store_n(&hotpath_runtime_->allocates_for_us, 0, __ATOMIC_RELAXED);
     if (held != NULL)
-        hp_let_go(held);
+        hp_head_let_go(held);
 }
 
 static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
@@ -32387,12 +32426,11 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
 static bool hp_allocations_count_in_head(const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hp_head *head = hp_thread_head_if_free();
-    if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
+    if (head == NULL || hp_head_is_held(&head->hot))
         return false;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     const bool is_done = hp_allocations_count_held(head, event, stack);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return is_done;
 }
 
@@ -32424,7 +32462,7 @@ static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_he
                                                      uint64_t freed_bytes)
 {
     hp_allocations_tell_others(head, allocated, freed, freed_bytes);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
@@ -32440,7 +32478,7 @@ static inline __attribute__((always_inline)) void hp_allocations_count_and_let_g
         hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* The first event in a call, on a thread that has counters. */
@@ -32469,9 +32507,8 @@ static inline __attribute__((always_inline)) void hp_allocations_tell(const stru
 {
     struct hotpath_head_ *hot = hotpath_v1_head;
     struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (__builtin_expect(HOTPATH_GET_(hot->ready) != 0, 1)) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
+        hp_head_hold(hot);
         const struct hotpath_frame_ *top = hot->top;
         /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
@@ -32490,7 +32527,7 @@ static inline __attribute__((always_inline)) void hp_allocations_tell(const stru
                 }
             }
         }
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
     hp_allocations_count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
 }
@@ -32508,10 +32545,12 @@ void hotpath_v1_alloc_is_watched(void)
     hp_session_let_go(session);
 }
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum hp_allocations_reading { HP_ALLOCATIONS_NEVER_READ, HP_ALLOCATIONS_ABOUT_TO_READ, HP_ALLOCATIONS_WAS_READ };
+
 static bool hp_allocations_is_counted_by_nobody(void)
 {
-    return !hp_records_allocations() &&
-           __atomic_load_n(&hotpath_runtime_->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+    return !hp_records_allocations() && __atomic_load_n(&hotpath_runtime_->alloc_reading, __ATOMIC_RELAXED) == HP_ALLOCATIONS_NEVER_READ;
 }
 
 /* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
@@ -32601,10 +32640,10 @@ void hotpath_v1_alloc_failed(void)
 static struct hotpath_alloc_counts hp_allocations_read_idle_counts(void)
 {
     uint32_t *const reading = &hotpath_runtime_->alloc_reading;
-    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
-        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_ALLOCATIONS_WAS_READ) {
+        __atomic_store_n(reading, HP_ALLOCATIONS_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
         hp_allocations_switch();
-        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+        __atomic_store_n(reading, HP_ALLOCATIONS_WAS_READ, __ATOMIC_RELEASE);
     }
     return (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
                                          hp_allocations_idle_counts.freed_bytes, 0};
@@ -32622,7 +32661,6 @@ static struct hotpath_alloc_counts hp_allocations_read_counts(const struct hp_he
                                          head->hot.epoch};
 }
 
-/* Marked as held, also where it was already: then whoever has it was interrupted by us, and his session stays as long. */
 int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
 {
     const int saved = errno;
@@ -32630,20 +32668,31 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
         return HOTPATH_E_OFF;
     struct hp_head *head = hp_allocations_is_recorded() ? hp_thread_head_if_free() : NULL;
     uint32_t before = 0;
-    if (head != NULL) {
-        before = HOTPATH_GET_(head->hot.ready);
-        HOTPATH_PUT_(head->hot.ready, 0);
-        HOTPATH_ORDER_();
-    }
+    if (head != NULL)
+        before = hp_head_hold_too(&head->hot);
     const uint32_t gate = head != NULL ? HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
     *ret_counts = hp_allocations_read_counts(gate != 0 && gate == head->hot.epoch ? head : NULL);
-    if (head != NULL) {
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->hot.ready, before);
-    }
+    if (head != NULL)
+        hp_head_put_back(&head->hot, before);
     errno = saved;
     return HOTPATH_OK;
 }
+
+/* ---- src/record/calibration.h -------------------------------------------------------------------------------- */
+
+/* What measuring costs on this machine: see calibration.c. */
+
+/* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
+HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(bool is_quick);
+
+/* ---- src/record/functions.h ---------------------------------------------------------------------------------- */
+
+/* Functions that the compiler measures: see functions.c. */
+
+struct hotpath_site;
+
+/* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
+HP_PRIVATE void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
 
 /* ---- src/record/calibration.c -------------------------------------------------------------------------------- */
 
@@ -32837,6 +32886,18 @@ struct hp_kind_type {
     struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
 };
 
+/* An object as the process knows it, whatever session runs. */
+struct hp_known_object {
+    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
+    const struct hp_kind_type *kind;
+    uint32_t site;
+    uint32_t
+        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
+    uintptr_t address; /* atomic: of an instance, else 0 */
+    uint32_t class_;   /* atomic: of an instance, the number of its class */
+    uint32_t older;    /* of an instance, the number that was made before it */
+};
+
 /* An object in use: the head is held, so the session stays where it is. */
 struct hp_object_use {
     struct hp_head *head;
@@ -32846,12 +32907,15 @@ struct hp_object_use {
 
 /* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
 HP_PRIVATE bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
-static inline void hp_object_end(const struct hp_object_use *use) { hp_let_go(&use->head->hot); }
+static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
 
 static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
 {
     return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
 }
+
+/* Memory for as many objects as fit into a chunk. Under the lock. */
+HP_PRIVATE void hp_objects_reserve(void);
 
 /* --- for instances.c. Numbers begin with 1. */
 
@@ -32888,6 +32952,15 @@ HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct
  *         hp_object_end(&use.class_);
  *     }
  */
+
+#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
+#define HP_CACHED_INSTANCES 64u
+
+/* An instance that a thread used lately. */
+struct hp_cached_instance {
+    uintptr_t address;
+    uint32_t class_, number;
+};
 
 struct hp_instance_use {
     struct hp_object_use class_;
@@ -33035,6 +33108,9 @@ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
  * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
  * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
+ *
+ * Where. sampler.c begins and ends samples, sample_sources.c has timers and perf, sample_handler.c takes samples, sample_place.c finds the
+ * zone, credits.c shares time out, samples.c keeps the latest samples, sample_spent.c counts what all of that costs.
  */
 
 struct hp_head;
@@ -33059,8 +33135,21 @@ HP_PRIVATE void hp_sampler_stop_others(const struct hp_head *own);
 HP_PRIVATE void hp_sampler_go_on_with_others(const struct hp_head *own);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
-/* Stores what the process has used up to now. The session is held. */
-HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
+
+/* ---- src/record/thread_ends.h -------------------------------------------------------------------------------- */
+
+/* How threads end: see thread_ends.c. */
+
+struct hp_head;
+
+/* Makes this copy of the library notice threads that end. */
+HP_PRIVATE bool hp_thread_exit_hook(void);
+/* Has this copy notice the end of the calling thread, whose head it is. There is a hook; under the lock. */
+HP_PRIVATE void hp_thread_await_end(struct hp_head *head);
+/* The thread of a head has ended: its zones are closed, and the head is free. Under the lock. */
+HP_PRIVATE void hp_thread_release(struct hp_head *head);
+/* The thread may not read the counter from now on: it is measured no more. Under the lock. */
+HP_PRIVATE void hp_thread_blind(struct hp_head *head);
 
 /* ---- src/record/confined.c ----------------------------------------------------------------------------------- */
 
@@ -33192,7 +33281,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x62f75349fb002ead)
+#define HP_SHARED_LAYOUT UINT64_C(0xdb52f62684c46e43)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -33209,9 +33298,6 @@ void hotpath_v1_confine(int what)
  * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
  * the C library calls its functions when threads end.
  */
-
-static struct hp_recorder hp_copies_own_state;
-struct hp_recorder *hotpath_runtime_ = &hp_copies_own_state;
 
 /* What a note leads to. The first two stay where they are in all versions, or copies could not compare them. */
 struct hp_copies_here {
@@ -33248,8 +33334,6 @@ void hp_copies_join(void)
     HOTPATH_PUT_(hotpath_idle_head_.skip, copy < HP_COPIES && hotpath_runtime_->gate == 0);
     hotpath_here_.state = hotpath_runtime_;
 }
-
-bool hp_copy_owns_state(void) { return hotpath_runtime_ == &hp_copies_own_state; }
 
 /* ---- src/record/credits.h ------------------------------------------------------------------------------------ */
 
@@ -33296,7 +33380,7 @@ static struct hp_cpu_table *hp_credits_table_of(const struct hp_head *head)
     return offset != 0 ? hp_store_at(head->store, offset) : NULL;
 }
 
-/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (holders.c). */
 static uint32_t hp_credits_place_of(const struct hp_cpu_table *table, uint32_t node)
 {
     const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
@@ -33494,6 +33578,22 @@ void hp_credits_give_seen(struct hp_head *head, bool is_last)
     if (is_last && cpu->perf_samples > 0)
         hp_credits_leave_unseen(cpu);
 }
+
+/* ---- src/record/exit_report.h -------------------------------------------------------------------------------- */
+
+/* The report that a process writes about itself: see exit_report.c. */
+
+struct hp_session;
+
+/* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
+HP_PRIVATE int hp_exit_report(struct hp_session *session, bool is_in_handler);
+
+/* ---- src/record/session_clock.h ------------------------------------------------------------------------------ */
+
+/* The latest moment that a session knows of. */
+
+/* Stores the present moment as the session's latest, and what the process has used up to now. The session is held. */
+HP_PRIVATE struct hp_clock_pair hp_session_touch(struct hp_store *store);
 
 /* ---- src/record/exit_report.c -------------------------------------------------------------------------------- */
 
@@ -33848,6 +33948,102 @@ void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
     errno = saved;
 }
 
+/* ---- src/record/marked_ends.h -------------------------------------------------------------------------------- */
+
+/* The end of a zone that has allocated, in the usual case: see marked_ends.c. */
+
+/*
+ * Ends the innermost zone, if it is of this site. False: it is not the usual case, and nothing was done. (Zones that have a guard end by
+ * hotpath_v1_leave.)
+ */
+HP_PRIVATE bool hp_alloc_leave_site(uint32_t site, uint64_t now);
+
+/* ---- src/record/short_calls.h -------------------------------------------------------------------------------- */
+
+/* Calls that are too short to be timed each time: see short_calls.c. With the head held. */
+
+struct hp_head;
+
+/* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
+HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
+/* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
+HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
+
+/* ---- src/record/sites.h -------------------------------------------------------------------------------------- */
+
+/* Sites and their numbers: see sites.c. */
+
+struct hotpath_site;
+struct hp_symbol;
+
+/* A site as the process knows it, whatever session runs. */
+struct hp_known_site {
+    const char *name;
+    const char *function;
+    const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
+    uint32_t line;
+    uint32_t kind;
+    uint32_t next; /* in its bucket, id + 1 */
+    uint32_t hash;
+    bool wants_log; /* its latest calls are kept because the program says so ... */
+    bool is_logged; /* ... or HOTPATH_LOG does */
+};
+
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip, log;
+    bool is_any;  /* one of them says something */
+    bool has_log; /* the last one */
+};
+
+/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
+HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
+/* Whether the latest calls of a site are kept in this session. */
+HP_PRIVATE bool hp_site_is_logged(uint32_t id);
+/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
+/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
+HP_PRIVATE bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
+/* Makes them count from now on, and returns those that did before. Under the lock. */
+HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
+HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
+/* Writes all sites known so far into a fresh session. Under the lock. */
+HP_PRIVATE void hp_sites_begin(void);
+/* Memory for a number of sites, so that none is needed later. Under the lock. */
+HP_PRIVATE void hp_sites_reserve(void);
+
+/* What the process knows of a site that has a number. */
+HP_PRIVATE const struct hp_known_site *hp_site_known(uint32_t id);
+
+/* ---- src/record/unrecorded.h --------------------------------------------------------------------------------- */
+
+/* Zones that no session records: see unrecorded.c. */
+
+/* When this copy is loaded and no session has begun: has the first zone of the program noted, if nobody wants silence. */
+HP_PRIVATE void hp_unrecorded_listen(void);
+/* A zone found no session: its site, or NULL for a function that the compiler measures. */
+HP_PRIVATE void hp_unrecorded_meet(const void *site);
+/* Somebody wants a session, and will hear if there is none. */
+HP_PRIVATE void hp_unrecorded_forget(void);
+/* The process ends: one line if zones were met and nobody ever wanted a session. */
+HP_PRIVATE void hp_unrecorded_explain(void);
+
+/* ---- src/record/zones.h -------------------------------------------------------------------------------------- */
+
+/* Entering and leaving zones out of line: see zones.c. */
+
+struct hotpath_zone;
+
+/* Ends a zone, whatever there is to mind. */
+HP_PRIVATE void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
+/* Ends the innermost zone of a site, and what is still open inside it. */
+HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
+/* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
+HP_PRIVATE void hp_zone_skip(void);
+HP_PRIVATE bool hp_zone_was_skipped(void);
+
 /* ---- src/record/functions.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -33972,6 +34168,14 @@ static const char *hp_functions_name_by_place(uintptr_t function, char *name, si
     return path;
 }
 
+/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
+static void hp_functions_suggest_main(uint32_t site)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
+        __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
+}
+
 /* Names are copied when the site gets its number, so none of it has to stay. */
 static uint32_t hp_functions_make_site(uintptr_t function)
 {
@@ -33986,7 +34190,7 @@ static uint32_t hp_functions_make_site(uintptr_t function)
                                 .file = symbol.file};
     hp_site_register(&site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
-        hp_session_suggest_main(site.id);
+        hp_functions_suggest_main(site.id);
     return site.id;
 }
 
@@ -34039,14 +34243,13 @@ HP_FUNCTIONS_WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost
 static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
     uintptr_t place = place_of_hook;
-    if (HOTPATH_GET_(head->ready) == 0)
+    if (hp_head_is_held(head))
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
-    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)
+    hp_head_hold(head);
+    if (hp_head_is_recording(head))
         place = place_below(head->top, place_of_hook);
-    hp_let_go(head);
+    hp_head_let_go(head);
     return place;
 }
 
@@ -34074,7 +34277,7 @@ HP_FUNCTIONS_WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_fra
     hotpath_push_untimed_(head, around + 1, slot, place);
     HOTPATH_PUT_(around[1].start, function);
     HOTPATH_PUT_(stat->countdown, left);
-    hp_let_go(head);
+    hp_head_let_go(head);
     return true;
 }
 
@@ -34099,7 +34302,7 @@ HP_FUNCTIONS_APART void enter_held(struct hotpath_head_ *head, uint64_t id, uint
             return;
         }
     }
-    hp_let_go(head);
+    hp_head_let_go(head);
     enter_otherwise((uint32_t)id, place);
 }
 
@@ -34109,10 +34312,9 @@ HP_FUNCTIONS_WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, ui
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
-        hp_let_go(head);
+        hp_head_let_go(head);
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
@@ -34176,7 +34378,7 @@ HP_FUNCTIONS_APART void ask(struct hotpath_head_ *head, const struct hotpath_fra
         hp_tree_review(owner, counted->node, now - counted->start);
     if (hp_node_at(owner, counted->node)->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0)
         hp_tree_limit(owner, counted[-1].node, counted->node);
-    hp_let_go(head);
+    hp_head_let_go(head);
 }
 
 /* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
@@ -34185,7 +34387,7 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
     const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        hp_let_go(head);
+        hp_head_let_go(head);
         return true;
     }
     const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
@@ -34193,16 +34395,18 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
     if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0), 0))
         ask(head, frame, flags, *ret_now);
     else
-        hp_let_go(head);
+        hp_head_let_go(head);
     return is_counted;
 }
 
 /* Ends a call that is not the innermost one, or cannot be counted here. */
 HP_FUNCTIONS_APART void end_elsewhere(uint32_t id, uint64_t now)
 {
-    const bool is_over = now == 0 && hotpath_v1_head->epoch != hp_epoch(); /* then the counter may be forbidden */
-    if (!is_over)
-        hp_zone_leave_site(id, now != 0 ? now : hp_now());
+    if (now == 0 && hotpath_v1_head->epoch != hp_epoch())
+        return; /* the counter may be forbidden */
+    const uint64_t end = now != 0 ? now : hp_now();
+    if (!hp_alloc_leave_site(id, end))
+        hp_zone_leave_site(id, end);
 }
 
 /* Nobody holds the head, if there is one. Where some of the calls inside found no place, this may be one of them. */
@@ -34231,7 +34435,7 @@ HP_FUNCTIONS_APART void leave_held(struct hotpath_head_ *head, const hp_function
     if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
                              hp_functions_site_of(head, frame) != id,
                          0)) {
-        hp_let_go(head);
+        hp_head_let_go(head);
         hp_functions_leave_unheld(head, id);
     } else if (__builtin_expect(!count(head, frame, &now), 0)) {
         end_elsewhere(id, now);
@@ -34249,19 +34453,18 @@ HP_FUNCTIONS_WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uin
 
 HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function)
 {
-    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0)) {
+    if (__builtin_expect(hp_head_is_held(head), 0)) {
         leave_otherwise(head, in, function);
         return;
     }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     struct hotpath_frame_ *frame = head->top;
     if (HOTPATH_GATE_OF_(head) != head->epoch || !is_counted_only(frame, function)) {
         leave_held(head, in, function);
         return;
     }
     hotpath_count_untimed_(head, frame);
-    hp_let_go(head);
+    hp_head_let_go(head);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -34437,12 +34640,6 @@ void hp_session_lose(enum hp_loss loss)
 
 /* --------------------------------------------------------------------------------------------- ending */
 
-static bool hp_holders_is_at_rest(const struct hp_head *head)
-{
-    return (head->record == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
-           HOTPATH_GET_(head->sampler.is_at_work) == 0;
-}
-
 /* The heads are looked through under the lock: there they come and go, and change their session. */
 typedef bool hp_holders_question(const struct hp_session *session);
 
@@ -34459,7 +34656,7 @@ static bool hp_holders_ask(hp_holders_question *asked, const struct hp_session *
 static bool hp_holders_is_quiet(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head->thread_id != 0 && head->store == &session->store && !hp_holders_is_at_rest(head))
+        if (head->thread_id != 0 && head->store == &session->store && hp_head_is_at_work(head))
             return false;
     return true;
 }
@@ -34547,6 +34744,23 @@ void hp_sessions_forget(const struct hp_session *own)
     }
     if (own == NULL)
         hp_session_unlink();
+}
+
+/* ---- src/record/holding.c ------------------------------------------------------------------------------------ */
+
+/* Holding a head. */
+
+/* The gate is asked again once the head is held: only then does the session stay. */
+struct hp_head *hp_thread_hold(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->record == NULL || hp_head_is_held(&head->hot))
+        return NULL;
+    hp_head_hold(&head->hot);
+    if (hp_head_has_session(&head->hot))
+        return head;
+    hp_head_let_go(&head->hot);
+    return NULL;
 }
 
 /* ---- src/record/instances.c ---------------------------------------------------------------------------------- */
@@ -34804,12 +35018,103 @@ bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kin
     return true;
 }
 
+/* ---- src/record/keeps.h -------------------------------------------------------------------------------------- */
+
+/*
+ * What is kept of the calls of a site beyond numbers, as a thread has it in `keeps` of its stat. Who keeps it: kept.h.
+ */
+
+#define HP_KEEPS_LOG 1u        /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest one, with what was inside */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, and what is below them is not all theirs */
+static inline uint32_t hp_stat_keeps(const struct hotpath_stat_ *stat)
+{
+    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+}
+
+/* What is kept of the calls of a site that is new to this thread. */
+HP_PRIVATE uint32_t hp_keeps_from_start(const struct hp_head *head, uint32_t site);
+/* Whether calls of the site may be looked into on this thread. */
+HP_PRIVATE bool hp_keeps_may_follow(const struct hp_head *head, uint32_t site);
+
+/* ---- src/record/lane_state.h --------------------------------------------------------------------------------- */
+
+/*
+ * What is known of the lane that a thread is on. What lanes are, and how threads switch: lanes.c.
+ */
+
+/*
+ * What a hotpath_lane leads to: memory of the process's own, which outlives sessions. Written by the thread that it is on, or, while it
+ * is on none, by who takes it; a forked child has it as it was, of a session that is not the child's.
+ */
+struct hp_lane_place {
+    uint32_t busy;       /* atomic: number of the session in which a thread is on it; 0: none is */
+    uint32_t generation; /* atomic: that of the handles that lead here; odd while there is one */
+    uint32_t epoch;      /* the session that the following is of */
+    uint32_t number;     /* of the place, from 1 */
+    struct hp_lane *lane;
+    uint32_t next_free; /* atomic: number of a place */
+    uint32_t skip_runs; /* of the head it was on: see struct hp_skip_run */
+    struct hp_skip_run skips[HP_SKIP_RUNS];
+    uint32_t apart[8]; /* two lines each, as heads */
+};
+
+/* Whether a site stands for lanes that do not run. */
+static inline bool hp_lane_is_suspended_site(uint32_t site)
+{
+    return site + 1 == __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED);
+}
+
+/* Whether another lane than the thread's own is on it. With the head held. */
+static inline bool hp_lane_is_other(const struct hp_head *head) { return head->lane != NULL; }
+
+/* ---- src/record/keeps.c -------------------------------------------------------------------------------------- */
+
+/* What is kept of the calls of a site: the rules. */
+
+static bool hp_keeps_is_place(uint32_t site)
+{
+    return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
+}
+
+/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
+bool hp_keeps_may_follow(const struct hp_head *head, uint32_t site)
+{
+    return hp_keeps_is_place(site) && !head->is_handler && HOTPATH_GET_(hotpath_runtime_->wishes.time_period) <= 1 &&
+           !hp_is_sealed();
+}
+
+uint32_t hp_keeps_from_start(const struct hp_head *head, uint32_t site)
+{
+    if (!hp_keeps_is_place(site))
+        return 0;
+    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (hp_keeps_may_follow(head, site) ? HP_KEEPS_SLOWEST : 0);
+}
+
 /* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
+
+/* Calls of which more is kept than numbers: see kept.c. With the head held. */
+
+struct hotpath_frame_;
+struct hp_head;
+
+/* A record begins: nothing is known of its calls. */
+HP_PRIVATE void hp_kept_begin(struct hp_head *head);
+/* Calls of the site of an open call are not looked into any more. */
+HP_PRIVATE void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
+HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
+HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* ---- src/record/kept_memory.h -------------------------------------------------------------------------------- */
 
 /*
  * What a thread remembers for the calls of which more is kept than numbers (kept.c, notes.c). Private memory of the thread,
  * mapped when it is first needed and touched as far as it is used.
  */
+
+struct hp_head;
 
 #define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
 #define HP_FOLLOWED 2048u  /* places for nodes that are followed, half of which are used */
@@ -34872,8 +35177,15 @@ struct hp_kept {
 /* That of a thread; NULL without memory. */
 HP_PRIVATE struct hp_kept *hp_kept_memory(struct hp_head *head);
 
-/* --- notes.c */
-/* The note of an open call, or NULL. */
+/* ---- src/record/notes.h -------------------------------------------------------------------------------------- */
+
+/* Notes of open calls: see notes.c. */
+
+struct hotpath_frame_;
+struct hp_head;
+struct hp_note;
+
+/* The note of an open call, or NULL. With the head held. */
 HP_PRIVATE const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* ---- src/record/kept.c --------------------------------------------------------------------------------------- */
@@ -34910,34 +35222,6 @@ void hp_kept_begin(struct hp_head *head)
         return;
     hp_kept_follow_nobody(hp_kept_following_of(head->kept));
     head->kept->least_cost = UINT64_MAX;
-}
-
-struct hp_kept *hp_kept_memory(struct hp_head *head)
-{
-    if (head->kept == NULL) {
-        head->kept = hp_more_memory(sizeof *head->kept);
-        if (head->kept != NULL)
-            head->kept->least_cost = UINT64_MAX;
-    }
-    return head->kept;
-}
-
-/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
-static bool hp_kept_may_follow(const struct hp_head *head)
-{
-    return !head->is_handler && HOTPATH_GET_(hotpath_runtime_->wishes.time_period) <= 1 && !hp_is_sealed();
-}
-
-static bool hp_kept_is_place(uint32_t site)
-{
-    return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
-}
-
-uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
-{
-    if (!hp_kept_is_place(site))
-        return 0;
-    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (hp_kept_may_follow(head) ? HP_KEEPS_SLOWEST : 0);
 }
 
 static struct hp_call hp_kept_describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -35387,7 +35671,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || !hp_kept_is_place(node->site) || !hp_kept_may_follow(head))
+    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || !hp_keeps_may_follow(head, node->site))
         return;
     if (!hp_kept_is_worth(node, 2 * head->kept->least_cost))
         return;
@@ -35401,6 +35685,20 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
     hp_kept_note_down(head, followed, count);
     stat->keeps = HP_KEEPS_SLOWEST;
     hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/* ---- src/record/kept_memory.c -------------------------------------------------------------------------------- */
+
+/* The memory of calls that are kept. */
+
+struct hp_kept *hp_kept_memory(struct hp_head *head)
+{
+    if (head->kept == NULL) {
+        head->kept = hp_more_memory(sizeof *head->kept);
+        if (head->kept != NULL)
+            head->kept->least_cost = UINT64_MAX;
+    }
+    return head->kept;
 }
 
 /* ---- src/record/keys.c --------------------------------------------------------------------------------------- */
@@ -35598,6 +35896,19 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
     return key != NULL ? &key->site : NULL;
 }
 
+/* ---- src/record/lane_marks.h --------------------------------------------------------------------------------- */
+
+/* What zones of lanes allocate: see lane_marks.c. With the head held, which has counters. */
+
+struct hp_head;
+struct hp_lane;
+
+/* The first switch: the highest that lived on the thread so far is told to all. */
+HP_PRIVATE void hp_lane_marks_publish(const struct hp_head *head);
+/* The lane that runs stops, its frames being those of the head still; and one goes on whose frames are those of the head already. */
+HP_PRIVATE void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane);
+HP_PRIVATE void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane);
+
 /* ---- src/record/lane_marks.c --------------------------------------------------------------------------------- */
 
 /*
@@ -35626,18 +35937,6 @@ void hp_lane_marks_publish(const struct hp_head *head)
             peak = hp_frame_marks(head, frame)->peak_live;
     const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
     hp_raise(&header->alloc_peak, others + peak);
-}
-
-bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane)
-{
-    struct hotpath_frame_ *frames = hp_store_at(head->store, lane->frames);
-    const uint32_t bytes = lane->frame_capacity * (uint32_t)sizeof(struct hp_alloc_frame);
-    const uint32_t offset = hp_store_allocate(head->store, bytes, 128);
-    if (offset == 0)
-        return false;
-    HOTPATH_PUT_(frames[0].stat, HOTPATH_ALLOCATES_);
-    __atomic_store_n(&lane->alloc_frames, offset, __ATOMIC_RELEASE);
-    return true;
 }
 
 static struct hp_lane_allocs hp_lane_marks_counters_of(const struct hp_alloc_thread *thread)
@@ -35714,6 +36013,377 @@ void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
     HOTPATH_PUT_(thread->peak_blocks, then->peak_blocks + gained.blocks);
 }
 
+/* ---- src/record/zone_stack.h --------------------------------------------------------------------------------- */
+
+/*
+ * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. With the head held.
+ */
+
+#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
+
+/* Sets up an empty tree, stack and index in a new record; false without space. */
+HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
+/* Makes the record of a thread that ended ready for the next one. */
+HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
+/* Makes room for one more zone; false without space. */
+HP_PRIVATE bool hp_zone_make_room(struct hp_head *head);
+
+/* Makes the innermost zone end at that moment, or as one that was left at its last sign. */
+HP_PRIVATE void hp_zone_close_top(struct hp_head *head, uint64_t now);
+HP_PRIVATE void hp_zone_abandon_top(struct hp_head *head);
+
+/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
+static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
+                                 struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    bool is_nested = false;
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+        is_nested = stat->open != 0;
+        if (is_nested)
+            HOTPATH_ADD_(node->nested, ticks);
+    }
+    if (ticks < stat->min)
+        HOTPATH_PUT_(stat->min, ticks);
+    if (ticks > stat->max)
+        HOTPATH_PUT_(stat->max, ticks);
+    return is_nested;
+}
+
+static inline void hp_zone_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
+
+/* ---- src/record/lane_switch.h -------------------------------------------------------------------------------- */
+
+/*
+ * Switching a thread from one lane to another: the part that hotpath_switch and the end of a thread share. It is here, and not in a
+ * source, because the usual switch is one function that calls nobody. With the head held.
+ */
+
+#define HP_LANE_INLINED inline __attribute__((always_inline))
+#define HP_LANE_COLD __attribute__((noinline, cold))
+#define HP_SUSPENSION 1u /* in place of the address of a guard */
+
+/* The frames of the thread's own lane while another one is on it, up to and including `*ret_top`. */
+HP_PRIVATE const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top);
+/* Back to its own lane: the program has left the other one without a word. */
+HP_PRIVATE void hp_lane_return(struct hp_head *head, uint64_t now);
+/* The thread ends. Zones of the lane it is on are closed, and it is on its own again. */
+HP_PRIVATE void hp_lane_end_thread(struct hp_head *head, uint64_t now);
+
+static inline struct hotpath_frame_ *hp_lane_frames(const struct hp_head *head, const struct hp_lane *lane)
+{
+    return hp_store_at(head->store, lane->frames);
+}
+
+/* The thread has nothing any more that leads there. Pairs with the acquire of who takes the lane. */
+static inline void hp_lane_give_back(struct hp_lane_place *place)
+{
+    __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------------------- stopping */
+
+HP_PRIVATE HP_LANE_COLD void hp_lane_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now);
+HP_PRIVATE HP_LANE_COLD void hp_lane_mind_calls(struct hp_head *head, uint32_t flags, bool is_own);
+
+/* It is inside of no other one, so nobody counts how many are open. */
+static HP_LANE_INLINED void hp_lane_set_suspension(struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
+{
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, slot->stat & ~(HOTPATH_RECURSIVE_ | HOTPATH_UNTIMED_));
+}
+
+static HP_LANE_INLINED void hp_lane_push_suspension(struct hp_head *head, const struct hotpath_slot_ *slot,
+                                                    uint64_t now)
+{
+    struct hotpath_frame_ *frame = head->hot.top + 1;
+    HOTPATH_PUT_(frame->start, now);
+    HOTPATH_PUT_(frame->child, 0);
+    hp_lane_set_suspension(frame, slot);
+    HOTPATH_PUT_(frame->zone, HP_SUSPENSION);
+    head->hot.top = frame;
+}
+
+static HP_LANE_INLINED void hp_lane_suspend(struct hp_head *head, uint64_t now)
+{
+    const uint32_t site = __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED) - 1;
+    const uint32_t parent = head->hot.top->node;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(&head->hot, parent, site);
+    if (HOTPATH_LIKELY_(slot->key == ((uint64_t)parent << 32 | site) && head->hot.top != head->hot.last))
+        hp_lane_push_suspension(head, slot, now);
+    else
+        hp_lane_suspend_with_care(head, site, now);
+}
+
+static HP_LANE_INLINED uint32_t hp_lane_flags(const struct hp_head *head)
+{
+    uint32_t flags = 0;
+    for (const struct hotpath_frame_ *frame = head->hot.top; frame->zone != UINT64_MAX; frame--)
+        flags |= frame->stat;
+    return flags & HOTPATH_FLAGS_;
+}
+
+/* The lane that runs stops, for a time that is worth a zone or for none. */
+static HP_LANE_INLINED void hp_lane_stop(struct hp_head *head, uint64_t now, bool is_for_none)
+{
+    struct hp_lane *lane = head->running;
+    const bool is_own = lane == head->own_lane;
+    const uint32_t flags = hp_lane_flags(head);
+    if (__builtin_expect(flags & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_), 0))
+        hp_lane_mind_calls(head, flags, is_own);
+    if (!is_own && !is_for_none && head->hot.top->zone != UINT64_MAX)
+        hp_lane_suspend(head, now);
+    if (head->alloc != NULL)
+        hp_lane_marks_stop(head, lane);
+    HOTPATH_PUT_(lane->has_flags, flags);
+    HOTPATH_PUT_(lane->folds, head->folds);
+    HOTPATH_PUT_(lane->stopped, now);
+    HOTPATH_PUT_(lane->depth, (uint32_t)(head->hot.top - hp_frame_zero(head)));
+    /* Release: who finds it suspended finds all of its frames. */
+    __atomic_store_n(&lane->state, is_own ? HP_LANE_BELOW : HP_LANE_SUSPENDED, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------------------- going on */
+
+HP_PRIVATE HP_LANE_COLD void hp_lane_find_calls(struct hp_head *head, struct hp_lane *lane);
+
+_Static_assert(offsetof(struct hp_thread, frames) % 8 == 0 &&
+                   offsetof(struct hp_thread, frame_capacity) == offsetof(struct hp_thread, frames) + 4,
+               "one word");
+
+/* Both at once, since somebody may be reading. */
+static HP_LANE_INLINED void hp_lane_use_frames(struct hp_head *head, const struct hp_lane *lane)
+{
+    const uint32_t both[2] = {lane->frames, lane->frame_capacity};
+    struct hotpath_frame_ *frames = hp_lane_frames(head, lane);
+    uint64_t word;
+    memcpy(&word, both, sizeof word);
+    __atomic_store_n((uint64_t *)(void *)&head->record->frames, word, __ATOMIC_RELEASE);
+    head->hot.last = frames + lane->frame_capacity - 1;
+    head->hot.top = frames + lane->depth;
+}
+
+/* What another lane took is no time of the zone's own. When a call that is not timed began is not known. */
+static HP_LANE_INLINED void hp_lane_add_child_time(const struct hp_head *head, uint64_t ticks)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    if (!(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) && (int64_t)ticks > 0)
+        HOTPATH_ADD_(frame->child, ticks);
+}
+
+/* The usual case of hp_zone_close_top. */
+static HP_LANE_INLINED void hp_lane_end_suspension(struct hp_head *head, struct hotpath_frame_ *frame, uint64_t now)
+{
+    struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
+    if (__builtin_expect(origin == 0, 0)) {
+        hp_zone_close_top(head, now);
+        return;
+    }
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(((uint64_t *)(void *)(head->hot.base + origin))[ticks >> octave], 1);
+    hp_zone_count(frame, node, stat, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    head->hot.top = frame - 1;
+}
+
+static HP_LANE_INLINED void hp_lane_go_on(struct hp_head *head, struct hp_lane *lane, uint64_t now)
+{
+    __atomic_store_n(&lane->state, HP_LANE_RUNNING, __ATOMIC_RELAXED);
+    HOTPATH_ORDER_();
+    hp_lane_use_frames(head, lane);
+    if (head->alloc != NULL)
+        hp_lane_marks_go_on(head, lane);
+    if (__builtin_expect(lane->thread != head->record_offset || (lane->has_flags & HOTPATH_RECURSIVE_) ||
+                             lane->folds != head->folds,
+                         0))
+        hp_lane_find_calls(head, lane);
+    if (lane == head->own_lane)
+        hp_lane_add_child_time(head, now - lane->stopped);
+    else if (head->hot.top->zone == HP_SUSPENSION)
+        hp_lane_end_suspension(head, head->hot.top, now);
+    head->running = lane;
+}
+
+/* ------------------------------------------------------------------------------------------------------ switching */
+
+HP_PRIVATE HP_LANE_COLD void hp_lane_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs);
+
+/* The place has what the lane below had while its own are at work. */
+static HP_LANE_INLINED void hp_lane_keep_skips(struct hp_head *head, struct hp_lane_place *place)
+{
+    if (place != NULL && __builtin_expect((head->skip_runs | place->skip_runs) != 0, 0))
+        hp_lane_exchange_skips(head, place->skips, &place->skip_runs);
+}
+
+/* Both are ready for it, and the lane is taken. */
+static HP_LANE_INLINED void hp_lane_switch_to(struct hp_head *head, struct hp_lane_place *to, uint64_t now)
+{
+    struct hp_lane_place *from = head->lane;
+    hp_lane_stop(head, now, false);
+    hp_lane_keep_skips(head, from);
+    hp_lane_go_on(head, to != NULL ? to->lane : head->own_lane, now);
+    hp_lane_keep_skips(head, to);
+    head->lane = to;
+    if (from != NULL)
+        hp_lane_give_back(from);
+}
+
+/* ---- src/record/lane_switch.c -------------------------------------------------------------------------------- */
+
+/* Switching lanes: what is not in the usual way. */
+
+/* ------------------------------------------------------------------------------------------------------ recursion */
+
+/* Open calls of a site are those of the lane that runs. */
+static void hp_lane_switch_count_open(const struct hp_head *head, uint32_t change)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (frame->stat & HOTPATH_RECURSIVE_) {
+            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+            HOTPATH_PUT_(stat->open, stat->open + change);
+        }
+}
+
+static bool hp_lane_switch_is_suspension(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return hp_lane_is_suspended_site(hp_node_at(head, frame->node)->site);
+}
+
+/* Recursion that was found while a lane did not run holds for its zones, too. */
+static void hp_lane_switch_learn_of_recursion(const struct hp_head *head)
+{
+    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (hp_tree_is_recursive(head, frame->node) && !hp_lane_switch_is_suspension(head, frame))
+            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
+}
+
+/* ------------------------------------------------------------------------------------------------------- stopping */
+
+/* The site was made before the first switch; where there is no space for its zones, they are missing. */
+HP_LANE_COLD void hp_lane_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    struct hotpath_slot_ spare;
+    if (site >= HOTPATH_READY_ || (head->hot.top == head->hot.last && !hp_zone_make_room(head)))
+        return;
+    hp_lane_push_suspension(head, hp_tree_slot(head, head->hot.top->node, site, &spare), now);
+}
+
+static void hp_lane_switch_disregard_all(struct hp_head *head)
+{
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (frame->stat & HOTPATH_KEPT_)
+            hp_kept_disregard(head, frame);
+}
+
+/* Calls inside one another, and calls of which more is kept than numbers. */
+HP_LANE_COLD void hp_lane_mind_calls(struct hp_head *head, uint32_t flags, bool is_own)
+{
+    if (flags & HOTPATH_RECURSIVE_)
+        hp_lane_switch_count_open(head, UINT32_MAX);
+    if ((flags & HOTPATH_KEPT_) && !is_own)
+        hp_lane_switch_disregard_all(head);
+}
+
+/* ------------------------------------------------------------------------------------------------------- going on */
+
+/* Whether a call is timed, and has a mark, was decided where it began. */
+#define HP_LANE_SWITCH_FLAGS_OF_CALL (HOTPATH_UNTIMED_ | HOTPATH_CHOSEN_ | HOTPATH_ALLOCATES_ | HOTPATH_COUNTED_)
+
+static void hp_lane_switch_place_call(const struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
+{
+    const uint32_t flags = (frame->stat & HP_LANE_SWITCH_FLAGS_OF_CALL) | (slot->stat & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_));
+    const uint32_t stat = flags & HOTPATH_ALLOCATES_ ? head->record->blank_stat : slot->stat & ~HOTPATH_FLAGS_;
+    struct hotpath_stat_ *counted = hp_stat_at(head, hp_node_at(head, slot->node)->stat);
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, stat | flags);
+    if (flags & HOTPATH_RECURSIVE_)
+        HOTPATH_PUT_(counted->open, counted->open + 1);
+}
+
+/* One open call of a lane, below the call around it. */
+static void hp_lane_switch_move_call(struct hp_head *head, struct hotpath_frame_ *frame)
+{
+    struct hotpath_slot_ spare;
+    const uint32_t site = hp_node_at(head, frame->node)->site;
+    const struct hotpath_slot_ *slot = hp_tree_slot(head, frame[-1].node, site, &spare);
+    if (hp_lane_is_suspended_site(site))
+        hp_lane_set_suspension(frame, slot);
+    else
+        hp_lane_switch_place_call(head, frame, slot);
+    head->hot.top = frame;
+    if (frame->stat & HOTPATH_KEPT_)
+        hp_kept_disregard(head, frame);
+}
+
+/* The lane has come from another thread. Its frames are the head's already. */
+static void hp_lane_switch_move_calls(struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *zero = hp_frame_zero(head), *const innermost = head->hot.top;
+    HOTPATH_PUT_(zero->node, head->record->root);
+    head->hot.top = zero;
+    for (struct hotpath_frame_ *frame = zero + 1; frame <= innermost; frame++)
+        hp_lane_switch_move_call(head, frame);
+    HOTPATH_PUT_(lane->thread, head->record_offset);
+}
+
+/* The lane has come from another thread, or recursion was found, in it or meanwhile. */
+HP_LANE_COLD void hp_lane_find_calls(struct hp_head *head, struct hp_lane *lane)
+{
+    if (lane->thread != head->record_offset) {
+        hp_lane_switch_move_calls(head, lane);
+        return;
+    }
+    if (lane->folds != head->folds)
+        hp_lane_switch_learn_of_recursion(head);
+    hp_lane_switch_count_open(head, 1);
+}
+
+/* ------------------------------------------------------------------------------------------------------ switching */
+
+/* Calls that hooks could not record are those of a stack. */
+HP_LANE_COLD void hp_lane_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs)
+{
+    for (uint32_t at = 0; at < HP_SKIP_RUNS; at++) {
+        const struct hp_skip_run run = head->skips[at];
+        head->skips[at] = skips[at];
+        skips[at] = run;
+    }
+    const uint32_t count = head->skip_runs;
+    head->skip_runs = *runs;
+    *runs = count;
+}
+
+/* --------------------------------------------------------------------------------------------------------- ending */
+
+const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top)
+{
+    const struct hotpath_frame_ *frames = hp_lane_frames(head, head->own_lane);
+    *ret_top = frames + head->own_lane->depth;
+    return frames;
+}
+
+/* There are marks for it: see hp_alloc_begin. */
+__attribute__((noinline)) void hp_lane_return(struct hp_head *head, uint64_t now)
+{
+    if (head->lane != NULL)
+        hp_lane_switch_to(head, NULL, now);
+}
+
+void hp_lane_end_thread(struct hp_head *head, uint64_t now)
+{
+    while (head->lane != NULL && head->hot.top > hp_frame_zero(head))
+        hp_zone_close_top(head, now);
+    hp_lane_return(head, now);
+}
+
 /* ---- src/record/lanes.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -35732,17 +36402,12 @@ void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
  * given back with release, once the thread has nothing that leads there.
  */
 
-#define HP_LANES_INLINED inline __attribute__((always_inline))
-#define HP_LANES_COLD __attribute__((noinline, cold))
-
 #define HP_LANES_FIRST_FRAMES 8u /* of a coroutine; there may be very many */
 #define HP_LANES_PLACES_PER_CHUNK 256u
-#define HP_LANES_SUSPENDED 1u /* in place of the address of a guard */
-#define HP_LANES_APART 128u   /* as in threads.c */
 
 /* ------------------------------------------------------------------------------------------------------- places */
 
-static HP_LANES_INLINED struct hp_lane_place *hp_lanes_place_at(uint32_t number)
+static HP_LANE_INLINED struct hp_lane_place *hp_lanes_place_at(uint32_t number)
 {
     const uint32_t at = number - 1;
     if (at >= HP_LANE_CHUNKS * HP_LANES_PLACES_PER_CHUNK)
@@ -35758,7 +36423,7 @@ static hotpath_lane hp_lanes_handle_of(const struct hp_lane_place *place)
 }
 
 /* NULL: the thread's own, or one that is no more. */
-static HP_LANES_INLINED struct hp_lane_place *hp_lanes_find_place(hotpath_lane lane)
+static HP_LANE_INLINED struct hp_lane_place *hp_lanes_find_place(hotpath_lane lane)
 {
     struct hp_lane_place *place = lane != 0 ? hp_lanes_place_at((uint32_t)lane) : NULL;
     const uint32_t generation = (uint32_t)(lane >> 32);
@@ -35821,21 +36486,14 @@ hotpath_lane hotpath_lane_begin(void)
 }
 
 /* A lane that is on a thread of an earlier session, or of the process that this one was forked from, is on none. */
-static HP_LANES_INLINED bool hp_lanes_take(struct hp_lane_place *place, uint32_t epoch)
+static HP_LANE_INLINED bool hp_lanes_take(struct hp_lane_place *place, uint32_t epoch)
 {
     uint32_t before = __atomic_load_n(&place->busy, __ATOMIC_RELAXED);
     return before != epoch &&
            __atomic_compare_exchange_n(&place->busy, &before, epoch, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static void hp_lanes_give_back(struct hp_lane_place *place) { __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE); }
-
 /* ------------------------------------------------------------------------------------------------ in the session */
-
-static struct hotpath_frame_ *hp_lanes_frames_of(const struct hp_head *head, const struct hp_lane *lane)
-{
-    return hp_store_at(head->store, lane->frames);
-}
 
 /* Anybody may add to the list. Release pairs with the reader's walk. */
 static void hp_lanes_link_lane(const struct hp_head *head, struct hp_lane *lane)
@@ -35851,7 +36509,8 @@ static void hp_lanes_link_lane(const struct hp_head *head, struct hp_lane *lane)
 /* Shared by no line with another, since each may be on a thread of its own. */
 static struct hp_lane *hp_lanes_new_lane(const struct hp_head *head, uint32_t frame_bytes)
 {
-    const uint32_t offset = hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_LANES_APART);
+    const uint32_t offset =
+        hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_APART);
     if (offset == 0)
         return NULL;
     struct hp_lane *lane = hp_store_at(head->store, offset);
@@ -35866,8 +36525,8 @@ static struct hp_lane *hp_lanes_new_coroutine(const struct hp_head *head)
     if (lane == NULL)
         return NULL;
     lane->frame_capacity = HP_LANES_FIRST_FRAMES;
-    hp_lanes_frames_of(head, lane)->zone = UINT64_MAX;
-    hp_lanes_frames_of(head, lane)->node = head->record->root;
+    hp_lane_frames(head, lane)->zone = UINT64_MAX;
+    hp_lane_frames(head, lane)->node = head->record->root;
     hp_lanes_link_lane(head, lane);
     return lane;
 }
@@ -35892,278 +36551,7 @@ static bool hp_lanes_need_own_lane(struct hp_head *head)
     return true;
 }
 
-void hp_lane_use_frames(const struct hp_head *head, uint32_t frames, uint32_t capacity)
-{
-    if (head->running == NULL)
-        return;
-    HOTPATH_PUT_(head->running->frames, frames);
-    HOTPATH_PUT_(head->running->frame_capacity, capacity);
-}
-
-void hp_lane_forget(struct hp_head *head)
-{
-    head->lane = NULL;
-    head->running = head->own_lane = NULL;
-    head->folds = 0;
-}
-
-/* ------------------------------------------------------------------------------------------------------ recursion */
-
-/* Open calls of a site are those of the lane that runs. */
-static void hp_lanes_count_open(const struct hp_head *head, uint32_t change)
-{
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (frame->stat & HOTPATH_RECURSIVE_) {
-            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
-            HOTPATH_PUT_(stat->open, stat->open + change);
-        }
-}
-
-static bool hp_lanes_is_suspension(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    return hp_lane_is_suspended_site(hp_node_at(head, frame->node)->site);
-}
-
-/* Recursion that was found while a lane did not run holds for its zones, too. */
-static void hp_lanes_learn_of_recursion(const struct hp_head *head)
-{
-    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (hp_tree_is_recursive(head, frame->node) && !hp_lanes_is_suspension(head, frame))
-            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
-}
-
-/* ------------------------------------------------------------------------------------------------------- stopping */
-
-static void hp_lanes_disregard_all(struct hp_head *head)
-{
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (frame->stat & HOTPATH_KEPT_)
-            hp_kept_disregard(head, frame);
-}
-
-/* It is inside of no other one, so nobody counts how many are open. */
-static HP_LANES_INLINED void hp_lanes_set_suspension(struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
-{
-    HOTPATH_PUT_(frame->node, slot->node);
-    HOTPATH_PUT_(frame->stat, slot->stat & ~(HOTPATH_RECURSIVE_ | HOTPATH_UNTIMED_));
-}
-
-static HP_LANES_INLINED void hp_lanes_push_suspension(struct hp_head *head, const struct hotpath_slot_ *slot, uint64_t now)
-{
-    struct hotpath_frame_ *frame = head->hot.top + 1;
-    HOTPATH_PUT_(frame->start, now);
-    HOTPATH_PUT_(frame->child, 0);
-    hp_lanes_set_suspension(frame, slot);
-    HOTPATH_PUT_(frame->zone, HP_LANES_SUSPENDED);
-    head->hot.top = frame;
-}
-
-/* The site was made before the first switch; where there is no space for its zones, they are missing. */
-static HP_LANES_COLD void hp_lanes_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now)
-{
-    struct hotpath_slot_ spare;
-    if (site >= HOTPATH_READY_ || (head->hot.top == head->hot.last && !hp_zone_make_room(head)))
-        return;
-    hp_lanes_push_suspension(head, hp_tree_slot(head, head->hot.top->node, site, &spare), now);
-}
-
-static HP_LANES_INLINED void hp_lanes_suspend(struct hp_head *head, uint64_t now)
-{
-    const uint32_t site = __atomic_load_n(&hotpath_runtime_->suspended_site, __ATOMIC_RELAXED) - 1;
-    const uint32_t parent = head->hot.top->node;
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(&head->hot, parent, site);
-    if (HOTPATH_LIKELY_(slot->key == ((uint64_t)parent << 32 | site) && head->hot.top != head->hot.last))
-        hp_lanes_push_suspension(head, slot, now);
-    else
-        hp_lanes_suspend_with_care(head, site, now);
-}
-
-static HP_LANES_INLINED uint32_t hp_lanes_flags_of_frames(const struct hp_head *head)
-{
-    uint32_t flags = 0;
-    for (const struct hotpath_frame_ *frame = head->hot.top; frame->zone != UINT64_MAX; frame--)
-        flags |= frame->stat;
-    return flags & HOTPATH_FLAGS_;
-}
-
-/* Calls inside one another, and calls of which more is kept than numbers. */
-static HP_LANES_COLD void hp_lanes_mind_calls(struct hp_head *head, uint32_t flags, bool is_own)
-{
-    if (flags & HOTPATH_RECURSIVE_)
-        hp_lanes_count_open(head, UINT32_MAX);
-    if ((flags & HOTPATH_KEPT_) && !is_own)
-        hp_lanes_disregard_all(head);
-}
-
-/* The lane that runs stops, for a time that is worth a zone or for none. */
-static HP_LANES_INLINED void hp_lanes_stop(struct hp_head *head, uint64_t now, bool is_for_none)
-{
-    struct hp_lane *lane = head->running;
-    const bool is_own = lane == head->own_lane;
-    const uint32_t flags = hp_lanes_flags_of_frames(head);
-    if (__builtin_expect(flags & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_), 0))
-        hp_lanes_mind_calls(head, flags, is_own);
-    if (!is_own && !is_for_none && head->hot.top->zone != UINT64_MAX)
-        hp_lanes_suspend(head, now);
-    if (head->alloc != NULL)
-        hp_lane_marks_stop(head, lane);
-    HOTPATH_PUT_(lane->has_flags, flags);
-    HOTPATH_PUT_(lane->folds, head->folds);
-    HOTPATH_PUT_(lane->stopped, now);
-    HOTPATH_PUT_(lane->depth, (uint32_t)(head->hot.top - hp_frame_zero(head)));
-    /* Release: who finds it suspended finds all of its frames. */
-    __atomic_store_n(&lane->state, is_own ? HP_LANE_BELOW : HP_LANE_SUSPENDED, __ATOMIC_RELEASE);
-}
-
-/* ------------------------------------------------------------------------------------------------------- going on */
-
-_Static_assert(offsetof(struct hp_thread, frames) % 8 == 0 &&
-                   offsetof(struct hp_thread, frame_capacity) == offsetof(struct hp_thread, frames) + 4,
-               "one word");
-
-/* Both at once, since somebody may be reading. */
-static HP_LANES_INLINED void hp_lanes_use_frames(struct hp_head *head, const struct hp_lane *lane)
-{
-    const uint32_t both[2] = {lane->frames, lane->frame_capacity};
-    struct hotpath_frame_ *frames = hp_lanes_frames_of(head, lane);
-    uint64_t word;
-    memcpy(&word, both, sizeof word);
-    __atomic_store_n((uint64_t *)(void *)&head->record->frames, word, __ATOMIC_RELEASE);
-    head->hot.last = frames + lane->frame_capacity - 1;
-    head->hot.top = frames + lane->depth;
-}
-
-/* Whether a call is timed, and has a mark, was decided where it began. */
-#define HP_LANES_FLAGS_OF_CALL (HOTPATH_UNTIMED_ | HOTPATH_CHOSEN_ | HOTPATH_ALLOCATES_ | HOTPATH_COUNTED_)
-
-static void hp_lanes_place_call(const struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
-{
-    const uint32_t flags = (frame->stat & HP_LANES_FLAGS_OF_CALL) | (slot->stat & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_));
-    const uint32_t stat = flags & HOTPATH_ALLOCATES_ ? head->record->blank_stat : slot->stat & ~HOTPATH_FLAGS_;
-    struct hotpath_stat_ *counted = hp_stat_at(head, hp_node_at(head, slot->node)->stat);
-    HOTPATH_PUT_(frame->node, slot->node);
-    HOTPATH_PUT_(frame->stat, stat | flags);
-    if (flags & HOTPATH_RECURSIVE_)
-        HOTPATH_PUT_(counted->open, counted->open + 1);
-}
-
-/* One open call of a lane, below the call around it. */
-static void hp_lanes_move_call(struct hp_head *head, struct hotpath_frame_ *frame)
-{
-    struct hotpath_slot_ spare;
-    const uint32_t site = hp_node_at(head, frame->node)->site;
-    const struct hotpath_slot_ *slot = hp_tree_slot(head, frame[-1].node, site, &spare);
-    if (hp_lane_is_suspended_site(site))
-        hp_lanes_set_suspension(frame, slot);
-    else
-        hp_lanes_place_call(head, frame, slot);
-    head->hot.top = frame;
-    if (frame->stat & HOTPATH_KEPT_)
-        hp_kept_disregard(head, frame);
-}
-
-/* The lane has come from another thread. Its frames are the head's already. */
-static void hp_lanes_move_calls(struct hp_head *head, struct hp_lane *lane)
-{
-    struct hotpath_frame_ *zero = hp_frame_zero(head), *const innermost = head->hot.top;
-    HOTPATH_PUT_(zero->node, head->record->root);
-    head->hot.top = zero;
-    for (struct hotpath_frame_ *frame = zero + 1; frame <= innermost; frame++)
-        hp_lanes_move_call(head, frame);
-    HOTPATH_PUT_(lane->thread, head->record_offset);
-}
-
-/* The lane has come from another thread, or recursion was found, in it or meanwhile. */
-static HP_LANES_COLD void hp_lanes_find_calls(struct hp_head *head, struct hp_lane *lane)
-{
-    if (lane->thread != head->record_offset) {
-        hp_lanes_move_calls(head, lane);
-        return;
-    }
-    if (lane->folds != head->folds)
-        hp_lanes_learn_of_recursion(head);
-    hp_lanes_count_open(head, 1);
-}
-
-/* What another lane took is no time of the zone's own. When a call that is not timed began is not known. */
-static HP_LANES_INLINED void hp_lanes_add_child_time(const struct hp_head *head, uint64_t ticks)
-{
-    struct hotpath_frame_ *frame = head->hot.top;
-    if (!(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) && (int64_t)ticks > 0)
-        HOTPATH_ADD_(frame->child, ticks);
-}
-
-/* The usual case of hp_zone_close_top. */
-static HP_LANES_INLINED void hp_lanes_end_suspension(struct hp_head *head, struct hotpath_frame_ *frame, uint64_t now)
-{
-    struct hotpath_node_ *node = hp_node_at(head, frame->node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const uint64_t ticks = now - frame->start;
-    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
-    if (__builtin_expect(origin == 0, 0)) {
-        hp_zone_close_top(head, now);
-        return;
-    }
-    HOTPATH_PUT_(frame->zone, 0);
-    HOTPATH_ORDER_();
-    HOTPATH_ADD_(((uint64_t *)(void *)(head->hot.base + origin))[ticks >> octave], 1);
-    hp_zone_count(frame, node, stat, ticks);
-    HOTPATH_PUT_(frame->child, now);
-    head->hot.top = frame - 1;
-}
-
-static HP_LANES_INLINED void hp_lanes_go_on(struct hp_head *head, struct hp_lane *lane, uint64_t now)
-{
-    __atomic_store_n(&lane->state, HP_LANE_RUNNING, __ATOMIC_RELAXED);
-    HOTPATH_ORDER_();
-    hp_lanes_use_frames(head, lane);
-    if (head->alloc != NULL)
-        hp_lane_marks_go_on(head, lane);
-    if (__builtin_expect(lane->thread != head->record_offset || (lane->has_flags & HOTPATH_RECURSIVE_) ||
-                             lane->folds != head->folds,
-                         0))
-        hp_lanes_find_calls(head, lane);
-    if (lane == head->own_lane)
-        hp_lanes_add_child_time(head, now - lane->stopped);
-    else if (head->hot.top->zone == HP_LANES_SUSPENDED)
-        hp_lanes_end_suspension(head, head->hot.top, now);
-    head->running = lane;
-}
-
 /* ------------------------------------------------------------------------------------------------------ switching */
-
-/* Calls that hooks could not record are those of a stack. */
-static HP_LANES_COLD void hp_lanes_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs)
-{
-    for (uint32_t at = 0; at < HP_SKIP_RUNS; at++) {
-        const struct hp_skip_run run = head->skips[at];
-        head->skips[at] = skips[at];
-        skips[at] = run;
-    }
-    const uint32_t count = head->skip_runs;
-    head->skip_runs = *runs;
-    *runs = count;
-}
-
-/* The place has what the lane below had while its own are at work. */
-static HP_LANES_INLINED void hp_lanes_keep_skips(struct hp_head *head, struct hp_lane_place *place)
-{
-    if (place != NULL && __builtin_expect((head->skip_runs | place->skip_runs) != 0, 0))
-        hp_lanes_exchange_skips(head, place->skips, &place->skip_runs);
-}
-
-/* Both are ready for it, and the lane is taken. */
-static HP_LANES_INLINED void hp_lanes_switch_to(struct hp_head *head, struct hp_lane_place *to, uint64_t now)
-{
-    struct hp_lane_place *from = head->lane;
-    hp_lanes_stop(head, now, false);
-    hp_lanes_keep_skips(head, from);
-    hp_lanes_go_on(head, to != NULL ? to->lane : head->own_lane, now);
-    hp_lanes_keep_skips(head, to);
-    head->lane = to;
-    if (from != NULL)
-        hp_lanes_give_back(from);
-}
 
 /* Whether nothing has to be made before the thread can go on there; the lane is taken. */
 static inline bool hp_lanes_is_prepared(const struct hp_head *head, const struct hp_lane_place *to)
@@ -36184,8 +36572,8 @@ static bool hp_lanes_prepare_marks(struct hp_head *head, struct hp_lane *lane)
         return true;
     if (head->own_lane == head->running)
         head->own_lane->alloc_frames = head->alloc->frames;
-    return (head->own_lane->alloc_frames != 0 || hp_lane_marks_begin(head, head->own_lane)) &&
-           (lane == head->running || lane->alloc_frames != 0 || hp_lane_marks_begin(head, lane));
+    return (head->own_lane->alloc_frames != 0 || hp_alloc_begin_lane(head, head->own_lane)) &&
+           (lane == head->running || lane->alloc_frames != 0 || hp_alloc_begin_lane(head, lane));
 }
 
 /* Makes all that is missing. False: there is no space for it. */
@@ -36218,7 +36606,7 @@ static void hp_lanes_switch_with_care(struct hp_head *head, struct hp_lane_place
     bool is_taken = to == NULL || hp_lanes_take(to, head->hot.epoch);
     if (is_taken && !hp_lanes_prepare(head, to)) {
         if (to != NULL)
-            hp_lanes_give_back(to);
+            hp_lane_give_back(to);
         is_taken = false;
     }
     if (!is_taken) {
@@ -36226,7 +36614,7 @@ static void hp_lanes_switch_with_care(struct hp_head *head, struct hp_lane_place
         to = NULL;
     }
     if (to != head->lane)
-        hp_lanes_switch_to(head, to, hp_now());
+        hp_lane_switch_to(head, to, hp_now());
 }
 
 /* The head of the thread, registered now if need be; not for a thread that is on its own lane as long as it has none. */
@@ -36238,7 +36626,7 @@ static struct hp_head *hp_lanes_head_for(const struct hp_lane_place *to)
     return hp_thread_head();
 }
 
-static HP_LANES_COLD hotpath_lane hp_lanes_switch_slowly(hotpath_lane lane)
+static HP_LANE_COLD hotpath_lane hp_lanes_switch_slowly(hotpath_lane lane)
 {
     struct hp_lane_place *to = hp_lanes_find_place(lane), *from = NULL;
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0 || hp_lanes_head_for(to) == NULL)
@@ -36252,12 +36640,12 @@ static HP_LANES_COLD hotpath_lane hp_lanes_switch_slowly(hotpath_lane lane)
         hp_lose(head, HP_LOSS_LANES); /* it has ended, or never begun */
     if (to != from)
         hp_lanes_switch_with_care(head, to);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return hp_lanes_handle_of(from);
 }
 
 /* False: something is missing, or is not as usual, and nothing was done. */
-static HP_LANES_INLINED bool hp_lanes_has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
+static HP_LANE_INLINED bool hp_lanes_has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
 {
     struct hp_lane_place *to = hp_lanes_find_place(lane);
     if (__builtin_expect((to == NULL && lane != 0) || to == head->lane, 0))
@@ -36266,10 +36654,10 @@ static HP_LANES_INLINED bool hp_lanes_has_switched(struct hp_head *head, hotpath
         return false;
     if (__builtin_expect(!hp_lanes_is_prepared(head, to), 0)) {
         if (to != NULL)
-            hp_lanes_give_back(to);
+            hp_lane_give_back(to);
         return false;
     }
-    hp_lanes_switch_to(head, to, now);
+    hp_lane_switch_to(head, to, now);
     return true;
 }
 
@@ -36281,18 +36669,17 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 {
     struct hotpath_head_ *hot = hotpath_v1_head;
     struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(hot->ready) != 0)) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
+        hp_head_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch)) {
             const uint64_t now = hotpath_ticks_(); /* first: what follows need not wait for it */
             struct hp_lane_place *from = head->lane;
             if (HOTPATH_LIKELY_(hp_lanes_has_switched(head, to, now))) {
-                hp_let_go(hot);
+                hp_head_let_go(hot);
                 return hp_lanes_handle_of(from);
             }
         }
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
     const int saved = errno;
     const hotpath_lane from = hp_lanes_switch_slowly(to);
@@ -36302,32 +36689,11 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 
 /* --------------------------------------------------------------------------------------------------------- ending */
 
-const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top)
-{
-    const struct hotpath_frame_ *frames = hp_lanes_frames_of(head, head->own_lane);
-    *ret_top = frames + head->own_lane->depth;
-    return frames;
-}
-
-/* There are marks for it: see hp_alloc_begin. */
-__attribute__((noinline)) void hp_lane_return(struct hp_head *head, uint64_t now)
-{
-    if (head->lane != NULL)
-        hp_lanes_switch_to(head, NULL, now);
-}
-
-void hp_lane_end_thread(struct hp_head *head, uint64_t now)
-{
-    while (head->lane != NULL && head->hot.top > hp_frame_zero(head))
-        hp_zone_close_top(head, now);
-    hp_lane_return(head, now);
-}
-
 /* The time of its suspension is nobody's, and the last sign of the zone around it. */
 static void hp_lanes_drop_suspension(const struct hp_head *head, struct hp_lane *lane)
 {
-    struct hotpath_frame_ *innermost = hp_lanes_frames_of(head, lane) + lane->depth;
-    if (lane->depth == 0 || innermost->zone != HP_LANES_SUSPENDED)
+    struct hotpath_frame_ *innermost = hp_lane_frames(head, lane) + lane->depth;
+    if (lane->depth == 0 || innermost->zone != HP_SUSPENSION)
         return;
     HOTPATH_PUT_(innermost->zone, 0);
     HOTPATH_PUT_(innermost->child, lane->stopped);
@@ -36340,12 +36706,12 @@ static void hp_lanes_abandon_zones(struct hp_head *head, struct hp_lane *lane)
     struct hp_lane *from = head->running;
     const uint64_t now = hp_now();
     hp_lanes_drop_suspension(head, lane);
-    hp_lanes_stop(head, now, true);
-    hp_lanes_go_on(head, lane, now);
+    hp_lane_stop(head, now, true);
+    hp_lane_go_on(head, lane, now);
     while (head->hot.top > hp_frame_zero(head))
         hp_zone_abandon_top(head);
-    hp_lanes_stop(head, now, true);
-    hp_lanes_go_on(head, from, now);
+    hp_lane_stop(head, now, true);
+    hp_lane_go_on(head, from, now);
 }
 
 /* False: it is on another thread. Where zones cannot be closed, for want of space, whoever has its place next begins anew. */
@@ -36361,7 +36727,7 @@ static bool hp_lanes_is_ended(struct hp_head *head, struct hp_lane_place *place)
         else
             place->epoch = 0;
     }
-    hp_lanes_give_back(place);
+    hp_lane_give_back(place);
     return true;
 }
 
@@ -36371,7 +36737,7 @@ static bool hp_lanes_is_dropped(struct hp_lane_place *place)
     if (!hp_lanes_take(place, hp_epoch()))
         return false;
     place->epoch = 0;
-    hp_lanes_give_back(place);
+    hp_lane_give_back(place);
     return true;
 }
 
@@ -36388,25 +36754,69 @@ void hotpath_lane_end(hotpath_lane lane)
         hp_lose(head, HP_LOSS_LANES);
     }
     if (head != NULL)
-        hp_let_go(&head->hot);
+        hp_head_let_go(&head->hot);
     errno = saved;
 }
 
-/* ---- src/record/lives.h -------------------------------------------------------------------------------------- */
+/* ---- src/record/lifecycle.h ---------------------------------------------------------------------------------- */
 
-/* What a thread used from its beginning to its end, written into its record. */
+/* The life of a session, for those who begin and end it: see lifecycle.c. */
 
-struct hp_cpu_time;
-struct hp_head;
+struct hotpath_options;
 
-/* A thread takes a record over: what those before it allocated is not its own. Under the lock. */
-HP_PRIVATE void hp_life_begin(struct hp_head *head);
+/* What HOTPATH_MAIN does beyond. */
+struct hp_manners {
+    bool leaves_signals;
+    uint32_t shutdown_ms;
+};
 
-/* The calling thread, whose head it is, has used that in all, and is about to end. Under the lock. */
-HP_PRIVATE void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used);
+/* As hotpath_start. `*ret_manners` are filled in with HOTPATH_OK. */
+HP_PRIVATE int hp_lifecycle_start(const struct hotpath_options *options, struct hp_manners *ret_manners);
+/* The process ends: report, and leave everything in place, since other threads may still run. */
+HP_PRIVATE void hp_lifecycle_finish(bool is_in_handler);
 
-/* The same of the calling thread, if it has a head: the session ends. Under the lock. */
-HP_PRIVATE void hp_life_end_present(void);
+/* ---- src/record/opening.h ------------------------------------------------------------------------------------ */
+
+/*
+ * How a session begins to run, and ceases to: what is done to the recorder's state then. Who wants it, and why: lifecycle.h.
+ */
+
+static inline bool hp_is_active(void) { return __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0; }
+
+/* A session that does not run yet, with all that is known of the process in its header; NULL without space. Not under the lock. */
+HP_PRIVATE struct hp_session *hp_session_prepare(const struct hp_settings *settings);
+/* These hold for the session that is opened next, or goes on. Under the lock. */
+HP_PRIVATE void hp_session_use_settings(const struct hp_settings *settings);
+/* A session that was prepared runs from now on. Under the lock. */
+HP_PRIVATE void hp_session_open(struct hp_session *session);
+/* The one that runs does so no more: its file is whole, and recording is off. Under the lock. */
+HP_PRIVATE void hp_session_close(void);
+
+/*
+ * What a zone costs is measured once for all sessions of the process and for its children: they are on the same machine. Most processes
+ * of a run have no zones; there it is done quickly, and again when the program turns out to use macros. Not under the lock.
+ */
+HP_PRIVATE void hp_zone_cost_measure(bool is_quick);
+
+/* In a forked child, whose state is its parent's. Both under the lock. */
+/* Begins its session, if its parent was recording. */
+HP_PRIVATE bool hp_session_begin_child(void);
+/* It has none, until somebody begins one. */
+HP_PRIVATE void hp_session_leave_parents(void);
+
+/* What is left of a run in the environment, and in the settings of a process that outlives it, means nothing then. */
+HP_PRIVATE bool hp_is_of_past_run(const struct hp_record_settings *settings);
+
+/* ---- src/record/pruning.h ------------------------------------------------------------------------------------ */
+
+/* Sessions of earlier processes are removed when a new one begins. */
+
+struct hp_session;
+
+/* Removes what is too old beside a session, which the caller holds. Not under the lock: it takes long. */
+HP_PRIVATE void hp_prune(struct hp_session *session);
+/* A child's session has begun under the lock, which is free again: does that for it, once. */
+HP_PRIVATE void hp_prune_if_due(void);
 
 /* ---- src/record/waits.h -------------------------------------------------------------------------------------- */
 
@@ -36421,18 +36831,11 @@ HP_PRIVATE void hp_waits_start(const struct hp_record_settings *settings);
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
 
 /*
- * The life of a session: how it begins (HOTPATH_MAIN, HOTPATH_SESSION, hotpath_start, HOTPATH=1, the first zone of a
- * forked child) and how it ends (the end of its scope, exit, SIGINT and SIGTERM, a time limit).
+ * The life of a session: how it begins (hotpath_start, HOTPATH=1, the scopes of main_scope.c) and how it ends (hotpath_stop, exit).
  *
  * What takes long is done without the lock: a session is made before it runs, and reported on when it does no more. Whose it is
  * meanwhile is in holders.h.
  */
-
-#ifdef __clang__
-#define HP_COMPILER __VERSION__
-#else
-#define HP_COMPILER "gcc " __VERSION__
-#endif
 
 /* ------------------------------------------------------------------------------------------- settings */
 
@@ -36448,6 +36851,12 @@ static void hp_lifecycle_warn(const char *line, void *context)
     hp_say(line);
 }
 
+static void hp_lifecycle_leave_run(struct hp_record_settings *settings)
+{
+    settings->is_run = false;
+    settings->dir[0] = '\0';
+}
+
 /* Whether HOTPATH=1 alone began the session. Asked without the lock, too. */
 static bool hp_lifecycle_is_auto(void) { return __atomic_load_n(&hotpath_runtime_->is_auto, __ATOMIC_RELAXED); }
 static void hp_lifecycle_set_auto(bool value) { __atomic_store_n(&hotpath_runtime_->is_auto, value, __ATOMIC_RELAXED); }
@@ -36459,226 +36868,7 @@ static void hp_lifecycle_note_standard_error(void)
         hotpath_runtime_->standard_error = hp_file_identify(2);
 }
 
-static bool hp_lifecycle_is_active(void) { return __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0; }
-
-/* -------------------------------------------------------------------------------------------- beginning */
-
-struct hp_clock_pair hp_session_touch(struct hp_store *store)
-{
-    struct hp_header *header = hp_store_header(store);
-    struct hp_clock_pair now;
-    if (hp_thread_is_blind())
-        return header->clock_latest;
-    hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
-    hp_sampler_touch(header);
-    __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
-    return now;
-}
-
-typedef void hp_lifecycle_describe(char *text, size_t size);
-
-static uint32_t hp_lifecycle_described(struct hp_store *store, hp_lifecycle_describe *fact)
-{
-    char text[1024];
-    fact(text, sizeof text);
-    return hp_store_text(store, text);
-}
-
-static enum hp_storage hp_lifecycle_storage_of(const struct hp_store *store)
-{
-    if (!store->is_memory)
-        return HP_STORAGE_FILE;
-    return store->is_foreign ? HP_STORAGE_NO_FOLDER : HP_STORAGE_MEMORY;
-}
-
-static void hp_lifecycle_fill_header(struct hp_session *session)
-{
-    struct hp_store *store = &session->store;
-    struct hp_header *header = hp_store_header(store);
-    header->features = HP_FEATURE_TIMING |
-                       (__atomic_load_n(&hotpath_runtime_->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
-    header->state = HP_STATE_LIVE;
-    header->storage = hp_lifecycle_storage_of(store);
-    header->pid = hp_sys_process_id();
-    header->parent_pid = (uint32_t)getppid();
-    header->process_start = hp_process_start_time(0);
-    header->pid_namespace = hp_process_namespace();
-    header->exec_count = store->number;
-    header->main_site = HOTPATH_ID_NEW_;
-    header->wall_start_ns = hp_clock_wall_ns();
-    hp_process_boot_id(header->boot_id);
-    header->clock_kind = hp_clock_kind_of(hotpath_runtime_->counter);
-    header->cores = hp_process_cores();
-    header->command = hp_lifecycle_described(store, hp_process_command);
-    header->executable = hp_lifecycle_described(store, hp_process_executable);
-    header->host = hp_lifecycle_described(store, hp_process_host);
-    header->system = hp_lifecycle_described(store, hp_process_system);
-    header->label = hp_store_text(store, session->settings.record.label);
-    header->metadata = hp_store_text(store, session->settings.record.metadata);
-    header->time_period = session->settings.record.time_period;
-    header->filter = hp_store_text(store, session->settings.record.filter);
-    header->skip = hp_store_text(store, session->settings.record.skip);
-    header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-}
-
-static struct hp_session *hp_lifecycle_make_session(const struct hp_settings *settings)
-{
-    struct hp_session *session = hp_session_make(settings);
-    if (session != NULL)
-        hp_lifecycle_fill_header(session);
-    return session;
-}
-
-/* Readers may be at it. */
-static void hp_lifecycle_note_zone_cost(struct hp_header *header)
-{
-    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
-}
-
-/* Word by word: threads that record look at some of it. */
-static void hp_lifecycle_set_zone_cost(const struct hp_zone_cost *cost)
-{
-    const uint64_t *from = (const uint64_t *)(const void *)cost;
-    uint64_t *to = (uint64_t *)(void *)&hotpath_runtime_->zone_cost;
-    for (size_t at = 0; at < sizeof *cost / sizeof *to; at++)
-        HOTPATH_PUT_(to[at], from[at]);
-}
-
-/*
- * Once for all sessions of the process and for its children: they are on the same machine. Most processes of a run have no zones;
- * there it is done quickly, and again when the program turns out to use macros.
- */
-static void hp_lifecycle_calibrate(bool is_quick)
-{
-    struct hp_signals held;
-    const uint32_t wanted = is_quick ? 1 : 2;
-    if (__atomic_load_n(&hotpath_runtime_->calibrated, __ATOMIC_RELAXED) >= wanted ||
-        __atomic_exchange_n(&hotpath_runtime_->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
-        return;
-    hp_signals_hold(&held);
-    const struct hp_zone_cost cost = hp_zones_calibrate(is_quick);
-    hp_signals_release(&held);
-    if (!hp_lock(&held))
-        return;
-    hp_lifecycle_set_zone_cost(&cost);
-    if (hp_lifecycle_is_active())
-        hp_lifecycle_note_zone_cost(hp_store_header(hotpath_runtime_->store));
-    hp_unlock(&held);
-}
-
-/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
-static void hp_lifecycle_reserve_everything(void)
-{
-    hp_sites_reserve();
-    hp_objects_reserve();
-    hp_thread_reserve();
-    hp_seal(true);
-}
-
-/*
- * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
- * every sixteenth looking is enough.
- */
-static bool hp_lifecycle_is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
-
-/* The sessions of a run stay until its report is made, and who runs it sees to them. */
-static void hp_lifecycle_prune(struct hp_session *session)
-{
-    if (session->store.path[0] != '\0' && !session->settings.record.is_run && hp_lifecycle_is_turn_to_prune())
-        hp_store_prune(&session->store, session->settings.record.keep);
-}
-
-static void hp_lifecycle_set_settings(const struct hp_settings *settings)
-{
-    struct hp_wishes *wishes = &hotpath_runtime_->wishes;
-    hp_settings_copy(&hotpath_runtime_->settings, settings);
-    HOTPATH_PUT_(wishes->record, settings->record.kinds);
-    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
-    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
-    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
-    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
-}
-
-/* The session that was made runs from now on. Under the lock, signals held. */
-static void hp_lifecycle_open_session(struct hp_session *session)
-{
-    struct hp_header *header = hp_store_header(&session->store);
-    hp_seal(false);
-    __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
-    hotpath_runtime_->store = &session->store;
-    hp_lifecycle_note_zone_cost(header);
-    hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
-    header->clock_latest = header->clock_start;
-    hp_waits_begin();
-    hp_sites_begin();
-    hp_sampler_begin();
-    if (hotpath_runtime_->settings.record.reserve)
-        hp_store_reserve_all(hotpath_runtime_->store);
-    header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
-    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
-    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
-    __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
-    hp_skip_zones(false);
-    if (hotpath_runtime_->settings.record.reserve)
-        hp_lifecycle_reserve_everything();
-}
-
-/* What is left of a run in the environment, and in the settings of a process that outlives it, means nothing then. */
-static bool hp_lifecycle_is_of_past_run(const struct hp_record_settings *settings)
-{
-    return settings->is_run && hp_place_is_of_past_run(settings->dir);
-}
-
-static void hp_lifecycle_leave_run(struct hp_record_settings *settings)
-{
-    settings->is_run = false;
-    settings->dir[0] = '\0';
-}
-
-/* A forked child has the parent's state but none of its threads. Under the lock. */
-static void hp_lifecycle_forget_parent(void)
-{
-    hp_page()->is_ours = 1;
-    hp_page()->pid = hp_sys_process_id();
-    __atomic_store_n(&hotpath_runtime_->is_child, true, __ATOMIC_RELAXED);
-    hotpath_runtime_->owner = NULL;
-    hotpath_v1_head = &hotpath_idle_head_;
-}
-
-static void hp_lifecycle_stay_closed(void)
-{
-    hotpath_runtime_->gate = 0;
-    hp_skip_zones(true);
-}
-
-bool hp_session_begin_child(void)
-{
-    struct hp_session *parent = hotpath_runtime_->session;
-    hp_lifecycle_forget_parent();
-    if (!hp_lifecycle_is_active() || parent == NULL)
-        return false;
-    const bool is_wanted = !hp_lifecycle_is_of_past_run(&hotpath_runtime_->settings.record);
-    struct hp_session *session = is_wanted ? hp_lifecycle_make_session(&hotpath_runtime_->settings) : NULL;
-    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
-    if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
-        hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
-    hp_sessions_forget(session);
-    if (session != NULL)
-        hp_lifecycle_open_session(session);
-    else
-        hp_lifecycle_stay_closed();
-    hotpath_runtime_->has_to_prune = session != NULL;
-    return session != NULL;
-}
+/* --------------------------------------------------------------------------------------- after a fork */
 
 /* The parent may have shut itself in, and the child with it. Its session is still mapped here. */
 static bool hp_lifecycle_may_make_system_calls(void)
@@ -36689,24 +36879,19 @@ static bool hp_lifecycle_may_make_system_calls(void)
 }
 
 /* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
-void hp_session_follow_fork(void)
+static void hp_lifecycle_follow_fork(void)
 {
     const int saved = errno;
-    if (hotpath_runtime_->settings.record.is_run && hp_lifecycle_is_active() && hp_lifecycle_may_make_system_calls())
+    if (hotpath_runtime_->settings.record.is_run && hp_is_active() && hp_lifecycle_may_make_system_calls())
         hp_thread_head_for_pools();
     errno = saved;
 }
 
-void hp_session_follow_up(void)
+/* The C library tells of children that fork makes; of others the first zone does. */
+static void hp_lifecycle_in_child(void)
 {
-    if (!__atomic_load_n(&hotpath_runtime_->has_to_prune, __ATOMIC_RELAXED) ||
-        !__atomic_exchange_n(&hotpath_runtime_->has_to_prune, false, __ATOMIC_RELAXED))
-        return;
-    struct hp_session *session = hp_session_hold();
-    if (session == NULL)
-        return;
-    hp_lifecycle_prune(session);
-    hp_session_let_go(session);
+    hp_runtime_empty();
+    hp_lifecycle_follow_fork();
 }
 
 /* ------------------------------------------------------------------------------------- what is asked for */
@@ -36736,21 +36921,18 @@ static void hp_lifecycle_agree(const struct hp_lifecycle_wish *wish)
 /* Under the lock: what it finds there, and makes of that. */
 static int hp_lifecycle_begin_locked(struct hp_lifecycle_wish *wish)
 {
-    if (hp_is_forked_child()) {
-        hp_lifecycle_forget_parent();
-        hp_lifecycle_stay_closed();
-        hp_sessions_forget(NULL);
-    }
-    if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
+    if (hp_is_forked_child())
+        hp_session_leave_parents();
+    if (hp_is_active() && !hp_lifecycle_is_auto())
         return HOTPATH_E_ACTIVE;
-    if (!hp_lifecycle_is_active() && wish->session == NULL)
+    if (!hp_is_active() && wish->session == NULL)
         return HOTPATH_E_INACTIVE;
-    wish->is_new = !hp_lifecycle_is_active();
-    hp_lifecycle_set_settings(&wish->settings);
+    wish->is_new = !hp_is_active();
+    hp_session_use_settings(&wish->settings);
     __atomic_store_n(&hotpath_runtime_->is_child, false, __ATOMIC_RELAXED);
     wish->choice = hp_sites_choose(wish->choice);
     if (wish->is_new)
-        hp_lifecycle_open_session(wish->session);
+        hp_session_open(wish->session);
     else
         hp_settings_copy(&hotpath_runtime_->session->settings, &wish->settings);
     hp_lifecycle_agree(wish);
@@ -36772,12 +36954,12 @@ static int hp_lifecycle_begin_or_join(struct hp_lifecycle_wish *wish)
 {
     const int status = hp_lifecycle_begin_once(wish);
     if (status == HOTPATH_OK)
-        hp_lifecycle_calibrate(false);
+        hp_zone_cost_measure(false);
     if (status != HOTPATH_E_INACTIVE)
         return status;
-    hp_lifecycle_calibrate(wish->is_quick);
+    hp_zone_cost_measure(wish->is_quick);
     hp_sessions_tidy();
-    wish->session = hp_lifecycle_make_session(&wish->settings);
+    wish->session = hp_session_prepare(&wish->settings);
     return wish->session != NULL ? hp_lifecycle_begin_once(wish) : HOTPATH_E_SPACE;
 }
 
@@ -36828,7 +37010,7 @@ static void hp_lifecycle_explain(int status)
 static void hp_lifecycle_follow_up(struct hp_session *session, const struct hp_settings *settings)
 {
     hp_lifecycle_explain_place(settings, &session->store);
-    hp_lifecycle_prune(session);
+    hp_prune(session);
     hp_session_let_go(session);
 }
 
@@ -36839,12 +37021,12 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
-    if (hp_lifecycle_is_of_past_run(&settings->record))
+    if (hp_is_of_past_run(&settings->record))
         hp_lifecycle_leave_run(&settings->record);
     wish->is_quick = settings->record.is_run && options == NULL;
     if (!hp_lifecycle_is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
-    if (!hp_runtime_prepare() || !hp_sites_prepare(&settings->record, &wish->choice))
+    if (!hp_runtime_prepare(hp_lifecycle_in_child) || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
     hp_lifecycle_make_absolute(settings->output.output_path, sizeof settings->output.output_path);
     hp_lifecycle_make_absolute(settings->record.dir, sizeof settings->record.dir);
@@ -36863,15 +37045,16 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     return status;
 }
 
-/* What HOTPATH_MAIN does beyond. */
-struct hp_lifecycle_manners {
-    bool leaves_signals;
-    uint32_t shutdown_ms;
-};
-
-static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_lifecycle_manners *ret_manners)
+/* When this copy is loaded; by then, constructors of others may have begun a session. */
+static void hp_lifecycle_join(void)
 {
     hp_copies_join();
+    hp_threads_set_child_session(hp_session_begin_child);
+}
+
+static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_manners *ret_manners)
+{
+    hp_lifecycle_join();
     hp_unrecorded_forget();
     hp_lifecycle_note_standard_error();
     if (hp_process_is_privileged() || hp_is_sandboxed())
@@ -36881,12 +37064,12 @@ static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_l
     struct hp_lifecycle_wish *wish = hp_memory_map(sizeof *wish);
     const int status = wish != NULL ? hp_lifecycle_begin_with(wish, options) : HOTPATH_E_SPACE;
     if (status == HOTPATH_OK)
-        *ret_manners = (struct hp_lifecycle_manners){wish->settings.record.leave_signals, wish->settings.record.shutdown_ms};
+        *ret_manners = (struct hp_manners){wish->settings.record.leave_signals, wish->settings.record.shutdown_ms};
     hp_memory_unmap(wish, sizeof *wish);
     return status;
 }
 
-static int hp_lifecycle_start(const struct hotpath_options *options, struct hp_lifecycle_manners *ret_manners)
+int hp_lifecycle_start(const struct hotpath_options *options, struct hp_manners *ret_manners)
 {
     const int saved = errno;
     const int status = hp_lifecycle_begin(options, ret_manners);
@@ -36897,36 +37080,21 @@ static int hp_lifecycle_start(const struct hotpath_options *options, struct hp_l
 
 int hotpath_start(const struct hotpath_options *options)
 {
-    struct hp_lifecycle_manners unused;
+    struct hp_manners unused;
     return hp_lifecycle_start(options, &unused);
 }
 
 /* ------------------------------------------------------------------------------------------------ ending */
-
-/* Under the lock: marks the file as whole and turns recording off. */
-static void hp_lifecycle_close_session(void)
-{
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    hp_sampler_end();
-    hp_life_end_present();
-    hp_session_touch(hotpath_runtime_->store);
-    __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
-    hp_skip_zones(true);
-    __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
-    hotpath_runtime_->owner = NULL;
-    hp_seal(false);
-}
 
 /* Closes the session, if this process has one, and hands it to the caller. A process that only shares its memory has none. */
 static struct hp_session *hp_lifecycle_close_if_active(void)
 {
     struct hp_signals held;
     struct hp_session *session = NULL;
-    if (hp_page() == NULL || hp_is_forked_child() || !hp_lifecycle_is_active() || !hp_is_own_process() || !hp_lock(&held))
+    if (hp_page() == NULL || hp_is_forked_child() || !hp_is_active() || !hp_is_own_process() || !hp_lock(&held))
         return NULL;
-    if (hp_lifecycle_is_active()) {
-        hp_lifecycle_close_session();
+    if (hp_is_active()) {
+        hp_session_close();
         session = hp_session_unlink();
     }
     hp_unlock(&held);
@@ -36953,8 +37121,7 @@ static bool hp_lifecycle_is_silent_child(const struct hp_session *session)
     return hp_is_child() && strstr(session->settings.output.output_path, "%p") == NULL;
 }
 
-/* The process ends: report, and leave everything in place, since other threads may still run. */
-static void hp_lifecycle_finish(bool is_in_handler)
+void hp_lifecycle_finish(bool is_in_handler)
 {
     struct hp_session *session = hp_lifecycle_close_if_active();
     if (session != NULL && !hp_lifecycle_is_silent_child(session))
@@ -37011,7 +37178,7 @@ static bool hp_lifecycle_is_asked_for(void)
     hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
     /* In this order: in a sandbox, to look for the run may be forbidden. */
     const bool is_set = settings->record.is_set && !(settings->record.is_run && hp_lifecycle_was_shut_in()) &&
-                        !hp_lifecycle_is_of_past_run(&settings->record);
+                        !hp_is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }
@@ -37020,151 +37187,16 @@ static bool hp_lifecycle_is_asked_for(void)
 __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
 {
     const int saved = errno;
-    hp_copies_join();
+    hp_lifecycle_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         hp_lifecycle_note_standard_error();
-    struct hp_lifecycle_manners unused;
+    struct hp_manners unused;
     if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL, &unused) == HOTPATH_OK)
         hp_lifecycle_set_auto(true);
     if (hp_epoch() == 0)
         hp_unrecorded_listen();
     errno = saved;
-}
-
-/* ------------------------------------------------------------------------------------- signals and time */
-
-static void hp_lifecycle_on_signal(int signal, siginfo_t *info, void *context);
-
-static bool hp_lifecycle_is_default(int signal, struct sigaction *present)
-{
-    return sigaction(signal, NULL, present) == 0 && !(present->sa_flags & SA_SIGINFO) &&
-           present->sa_handler == SIG_DFL;
-}
-
-/*
- * The report may be for somebody who does not read it: whoever wants the program to end says so again, and it does. Only where that
- * is the default or ours, and the host has not blocked it: `before` is the mask that we have interrupted.
- */
-static void hp_lifecycle_let_through(int signal, const sigset_t *before)
-{
-    struct sigaction present;
-    sigset_t one;
-    const bool is_harmless =
-        hp_lifecycle_is_default(signal, &present) || ((present.sa_flags & SA_SIGINFO) && present.sa_sigaction == hp_lifecycle_on_signal);
-    if (!is_harmless || sigismember(before, signal) == 1)
-        return;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
-}
-
-static void hp_lifecycle_on_signal(int signal, siginfo_t *info, void *context)
-{
-    const int saved = errno;
-    const ucontext_t *interrupted = context;
-    struct sigaction usual;
-    (void)info;
-    memset(&usual, 0, sizeof usual);
-    usual.sa_handler = SIG_DFL;
-    sigaction(signal, &usual, NULL);
-    hp_lifecycle_let_through(SIGINT, &interrupted->uc_sigmask);
-    hp_lifecycle_let_through(SIGTERM, &interrupted->uc_sigmask);
-    hp_lifecycle_finish(true);
-    errno = saved;
-    hp_signals_raise_now(signal);
-}
-
-/* Only where the program left them alone; a handler it installs later replaces ours, as it should. */
-static void hp_lifecycle_watch_signal(int signal)
-{
-    struct sigaction present, ours;
-    if (!hp_lifecycle_is_default(signal, &present))
-        return;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = hp_lifecycle_on_signal;
-    ours.sa_flags = SA_RESTART | SA_SIGINFO;
-    sigfillset(&ours.sa_mask);
-    sigaction(signal, &ours, NULL);
-}
-
-static void *hp_lifecycle_end_after_time(void *context)
-{
-    const uint32_t milliseconds = (uint32_t)(uintptr_t)context;
-    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        ;
-    exit(0);
-}
-
-static void hp_lifecycle_watch_time(uint32_t milliseconds)
-{
-    pthread_t thread;
-    struct hp_signals held;
-    if (milliseconds == 0)
-        return;
-    hp_signals_hold(&held);
-    if (pthread_create(&thread, NULL, hp_lifecycle_end_after_time, (void *)(uintptr_t)milliseconds) == 0)
-        pthread_detach(thread);
-    else
-        hp_say("hotpath: HOTPATH_SHUTDOWN_MS has no effect: no thread could be started");
-    hp_signals_release(&held);
-}
-
-/* -------------------------------------------------------------------------------------- HOTPATH_MAIN & co */
-
-static void hp_lifecycle_set_main_site(struct hotpath_site *site)
-{
-    const uint32_t id = hp_site_id(site);
-    struct hp_session *session = id < HOTPATH_READY_ ? hp_session_hold() : NULL;
-    if (session == NULL)
-        return;
-    __atomic_store_n(&hp_store_header(&session->store)->main_site, id, __ATOMIC_RELAXED);
-    hp_session_let_go(session);
-}
-
-/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
-void hp_session_suggest_main(uint32_t site)
-{
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
-        __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
-}
-
-uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
-                          const struct hotpath_options *options)
-{
-    const int saved = errno;
-    struct hp_lifecycle_manners manners;
-    if (hp_lifecycle_start(options, &manners) == HOTPATH_OK) {
-        hp_lifecycle_set_main_site(site);
-        if (!manners.leaves_signals) {
-            hp_lifecycle_watch_signal(SIGINT);
-            hp_lifecycle_watch_signal(SIGTERM);
-        }
-        hp_lifecycle_watch_time(manners.shutdown_ms);
-    }
-    errno = saved;
-    return hotpath_open_(zone, site);
-}
-
-uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
-                             const struct hotpath_options *options)
-{
-    const int saved = errno;
-    if (hotpath_start(options) == HOTPATH_OK) {
-        hp_lifecycle_set_main_site(site);
-        hotpath_runtime_->owner = zone;
-    }
-    errno = saved;
-    return hotpath_open_(zone, site);
-}
-
-void hotpath_v1_session_end(struct hotpath_zone *zone)
-{
-    hotpath_close_(zone);
-    if (hotpath_runtime_->owner == zone)
-        hotpath_stop();
 }
 
 /* ------------------------------------------------------------------------------------------ small answers */
@@ -37194,7 +37226,7 @@ const char *hotpath_strerror(int status)
 const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
 /* A child has the parent's state until its first zone, and no session of its own before. */
-static bool hp_lifecycle_is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_lifecycle_is_active(); }
+static bool hp_lifecycle_is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_is_active(); }
 
 /* The record stays where it is; what is in it changes when it is used again. */
 const char *hotpath_session_path(void)
@@ -37210,7 +37242,7 @@ void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
     const int saved = errno;
     struct hp_signals held;
-    const bool is_locked = hp_runtime_prepare() && hp_lock(&held);
+    const bool is_locked = hp_runtime_prepare(hp_lifecycle_in_child) && hp_lock(&held);
     hotpath_runtime_->reporter_context = context;
     hotpath_runtime_->reporter = reporter;
     if (is_locked)
@@ -37230,6 +37262,22 @@ int hotpath_report(void)
     errno = saved;
     return status;
 }
+
+/* ---- src/record/lives.h -------------------------------------------------------------------------------------- */
+
+/* What a thread used from its beginning to its end, written into its record. */
+
+struct hp_cpu_time;
+struct hp_head;
+
+/* A thread takes a record over: what those before it allocated is not its own. Under the lock. */
+HP_PRIVATE void hp_life_begin(struct hp_head *head);
+
+/* The calling thread, whose head it is, has used that in all, and is about to end. Under the lock. */
+HP_PRIVATE void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used);
+
+/* The same of the calling thread, if it has a head: the session ends. Under the lock. */
+HP_PRIVATE void hp_life_end_present(void);
 
 /* ---- src/record/lives.c -------------------------------------------------------------------------------------- */
 
@@ -37272,171 +37320,151 @@ void hp_life_end_present(void)
     hp_life_end(head, &used);
 }
 
+/* ---- src/record/main_scope.c --------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_MAIN and HOTPATH_SESSION: sessions that begin and end with a scope of the program's, and what HOTPATH_MAIN does beyond:
+ * SIGINT, SIGTERM and a time limit end the program with a report.
+ */
+
+/* ------------------------------------------------------------------------------------- signals and time */
+
+static void hp_main_scope_on_signal(int signal, siginfo_t *info, void *context);
+
+static bool hp_main_scope_is_default(int signal, struct sigaction *present)
+{
+    return sigaction(signal, NULL, present) == 0 && !(present->sa_flags & SA_SIGINFO) &&
+           present->sa_handler == SIG_DFL;
+}
+
+/*
+ * The report may be for somebody who does not read it: whoever wants the program to end says so again, and it does. Only where that
+ * is the default or ours, and the host has not blocked it: `before` is the mask that we have interrupted.
+ */
+static void hp_main_scope_let_through(int signal, const sigset_t *before)
+{
+    struct sigaction present;
+    sigset_t one;
+    const bool is_harmless =
+        hp_main_scope_is_default(signal, &present) || ((present.sa_flags & SA_SIGINFO) && present.sa_sigaction == hp_main_scope_on_signal);
+    if (!is_harmless || sigismember(before, signal) == 1)
+        return;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void hp_main_scope_on_signal(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    const ucontext_t *interrupted = context;
+    struct sigaction usual;
+    (void)info;
+    memset(&usual, 0, sizeof usual);
+    usual.sa_handler = SIG_DFL;
+    sigaction(signal, &usual, NULL);
+    hp_main_scope_let_through(SIGINT, &interrupted->uc_sigmask);
+    hp_main_scope_let_through(SIGTERM, &interrupted->uc_sigmask);
+    hp_lifecycle_finish(true);
+    errno = saved;
+    hp_signals_raise_now(signal);
+}
+
+/* Only where the program left them alone; a handler it installs later replaces ours, as it should. */
+static void hp_main_scope_watch_signal(int signal)
+{
+    struct sigaction present, ours;
+    if (!hp_main_scope_is_default(signal, &present))
+        return;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = hp_main_scope_on_signal;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
+    sigfillset(&ours.sa_mask);
+    sigaction(signal, &ours, NULL);
+}
+
+static void *hp_main_scope_end_after_time(void *context)
+{
+    const uint32_t milliseconds = (uint32_t)(uintptr_t)context;
+    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+    exit(0);
+}
+
+static void hp_main_scope_watch_time(uint32_t milliseconds)
+{
+    pthread_t thread;
+    struct hp_signals held;
+    if (milliseconds == 0)
+        return;
+    hp_signals_hold(&held);
+    if (pthread_create(&thread, NULL, hp_main_scope_end_after_time, (void *)(uintptr_t)milliseconds) == 0)
+        pthread_detach(thread);
+    else
+        hp_say("hotpath: HOTPATH_SHUTDOWN_MS has no effect: no thread could be started");
+    hp_signals_release(&held);
+}
+
+/* -------------------------------------------------------------------------------------- the scopes */
+
+static void hp_main_scope_set_main_site(struct hotpath_site *site)
+{
+    const uint32_t id = hp_site_id(site);
+    struct hp_session *session = id < HOTPATH_READY_ ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return;
+    __atomic_store_n(&hp_store_header(&session->store)->main_site, id, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
+}
+
+uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
+                          const struct hotpath_options *options)
+{
+    const int saved = errno;
+    struct hp_manners manners;
+    if (hp_lifecycle_start(options, &manners) == HOTPATH_OK) {
+        hp_main_scope_set_main_site(site);
+        if (!manners.leaves_signals) {
+            hp_main_scope_watch_signal(SIGINT);
+            hp_main_scope_watch_signal(SIGTERM);
+        }
+        hp_main_scope_watch_time(manners.shutdown_ms);
+    }
+    errno = saved;
+    return hotpath_open_(zone, site);
+}
+
+uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
+                             const struct hotpath_options *options)
+{
+    const int saved = errno;
+    if (hotpath_start(options) == HOTPATH_OK) {
+        hp_main_scope_set_main_site(site);
+        hotpath_runtime_->owner = zone;
+    }
+    errno = saved;
+    return hotpath_open_(zone, site);
+}
+
+void hotpath_v1_session_end(struct hotpath_zone *zone)
+{
+    hotpath_close_(zone);
+    if (hotpath_runtime_->owner == zone)
+        hotpath_stop();
+}
+
 /* ---- src/record/marked_ends.c -------------------------------------------------------------------------------- */
 
 /*
- * The end of a call that has allocated: sums, six histograms, and the peak that goes on to the zone around it (allocations.c). In
- * programs that allocate everywhere most zones end here, so the usual case is as short as it can be: one function that calls nobody,
- * where all that is to be counted has its place.
+ * The end of a zone out of line, in the usual case: the innermost one, of a timed call that has allocated. In programs that allocate
+ * everywhere most zones end here, so it is as short as it can be: one function that calls nobody, where all that is to be counted has its
+ * place. All other ends are in zones.c.
  */
 
-#ifdef __OPTIMIZE__
-#define HP_MARKED_ENDS_INLINED inline __attribute__((always_inline))
-#else
-#define HP_MARKED_ENDS_INLINED inline /* each function that is part of another one there has its own room on the stack */
-#endif
-#define HP_MARKED_ENDS_RARELY(condition) __builtin_expect(!!(condition), 0)
-
-struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    if (!hp_frame_is_marked(frame))
-        return (struct hp_alloc_sums){0, 0};
-    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
-    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
-}
-
-/* -------------------------------------------------------------------------------------------------- histograms */
-
-/* Values of a call for which there may be no counters yet. */
-struct hp_marked_ends_missing {
-    uint32_t measures; /* a bit for each */
-    uint64_t values[HP_ALLOC_MEASURES];
-};
-
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_miss(struct hp_marked_ends_missing *missing, enum hp_alloc_measure measure, uint64_t value)
-{
-    missing->measures |= 1u << measure;
-    missing->values[measure] = value;
-}
-
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_raise_max(struct hp_alloc_stat *stat, enum hp_alloc_measure measure, uint64_t value)
-{
-    if (HP_MARKED_ENDS_RARELY(value > stat->max[measure]))
-        HOTPATH_PUT_(stat->max[measure], value);
-}
-
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_add_value(char *base, struct hp_alloc_stat *stat, enum hp_alloc_measure measure, uint64_t value,
-                              struct hp_marked_ends_missing *missing)
-{
-    const uint32_t octave = hotpath_octave_(value), origin = stat->octaves[measure][octave];
-    if (HP_MARKED_ENDS_RARELY(origin == 0))
-        hp_marked_ends_miss(missing, measure, value);
-    else
-        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value >> octave], 1);
-    hp_marked_ends_raise_max(stat, measure, value);
-}
-
-/* The same for numbers that are seldom beyond the first octave. */
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_add_number(char *base, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
-                               uint64_t value, struct hp_marked_ends_missing *missing)
-{
-    const uint32_t origin = stat->octaves[measure][0];
-    if (HP_MARKED_ENDS_RARELY(value >= 128 || origin == 0))
-        hp_marked_ends_miss(missing, measure, value);
-    else
-        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value], 1);
-    hp_marked_ends_raise_max(stat, measure, value);
-}
-
-/* Space in the session may take a system call. errno is kept here, so that the usual case need not mind it. */
-static __attribute__((noinline, cold)) void hp_marked_ends_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
-                                                        const struct hp_marked_ends_missing *missing)
-{
-    const int saved = errno;
-    for (enum hp_alloc_measure at = 0; at < HP_ALLOC_MEASURES; at++) {
-        if (!(missing->measures & 1u << at))
-            continue;
-        uint64_t *counter = hp_tree_counter(head, stat->octaves[at], missing->values[at]);
-        if (counter != NULL)
-            HOTPATH_ADD_(*counter, 1);
-        else
-            HOTPATH_ADD_(stat->missed, 1);
-    }
-    errno = saved;
-}
-
-/* ------------------------------------------------------------------------------------------------------ the call */
-
-/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
-static HP_MARKED_ENDS_INLINED uint64_t hp_marked_ends_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
-{
-    const int64_t height = *peak - at_begin;
-    if (around > *peak)
-        HOTPATH_PUT_(*peak, around);
-    return height > 0 ? (uint64_t)height : 0;
-}
-
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_close_call(struct hp_head *head, const struct hotpath_frame_ *frame, struct hp_alloc_stat *stat,
-                               bool is_nested)
-{
-    struct hp_alloc_thread *thread = head->alloc;
-    struct hp_alloc_frame *begun = hp_frame_marks(head, frame), *around = begun - 1;
-    char *const base = head->hot.base;
-    struct hp_marked_ends_missing missing;
-    missing.measures = 0;
-    const uint64_t bytes = thread->bytes - begun->bytes, count = thread->count - begun->count;
-    const uint64_t own_bytes = bytes - begun->inner_bytes, own_count = count - begun->inner_count;
-    HOTPATH_ADD_(around->inner_bytes, bytes);
-    HOTPATH_ADD_(around->inner_count, count);
-    HOTPATH_ADD_(stat->calls, 1);
-    HOTPATH_ADD_(stat->own_bytes, own_bytes);
-    HOTPATH_ADD_(stat->own_count, own_count);
-    if (!HP_MARKED_ENDS_RARELY(is_nested)) {
-        HOTPATH_ADD_(stat->all_bytes, bytes);
-        HOTPATH_ADD_(stat->all_count, count);
-        HOTPATH_ADD_(stat->net_bytes, hp_alloc_live(thread) - begun->live);
-        HOTPATH_ADD_(stat->net_blocks, hp_alloc_live_blocks(thread) - begun->blocks);
-    }
-    hp_marked_ends_add_value(base, stat, HP_ALLOC_OWN_BYTES, own_bytes, &missing);
-    hp_marked_ends_add_value(base, stat, HP_ALLOC_ALL_BYTES, bytes, &missing);
-    hp_marked_ends_add_number(base, stat, HP_ALLOC_OWN_COUNT, own_count, &missing);
-    hp_marked_ends_add_number(base, stat, HP_ALLOC_ALL_COUNT, count, &missing);
-    const uint64_t peak_bytes = hp_marked_ends_end_peak(&thread->peak_live, begun->peak_live, begun->live);
-    hp_marked_ends_add_value(base, stat, HP_ALLOC_PEAK_BYTES, peak_bytes, &missing);
-    const uint64_t peak_blocks = hp_marked_ends_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
-    hp_marked_ends_add_number(base, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks, &missing);
-    if (HP_MARKED_ENDS_RARELY(missing.measures != 0))
-        hp_marked_ends_add_missing(head, stat, &missing);
-}
-
-/* A call for which there is no stat, for want of space: it is in no row, but in what is around it. */
-static void hp_marked_ends_lose_call(struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    struct hp_alloc_thread *thread = head->alloc;
-    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
-    struct hp_alloc_frame *around = hp_frame_marks(head, frame - 1);
-    HOTPATH_ADD_(around->inner_bytes, thread->bytes - begun->bytes);
-    HOTPATH_ADD_(around->inner_count, thread->count - begun->count);
-    hp_marked_ends_end_peak(&thread->peak_live, begun->peak_live, begun->live);
-    hp_marked_ends_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
-    hp_lose(head, HP_LOSS_ALLOCS);
-}
-
-static struct hp_alloc_stat *hp_marked_ends_stat_of(struct hp_head *head, struct hotpath_stat_ *site)
-{
-    if (site->alloc == 0) {
-        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
-        if (offset == 0)
-            return NULL;
-        __atomic_store_n(&site->alloc, offset, __ATOMIC_RELEASE);
-    }
-    return hp_store_at(head->store, site->alloc);
-}
-
-void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
-{
-    struct hp_alloc_stat *stat = hp_marked_ends_stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
-    if (stat != NULL)
-        hp_marked_ends_close_call(head, frame, stat, is_nested);
-    else
-        hp_marked_ends_lose_call(head, frame);
-}
-
-/* ------------------------------------------------------------------------------------------------- the usual case */
-
 /* The innermost zone, of a timed call that has all its places. With the head held. */
-static HP_MARKED_ENDS_INLINED void hp_marked_ends_close_top(struct hp_head *head, struct hotpath_node_ *node, struct hotpath_stat_ *site,
-                              uint64_t now)
+static HP_ALLOC_INLINED void hp_marked_ends_close_top(struct hp_head *head, struct hotpath_node_ *node, struct hotpath_stat_ *site,
+                                       uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     const uint64_t ticks = now - frame->start;
@@ -37448,20 +37476,20 @@ static HP_MARKED_ENDS_INLINED void hp_marked_ends_close_top(struct hp_head *head
     const bool is_nested = hp_zone_count(frame, node, site, ticks);
     HOTPATH_PUT_(frame->child, now);
     head->hot.top = frame - 1;
-    hp_marked_ends_close_call(head, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
+    hp_alloc_close_call(head, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
 }
 
 /* Calls that were not timed, or of which more is kept, take the other way. */
 #define HP_MARKED_ENDS_FLAGS (HOTPATH_ALLOCATES_ | HOTPATH_UNTIMED_ | HOTPATH_COUNTED_ | HOTPATH_KEPT_)
 
 /* False: nothing was changed. */
-static HP_MARKED_ENDS_INLINED bool hp_marked_ends_is_closed_as_usual(struct hp_head *head, uint64_t now)
+static HP_ALLOC_INLINED bool hp_marked_ends_is_closed_as_usual(struct hp_head *head, uint64_t now)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *site = hp_stat_at(head, node->stat);
-    if (HP_MARKED_ENDS_RARELY((frame->stat & HP_MARKED_ENDS_FLAGS) != HOTPATH_ALLOCATES_) || HP_MARKED_ENDS_RARELY(site->alloc == 0) ||
-        HP_MARKED_ENDS_RARELY(site->octaves[hotpath_octave_(now - frame->start)] == 0))
+    if (HP_RARELY((frame->stat & HP_MARKED_ENDS_FLAGS) != HOTPATH_ALLOCATES_) || HP_RARELY(site->alloc == 0) ||
+        HP_RARELY(site->octaves[hotpath_octave_(now - frame->start)] == 0))
         return false;
     const uint64_t from = hp_slow_way_begin(head);
     hp_marked_ends_close_top(head, node, site, now);
@@ -37474,29 +37502,90 @@ bool hp_alloc_leave_site(uint32_t site, uint64_t now)
     struct hotpath_head_ *hot = hotpath_v1_head;
     struct hp_head *head = (struct hp_head *)(void *)hot;
     bool is_done = false;
-    if (HOTPATH_GET_(hot->ready) != 0) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (!hp_head_is_held(hot)) {
+        hp_head_hold(hot);
         if (HOTPATH_GATE_OF_(hot) == hot->epoch && hp_node_at(head, hot->top->node)->site == site)
             is_done = hp_marked_ends_is_closed_as_usual(head, now);
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
     return is_done;
 }
 
-void hp_alloc_leave(struct hotpath_zone *zone, uint64_t now)
+void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
 {
     struct hotpath_head_ *hot = hotpath_v1_head;
     bool is_done = false;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(hot->ready) != 0)) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
+        hp_head_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hot->top->zone == (uintptr_t)zone))
             is_done = hp_marked_ends_is_closed_as_usual((struct hp_head *)(void *)hot, now);
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
-    if (HP_MARKED_ENDS_RARELY(!is_done))
+    if (HP_RARELY(!is_done))
         hp_zone_leave(zone, now);
+}
+
+/* ---- src/record/marks.c -------------------------------------------------------------------------------------- */
+
+/* Marks of zones in which something was allocated. */
+
+struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    if (!hp_frame_is_marked(frame))
+        return (struct hp_alloc_sums){0, 0};
+    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
+    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
+}
+
+/* Where `frame_zero` is, or will be. */
+static void hp_marks_use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
+{
+    head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;
+}
+
+static uint32_t hp_marks_frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
+
+bool hp_alloc_begin(struct hp_head *head)
+{
+    hp_tree_need_blank_stat(head);
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
+    const uint32_t frames = hp_thread_allocate(head, hp_marks_frames_bytes(head->record->frame_capacity), 64);
+    const bool is_all = !hp_lane_is_other(head) || hp_alloc_begin_lane(head, head->own_lane);
+    if (offset == 0 || frames == 0 || head->record->blank_stat == 0 || !is_all)
+        return false;
+    head->alloc = hp_store_at(head->store, offset);
+    head->alloc->frames = frames;
+    hp_marks_use_frames(head, frames, hp_frame_zero(head));
+    HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
+    hp_alloc_declare(hp_store_header(head->store));
+    return true;
+}
+
+bool hp_alloc_begin_lane(const struct hp_head *head, struct hp_lane *lane)
+{
+    struct hotpath_frame_ *frames = hp_store_at(head->store, lane->frames);
+    const uint32_t bytes = lane->frame_capacity * (uint32_t)sizeof(struct hp_alloc_frame);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, HP_APART);
+    if (offset == 0)
+        return false;
+    HOTPATH_PUT_(frames[0].stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&lane->alloc_frames, offset, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero)
+{
+    if (head->alloc == NULL)
+        return true;
+    const uint32_t frames = hp_thread_allocate(head, hp_marks_frames_bytes(capacity), 64);
+    if (frames == 0)
+        return false;
+    memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
+           hp_marks_frames_bytes(head->record->frame_capacity));
+    __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
+    hp_marks_use_frames(head, frames, frame_zero);
+    return true;
 }
 
 /* ---- src/record/notes.c -------------------------------------------------------------------------------------- */
@@ -37542,20 +37631,18 @@ static void hp_notes_attach(struct hp_note *note, uint32_t depth, uint64_t start
     hp_notes_append(note, text, length);
 }
 
-/* Under `ready` 0, so that a handler that comes in between does not use the same memory. */
+/* With the head held, so that a handler that comes in between does not use the same memory. */
 static void hp_notes_attach_to_top(struct hp_head *head, const char *text, size_t length)
 {
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    /* The gate first: frames of a session that has ended are not there to be looked at. */
-    if ((HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_) == head->hot.epoch) {
+    hp_head_hold(&head->hot);
+    if (hp_head_is_recording(&head->hot)) {
         const struct hotpath_frame_ *frame = head->hot.top;
         const uint32_t depth = hp_notes_depth_of(head, frame);
         struct hp_kept *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_kept_memory(head) : NULL;
         if (kept != NULL)
             hp_notes_attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 void hotpath_v1_note(const char *format, ...)
@@ -37568,10 +37655,56 @@ void hotpath_v1_note(const char *format, ...)
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     /* Asked after formatting: what is formatted may have zones of its own (a host's printf extension). */
-    if (length > 0 && &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && HOTPATH_GET_(head->hot.ready) != 0)
+    if (length > 0 && &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && !hp_head_is_held(&head->hot))
         hp_notes_attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     errno = saved;
 }
+
+/* ---- src/record/object_parts.h ------------------------------------------------------------------------------- */
+
+/* The table of a head that leads from the numbers of objects to the thread's parts of them. */
+
+struct hp_head;
+
+/* A head begins with a new record: it has no parts of objects yet. */
+HP_PRIVATE void hp_parts_forget(struct hp_head *head);
+/* Room for this number; false without memory. With the head held. */
+HP_PRIVATE bool hp_parts_make_places(struct hp_head *head, uint32_t number);
+/* Memory for the parts of as many objects as fit into a chunk. Under the lock. */
+HP_PRIVATE void hp_parts_reserve(struct hp_head *head);
+
+/* ---- src/record/object_parts.c ------------------------------------------------------------------------------- */
+
+/* Where a head has its parts of objects. */
+
+#define HP_OBJECT_PARTS_FIRST_PARTS 64u
+
+void hp_parts_forget(struct hp_head *head)
+{
+    if (head->parts != NULL)
+        memset(head->parts, 0, head->part_places * sizeof *head->parts);
+}
+
+bool hp_parts_make_places(struct hp_head *head, uint32_t number)
+{
+    uint32_t places = head->part_places != 0 ? head->part_places : HP_OBJECT_PARTS_FIRST_PARTS;
+    while (places <= number)
+        places *= 2;
+    if (places == head->part_places)
+        return true;
+    uint32_t *parts = hp_more_memory(places * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    if (head->parts != NULL) {
+        memcpy(parts, head->parts, head->part_places * sizeof *parts);
+        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
+    }
+    head->parts = parts;
+    head->part_places = places;
+    return true;
+}
+
+void hp_parts_reserve(struct hp_head *head) { hp_parts_make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
 
 /* ---- src/record/objects.c ------------------------------------------------------------------------------------ */
 
@@ -37584,7 +37717,7 @@ void hotpath_v1_note(const char *format, ...)
  * the session under the lock, the part by its thread, which then links it among those of the object.
  */
 
-#define HP_OBJECTS_FIRST_PARTS 64u
+#define HP_OBJECTS_MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
 #define HP_OBJECTS_RECENT_VALUES 16u /* one place is the writer's */
 
 /* ---------------------------------------------------------------------------------- what the process knows */
@@ -37613,7 +37746,7 @@ static uint32_t *hp_objects_bucket_of(uint32_t site)
 uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
 {
     const uint32_t number = hotpath_runtime_->object_count + 1;
-    if (number >= HP_MAX_OBJECTS)
+    if (number >= HP_OBJECTS_MAX_OBJECTS)
         return 0;
     struct hp_known_object **chunk = &hotpath_runtime_->object_chunks[number / HP_OBJECTS_PER_CHUNK];
     if (*chunk == NULL)
@@ -37793,35 +37926,10 @@ static uint32_t hp_objects_need_object(struct hotpath_site *site, const struct h
 
 /* --------------------------------------------------------------------------------------------------- parts */
 
-void hp_objects_forget(struct hp_head *head)
-{
-    if (head->parts != NULL)
-        memset(head->parts, 0, head->part_places * sizeof *head->parts);
-}
-
 void hp_objects_reserve(void)
 {
     if (hotpath_runtime_->object_chunks[0] == NULL)
         hotpath_runtime_->object_chunks[0] = hp_memory_map(HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object));
-}
-
-static bool hp_objects_make_places(struct hp_head *head, uint32_t number)
-{
-    uint32_t places = head->part_places != 0 ? head->part_places : HP_OBJECTS_FIRST_PARTS;
-    while (places <= number)
-        places *= 2;
-    if (places == head->part_places)
-        return true;
-    uint32_t *parts = hp_more_memory(places * sizeof *parts);
-    if (parts == NULL)
-        return false;
-    if (head->parts != NULL) {
-        memcpy(parts, head->parts, head->part_places * sizeof *parts);
-        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
-    }
-    head->parts = parts;
-    head->part_places = places;
-    return true;
 }
 
 /* Any thread may do so at the same time. Release: who finds the part finds it whole. */
@@ -37833,8 +37941,6 @@ static void hp_objects_link_part(struct hp_object *object, struct hp_part *part,
     while (!__atomic_compare_exchange_n(&object->parts, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-void hp_objects_reserve_parts(struct hp_head *head) { hp_objects_make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
-
 static struct hp_object *hp_objects_object_of(const struct hp_head *head, const struct hp_part *part)
 {
     return (struct hp_object *)(void *)(head->hot.base + part->object);
@@ -37844,7 +37950,7 @@ static struct hp_object *hp_objects_object_of(const struct hp_head *head, const 
 static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t number)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
-    if (place >> 32 != head->hot.epoch || !hp_objects_make_places(head, number))
+    if (place >> 32 != head->hot.epoch || !hp_parts_make_places(head, number))
         return NULL;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
     if (offset == 0)
@@ -37859,12 +37965,6 @@ static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t numbe
 }
 
 /* ------------------------------------------------------------------------------------------------ the quick way */
-
-/* Not while recording is paused. */
-static inline bool hp_objects_is_on(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
-}
 
 static inline struct hp_part *hp_objects_part_at(const struct hp_head *head, uint32_t number)
 {
@@ -37901,7 +38001,7 @@ struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
 static struct hp_head *hp_objects_head_at_rest(struct hp_head *head)
 {
-    for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
+    for (int depth = 0; head != NULL && hp_head_is_held(&head->hot); depth++)
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
     return head;
 }
@@ -37930,17 +38030,16 @@ static bool hp_objects_begin_anew(struct hotpath_site *site, const struct hp_kin
     head = hp_objects_head_at_rest(head);
     if (number == 0 || head == NULL)
         return hp_objects_lose();
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     struct hp_part *part = NULL;
-    const bool is_wanted = hp_objects_is_on(head);
+    const bool is_wanted = hp_head_is_recording(&head->hot);
     if (is_wanted && (part = hp_objects_part_at(head, number)) == NULL)
         part = hp_objects_make_part(head, number);
     if (part != NULL) {
         *ret_use = (struct hp_object_use){head, part, hp_objects_now()};
         return true;
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return is_wanted && hp_objects_lose();
 }
 
@@ -37957,10 +38056,9 @@ bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind,
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     const uint32_t number = HOTPATH_GET_(site->log);
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->hot.ready) != 0)) {
-        HOTPATH_PUT_(head->hot.ready, 0);
-        HOTPATH_ORDER_();
-        if (HOTPATH_LIKELY_(hp_objects_is_on(head))) {
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot))) {
             /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
             const uint64_t ticks = hp_objects_now();
             struct hp_part *part = hp_objects_part_at(head, number);
@@ -37969,7 +38067,7 @@ bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind,
                 return true;
             }
         }
-        hp_let_go(&head->hot);
+        hp_head_let_go(&head->hot);
     }
     return hp_objects_begin_out_of_line(site, kind, ret_use);
 }
@@ -38077,6 +38175,223 @@ void hp_object_remember(const struct hp_object_use *use, const struct hp_recent 
     HOTPATH_PUT_(to->bits, value->bits);
     HOTPATH_PUT_(to->type, value->type);
     __atomic_store_n(&ring->count, ring->count + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- src/record/opening.c ------------------------------------------------------------------------------------ */
+
+/* How a session begins to run, and ceases to. */
+
+#ifdef __clang__
+#define HP_COMPILER __VERSION__
+#else
+#define HP_COMPILER "gcc " __VERSION__
+#endif
+
+typedef void hp_opening_describe(char *text, size_t size);
+
+static uint32_t hp_opening_described(struct hp_store *store, hp_opening_describe *fact)
+{
+    char text[1024];
+    fact(text, sizeof text);
+    return hp_store_text(store, text);
+}
+
+static enum hp_storage hp_opening_storage_of(const struct hp_store *store)
+{
+    if (!store->is_memory)
+        return HP_STORAGE_FILE;
+    return store->is_foreign ? HP_STORAGE_NO_FOLDER : HP_STORAGE_MEMORY;
+}
+
+static void hp_opening_fill_header(struct hp_session *session)
+{
+    struct hp_store *store = &session->store;
+    struct hp_header *header = hp_store_header(store);
+    header->features = HP_FEATURE_TIMING |
+                       (__atomic_load_n(&hotpath_runtime_->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
+    header->state = HP_STATE_LIVE;
+    header->storage = hp_opening_storage_of(store);
+    header->pid = hp_sys_process_id();
+    header->parent_pid = (uint32_t)getppid();
+    header->process_start = hp_process_start_time(0);
+    header->pid_namespace = hp_process_namespace();
+    header->exec_count = store->number;
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns();
+    hp_process_boot_id(header->boot_id);
+    header->clock_kind = hp_clock_kind_of(hotpath_runtime_->counter);
+    header->cores = hp_process_cores();
+    header->command = hp_opening_described(store, hp_process_command);
+    header->executable = hp_opening_described(store, hp_process_executable);
+    header->host = hp_opening_described(store, hp_process_host);
+    header->system = hp_opening_described(store, hp_process_system);
+    header->label = hp_store_text(store, session->settings.record.label);
+    header->metadata = hp_store_text(store, session->settings.record.metadata);
+    header->time_period = session->settings.record.time_period;
+    header->filter = hp_store_text(store, session->settings.record.filter);
+    header->skip = hp_store_text(store, session->settings.record.skip);
+    header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
+}
+
+struct hp_session *hp_session_prepare(const struct hp_settings *settings)
+{
+    struct hp_session *session = hp_session_make(settings);
+    if (session != NULL)
+        hp_opening_fill_header(session);
+    return session;
+}
+
+/* Readers may be at it. */
+static void hp_opening_note_zone_cost(struct hp_header *header)
+{
+    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
+    __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
+}
+
+/* Word by word: threads that record look at some of it. */
+static void hp_opening_set_zone_cost(const struct hp_zone_cost *cost)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)cost;
+    uint64_t *to = (uint64_t *)(void *)&hotpath_runtime_->zone_cost;
+    for (size_t at = 0; at < sizeof *cost / sizeof *to; at++)
+        HOTPATH_PUT_(to[at], from[at]);
+}
+
+void hp_zone_cost_measure(bool is_quick)
+{
+    struct hp_signals held;
+    const uint32_t wanted = is_quick ? 1 : 2;
+    if (__atomic_load_n(&hotpath_runtime_->calibrated, __ATOMIC_RELAXED) >= wanted ||
+        __atomic_exchange_n(&hotpath_runtime_->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
+        return;
+    hp_signals_hold(&held);
+    const struct hp_zone_cost cost = hp_zones_calibrate(is_quick);
+    hp_signals_release(&held);
+    if (!hp_lock(&held))
+        return;
+    hp_opening_set_zone_cost(&cost);
+    if (hp_is_active())
+        hp_opening_note_zone_cost(hp_store_header(hotpath_runtime_->store));
+    hp_unlock(&held);
+}
+
+/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
+static void hp_opening_reserve_everything(void)
+{
+    hp_sites_reserve();
+    hp_objects_reserve();
+    hp_thread_reserve();
+    hp_seal(true);
+}
+
+void hp_session_use_settings(const struct hp_settings *settings)
+{
+    struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    hp_settings_copy(&hotpath_runtime_->settings, settings);
+    HOTPATH_PUT_(wishes->record, settings->record.kinds);
+    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
+}
+
+/* Whether there is anything to record, for all who ask: zones, and malloc. */
+static void hp_opening_switch_off(bool is_off)
+{
+    hp_skip_zones(is_off);
+    hp_allocations_switch();
+}
+
+void hp_session_open(struct hp_session *session)
+{
+    struct hp_header *header = hp_store_header(&session->store);
+    hp_seal(false);
+    __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
+    hotpath_runtime_->store = &session->store;
+    hp_opening_note_zone_cost(header);
+    hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+    hp_waits_begin();
+    hp_sites_begin();
+    hp_sampler_begin();
+    if (hotpath_runtime_->settings.record.reserve)
+        hp_store_reserve_all(hotpath_runtime_->store);
+    header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
+    __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
+    hp_opening_switch_off(false);
+    if (hotpath_runtime_->settings.record.reserve)
+        hp_opening_reserve_everything();
+}
+
+bool hp_is_of_past_run(const struct hp_record_settings *settings)
+{
+    return settings->is_run && hp_place_is_of_past_run(settings->dir);
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void hp_opening_forget_parent(void)
+{
+    hp_page()->is_ours = 1;
+    hp_page()->pid = hp_sys_process_id();
+    __atomic_store_n(&hotpath_runtime_->is_child, true, __ATOMIC_RELAXED);
+    hotpath_runtime_->owner = NULL;
+    hotpath_v1_head = &hotpath_idle_head_;
+}
+
+static void hp_opening_stay_closed(void)
+{
+    hotpath_runtime_->gate = 0;
+    hp_opening_switch_off(true);
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_session *parent = hotpath_runtime_->session;
+    hp_opening_forget_parent();
+    if (!hp_is_active() || parent == NULL)
+        return false;
+    const bool is_wanted = !hp_is_of_past_run(&hotpath_runtime_->settings.record);
+    struct hp_session *session = is_wanted ? hp_session_prepare(&hotpath_runtime_->settings) : NULL;
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
+        hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
+    hp_sessions_forget(session);
+    if (session != NULL)
+        hp_session_open(session);
+    else
+        hp_opening_stay_closed();
+    hotpath_runtime_->has_to_prune = session != NULL;
+    return session != NULL;
+}
+
+void hp_session_leave_parents(void)
+{
+    hp_opening_forget_parent();
+    hp_opening_stay_closed();
+    hp_sessions_forget(NULL);
+}
+
+void hp_session_close(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    hp_sampler_end();
+    hp_life_end_present();
+    hp_session_touch(hotpath_runtime_->store);
+    __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
+    hp_opening_switch_off(true);
+    __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
+    hotpath_runtime_->owner = NULL;
+    hp_seal(false);
 }
 
 /* ---- src/record/owners.c ------------------------------------------------------------------------------------- */
@@ -38332,7 +38647,7 @@ static bool hp_pools_hold_pool(const char *label, struct hp_pools_on_the_way *ev
     event->head = hp_thread_hold();
     event->pool = event->head != NULL ? hp_pools_find_pool(event->head->store, label) : 0;
     if (event->head != NULL && event->pool == 0)
-        hp_let_go(&event->head->hot);
+        hp_head_let_go(&event->head->hot);
     return event->pool != 0;
 }
 
@@ -38371,7 +38686,7 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         hp_pools_unlock_shard(shard);
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -38386,7 +38701,7 @@ void hotpath_free_event(const char *label, const void *block)
         if (place != NULL && hp_pools_is_of_event(&event, place) && place->pool == event.pool)
             hp_pools_take_back(&event, shard, place);
         hp_pools_unlock_shard(shard);
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -38403,14 +38718,48 @@ void hotpath_free_all_event(const char *label)
             hp_pools_take_back_all(&event, shard);
             hp_pools_unlock_shard(shard);
         }
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
+}
+
+/* ---- src/record/pruning.c ------------------------------------------------------------------------------------ */
+
+/* Removing sessions of earlier processes. */
+
+/*
+ * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
+ * every sixteenth looking is enough.
+ */
+static bool hp_pruning_is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
+
+/* The sessions of a run stay until its report is made, and who runs it sees to them. */
+void hp_prune(struct hp_session *session)
+{
+    if (session->store.path[0] != '\0' && !session->settings.record.is_run && hp_pruning_is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.record.keep);
+}
+
+void hp_prune_if_due(void)
+{
+    if (!__atomic_load_n(&hotpath_runtime_->has_to_prune, __ATOMIC_RELAXED) ||
+        !__atomic_exchange_n(&hotpath_runtime_->has_to_prune, false, __ATOMIC_RELAXED))
+        return;
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    hp_prune(session);
+    hp_session_let_go(session);
 }
 
 /* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
 
 /* The recorder's lock and small services. */
+
+static struct hp_recorder hp_runtime_own_state;
+struct hp_recorder *hotpath_runtime_ = &hp_runtime_own_state;
+
+bool hp_copy_owns_state(void) { return hotpath_runtime_ == &hp_runtime_own_state; }
 
 /* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
 struct hotpath_head_ hotpath_idle_head_ = {.skip = 1};
@@ -38430,7 +38779,7 @@ __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
  * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
  * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
  */
-static void hp_runtime_empty_in_child(void)
+void hp_runtime_empty(void)
 {
     struct hp_fork_page *page = hp_page();
     for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
@@ -38438,7 +38787,6 @@ static void hp_runtime_empty_in_child(void)
         memset(head, 0, sizeof *head);
     }
     memset(page, 0, sizeof *page);
-    hp_session_follow_fork();
 }
 
 void hp_skip_idle(bool is_off)
@@ -38453,7 +38801,6 @@ void hp_skip_zones(bool is_off)
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
-    hp_allocations_switch();
 }
 
 /*
@@ -38478,7 +38825,7 @@ static void hp_runtime_choose_counter(void)
     }
 }
 
-bool hp_runtime_prepare(void)
+bool hp_runtime_prepare(void (*in_child)(void))
 {
     if (hp_page() != NULL)
         return true;
@@ -38494,7 +38841,7 @@ bool hp_runtime_prepare(void)
                                      __ATOMIC_ACQUIRE))
         hp_memory_unmap(page, sizeof *page); /* another thread was first */
     else if (!is_wiped || HP_RUNTIME_HAS_CHEAP_ATFORK)
-        pthread_atfork(NULL, NULL, hp_runtime_empty_in_child);
+        pthread_atfork(NULL, NULL, in_child);
     return true;
 }
 
@@ -38620,6 +38967,100 @@ void hp_say(const char *line)
         hp_file_write(2, whole, length);
 }
 
+/* ---- src/record/sample_handler.h ----------------------------------------------------------------------------- */
+
+/* The handler of samples: see sampler.h. */
+
+/* From now on the handler is called for this signal, or still is; false: it cannot be. */
+HP_PRIVATE bool hp_sample_take_signal(enum hp_private_signal which);
+
+/* ---- src/record/sample_place.h ------------------------------------------------------------------------------- */
+
+/*
+ * Where a sample has found a thread: the innermost zone that is there, and those that recursion has folded away. Called in the handler
+ * of samples.
+ */
+
+struct hotpath_frame_;
+struct hp_head;
+
+/* The innermost zone around the place on the stack. Zones below it are of calls that longjmp left, or that wait on another stack. */
+HP_PRIVATE const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack);
+
+#define HP_SAMPLE_FOLDED 32u /* different nodes that are looked for */
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree. Returns how many there are.
+ */
+HP_PRIVATE uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED]);
+
+/* ---- src/record/sample_sources.h ----------------------------------------------------------------------------- */
+
+/*
+ * Where samples of a thread come from: a timer, and perf's clock. See sampler.h for what each is good for. All of it is done by the thread
+ * itself, in the handler of samples or with signals held, but where another one is named.
+ */
+
+#define HP_SECOND_NS UINT64_C(1000000000)
+#define HP_EVERYWHERE ((struct hp_stack){0, UINTPTR_MAX})
+
+static inline bool hp_sources_are_there(const struct hp_sampler *sampler)
+{
+    return sampler->has_timer || sampler->perf != NULL;
+}
+/* It had an event of perf's, which could not be renewed. */
+static inline bool hp_sources_have_lost_perf(const struct hp_sampler *sampler)
+{
+    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
+}
+
+/* --- beginning, with the thread's first zone on a stack */
+/* For the first thread of the process that has met a zone: whether there is perf, and an event so that the next ones are there quickly. */
+HP_PRIVATE void hp_sources_begin_process(const struct hp_head *head);
+/* The session ends: that event is not needed any more. */
+HP_PRIVATE void hp_sources_end_process(void);
+/* Whether the thread is switched often, by its clocks, which were read just now: then it has no perf. */
+HP_PRIVATE void hp_sources_judge(struct hp_sampler *sampler);
+HP_PRIVATE void hp_sources_start(struct hp_head *head);
+
+/* --- with each sample of a timer's */
+/* What is to be looked after now and then: the host's handler of SIGIO, whether perf is worth its price, when the next is due. */
+HP_PRIVATE void hp_sources_look_after(struct hp_head *head);
+/* An event of perf's is good for so many samples. Whether it has, or had, one that can be renewed; and a new one in its place. */
+static inline bool hp_sources_can_renew(const struct hp_sampler *sampler)
+{
+    return sampler->perf != NULL || hp_sources_have_lost_perf(sampler);
+}
+HP_PRIVATE void hp_sources_renew(struct hp_sampler *sampler);
+
+/* --- ending */
+HP_PRIVATE void hp_sources_stop(struct hp_sampler *sampler);
+/* The same, and no sample is on its way: it would come on the stack that the thread has left. */
+HP_PRIVATE void hp_sources_end(struct hp_sampler *sampler);
+/* The same for good: there is no place for handlers that is known to be large enough. */
+HP_PRIVATE void hp_sources_give_up(struct hp_head *head);
+
+/* --- by another thread: the process is about to be shut in, and is not after all. The sampler is not held. */
+HP_PRIVATE void hp_sources_pause(struct hp_sampler *sampler);
+HP_PRIVATE void hp_sources_resume(struct hp_sampler *sampler);
+
+/* ---- src/record/sample_spent.h ------------------------------------------------------------------------------- */
+
+/*
+ * What samples cost the thread that they interrupt: the time between these two. With the sampler held.
+ */
+
+struct hp_head;
+
+/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
+#define HP_MOST_OF_SAMPLE 1024u
+#define HP_MOST_OF_BEGINNING 262144u
+
+/* Whether the session that the thread works for is still there; time counts from now on, if it is. */
+HP_PRIVATE bool hp_spent_begin(struct hp_head *head);
+HP_PRIVATE void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf);
+
 /* ---- src/record/samples.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -38632,56 +39073,22 @@ struct hp_head;
 /* Where there is no space for more, over the oldest; without any, nothing is kept. */
 HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kind);
 
-/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
-
-/* Whose processor time. How it works is in sampler.h. */
-
-#define HP_SAMPLER_SECOND UINT64_C(1000000000)
-#define HP_SAMPLER_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
-#define HP_SAMPLER_MAX_FOLDED 32u /* different nodes among these */
-
-/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
-#define HP_SAMPLER_TIMER_PERIODS 10u
-
-/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
-#define HP_SAMPLER_OFTEN_SWITCHED 5000u
-#define HP_SAMPLER_SELDOM_SWITCHED 2500u
-#define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100)        /* over so much, ... */
-#define HP_SAMPLER_FIRST_JUDGED_NS (HP_SAMPLER_SECOND / 1000) /* ... or so little before perf is started for it */
-
-/* That the first event of a thread is good for. */
-#define HP_SAMPLER_FIRST_SAMPLES 64u
-
-/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
-#define HP_SAMPLER_MOST_UNSEEN 8u
-#define HP_SAMPLER_LEAST_UNSEEN 3u  /* periods before such a signal */
-#define HP_SAMPLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
-
-/* -------------------------------------------------------------------------------------------- recursion */
+/* ---- src/record/sample_handler.c ----------------------------------------------------------------------------- */
 
 /*
- * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
- * already or still. Nothing of a stack is in the header.
+ * The handler of samples: whose thread it is, what the sample stands for, and to whom it is credited. It calls nothing of the C library:
+ * tools/check_handler.py.
  */
-static bool hp_sampler_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    return frame->zone == UINT64_MAX ||
-           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
-}
 
-static uint32_t hp_sampler_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+#define HP_SAMPLE_HANDLER_MOST_UNSEEN 8u
+#define HP_SAMPLE_HANDLER_LEAST_UNSEEN 3u  /* periods before such a signal */
+#define HP_SAMPLE_HANDLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
-/* The place of a node with that site, or `count`. */
-static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
-{
-    uint32_t at = 0;
-    while (at < count && hp_sampler_site_of(head, nodes[at]) != site)
-        at++;
-    return at;
-}
+/* ------------------------------------------------------------------------------------- what a sample stands for */
 
 /* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
-static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
+static void hp_sample_handler_remember(struct hp_head *head, uint32_t node)
 {
     struct hp_sampler *sampler = &head->sampler;
     uint32_t at = 0;
@@ -38697,219 +39104,21 @@ static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
 }
 
 /*
- * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
+ * Nodes that recursion has folded away: of each, a sample of perf's is remembered, and one of a timer's stands for `ns`. Apart: their
+ * list is not on the stack while something else is credited.
  */
-static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
+static __attribute__((noinline)) void hp_sample_handler_credit_folded(struct hp_head *head, const struct hotpath_frame_ *frame,
+                                                    enum hp_sample_kind kind, uint64_t ns)
 {
-    uint32_t count = 0, steps = 0;
-    if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return 0;
-    for (const struct hotpath_frame_ *frame = innermost;
-         !hp_sampler_is_last(head, frame) && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED; frame--, steps++)
-        if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
-            nodes[count++] = frame->node;
-    steps = 0;
-    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLER_MAX_DEPTH; steps++) {
-        const uint32_t above = hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, node));
-        if (above < count)
-            nodes[above] = nodes[--count];
-        node = hp_node_at(head, node)->parent;
-    }
-    return count;
+    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(head, frame, nodes);
+    while (count-- > 0)
+        if (kind == HP_SAMPLE_PERF)
+            hp_sample_handler_remember(head, nodes[count]);
+        else
+            hp_credits_give_beside(head, nodes[count], ns, 1);
 }
 
-/* ------------------------------------------------------------------------------------------- the handler */
-
-static const struct hp_stack hp_sampler_everywhere = {0, UINTPTR_MAX};
-
-/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
-extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
-
-/* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
-static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
-{
-    const struct hotpath_frame_ *frame = head->hot.top;
-    if (__asan_get_current_fake_stack != NULL)
-        return frame;
-    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
-        frame--;
-    return frame;
-}
-
-static int hp_sampler_signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
-
-static uint64_t hp_sampler_timer_period(const struct hp_sampler *sampler)
-{
-    return (sampler->perf != NULL ? HP_SAMPLER_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
-}
-
-/*
- * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
- * what programs repeat in is.
- */
-static uint64_t hp_sampler_around(struct hp_sampler *sampler, uint64_t ns)
-{
-    uint64_t chance = sampler->chance;
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    sampler->chance = chance;
-    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
-    return chance & 1 ? ns + off : ns - off;
-}
-
-/* Without perf ticks say when, and all of them are needed. */
-static void hp_sampler_set_timer(struct hp_sampler *sampler)
-{
-    const uint64_t period = hp_sampler_timer_period(sampler);
-    sampler->timer_ns = sampler->perf != NULL ? hp_sampler_around(sampler, period) : period;
-    if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
-}
-
-/* How far the first thread of the process has come that has met a zone. */
-enum { HP_SAMPLER_NOT_BEGUN, HP_SAMPLER_UNDER_WAY, HP_SAMPLER_BEGUN };
-
-static bool hp_sampler_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLER_BEGUN; }
-
-/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
-static uint32_t hp_sampler_next_samples(struct hp_sampler *sampler)
-{
-    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : HP_SAMPLER_FIRST_SAMPLES;
-    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
-    return samples;
-}
-
-static void hp_sampler_open_perf(struct hp_sampler *sampler)
-{
-    int refusal;
-    sampler->unseen = 0;
-    if (!hp_private_signal_guard_io())
-        return;
-    sampler->perf_ns = hp_sampler_around(sampler, hotpath_runtime_->sampling.period_ns);
-    sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), sampler->perf_ns, hp_sampler_next_samples(sampler), &refusal);
-    sampler->has_had_perf |= sampler->perf != NULL;
-}
-
-static void hp_sampler_start_perf(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    if (!hp_sampler_has_begun())
-        return; /* the first event takes ten milliseconds, and is under way */
-    sampler->perf_was_tried = true;
-    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
-        return;
-    hp_sampler_open_perf(sampler);
-    if (sampler->perf != NULL)
-        hp_sampler_set_timer(sampler);
-}
-
-static void hp_sampler_stop_perf(struct hp_sampler *sampler)
-{
-    hp_cpu_perf_stop(sampler->perf);
-    sampler->perf = NULL;
-}
-
-static uint32_t *hp_sampler_timers_in_use(void) { return &hp_page()->timers; }
-
-/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
-static void hp_sampler_start_timer(struct hp_sampler *sampler, uint64_t first_ns)
-{
-    const uint32_t others = __atomic_fetch_add(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-    sampler->has_timer =
-        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, hp_sampler_signal_of(sampler), hotpath_runtime_, first_ns,
-                                                          hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer)
-        __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-}
-
-static void hp_sampler_stop_timer(struct hp_sampler *sampler)
-{
-    if (!sampler->has_timer)
-        return;
-    hp_cpu_timer_stop(sampler->timer);
-    sampler->has_timer = false;
-    __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
-}
-
-static void hp_sampler_stop_sources(struct hp_sampler *sampler)
-{
-    if (hp_is_sealed())
-        return; /* they end with the thread, or with the process */
-    hp_sampler_stop_timer(sampler);
-    hp_sampler_stop_perf(sampler);
-}
-
-/* Now and then: the C library may have put its own handler in the place of ours. */
-static void hp_sampler_look_after_signal(const struct hp_sampler *sampler);
-
-/* It had an event, which could not be renewed. */
-static bool hp_sampler_has_lost_perf(const struct hp_sampler *sampler)
-{
-    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
-}
-
-/* An event is good for so many samples. */
-static void hp_sampler_renew_perf(struct hp_sampler *sampler)
-{
-    const uint64_t period = hp_sampler_timer_period(sampler);
-    if (sampler->perf == NULL && !hp_sampler_has_lost_perf(sampler))
-        return;
-    hp_sampler_look_after_signal(sampler);
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_open_perf(sampler);
-    if (hp_sampler_timer_period(sampler) != period)
-        hp_sampler_set_timer(sampler);
-}
-
-/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
-static void hp_sampler_look_after_io(struct hp_sampler *sampler)
-{
-    if (sampler->perf == NULL || hp_private_signal_guard_io())
-        return;
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_set_timer(sampler);
-}
-
-/* The event that never fires has the same price, for the thread that made it. */
-static void hp_sampler_drop_prepared(const struct hp_head *head)
-{
-    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
-    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
-        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
-}
-
-/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
-static void hp_sampler_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
-{
-    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
-    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
-    const uint64_t bound = sampler->is_switched_often ? HP_SAMPLER_SELDOM_SWITCHED : HP_SAMPLER_OFTEN_SWITCHED;
-    if (ns < least_ns)
-        return;
-    sampler->is_switched_often = switches > ns / (HP_SAMPLER_SECOND / bound);
-    sampler->judged = *now;
-}
-
-/* Its sources follow. The clocks were read just now. */
-static void hp_sampler_judge_and_adapt(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    const bool was_switched_often = sampler->is_switched_often;
-    hp_sampler_judge(sampler, &sampler->counted, sampler->perf_was_tried ? HP_SAMPLER_JUDGED_NS : HP_SAMPLER_FIRST_JUDGED_NS);
-    if (sampler->is_switched_often == was_switched_often)
-        return;
-    if (!sampler->is_switched_often) {
-        hp_sampler_start_perf(head);
-        return;
-    }
-    hp_sampler_drop_prepared(head);
-    hp_sampler_stop_perf(sampler);
-    hp_sampler_set_timer(sampler);
-}
-
-static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+static void hp_sample_handler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
@@ -38917,32 +39126,20 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
     sampler->seen[sampler->seen_count++] = frame->node;
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
-    while (count > 0)
-        hp_sampler_remember_folded(head, nodes[--count]);
+    hp_sample_handler_credit_folded(head, frame, HP_SAMPLE_PERF, 0);
 }
 
-static uint64_t hp_sampler_ticks_now(void) { return hp_clock_ticks_raw(hotpath_runtime_->counter); }
-
-/*
- * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
- * and nobody but the thread that is interrupted can tell how much.
- */
-#define HP_SAMPLER_NO_GAP_ZONES 10u
-static void hp_sampler_weigh_perf(const struct hp_head *head)
+/* Now and then: the C library may have put its own handler in the place of ours. */
+static void hp_sample_handler_renew_perf(struct hp_sampler *sampler)
 {
-    struct hp_header *header = hp_store_header(head->store);
-    const uint64_t zone = hp_zone_ticks();
-    if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+    if (!hp_sources_can_renew(sampler))
         return;
-    const struct hp_cpu_perf_weight weight =
-        hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
-    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
+    hp_sample_take_signal(sampler->signal);
+    hp_sources_renew(sampler);
 }
 
 /* Where that cannot be told, by what the kernel says of the time that has just passed. */
-static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
+static bool hp_sample_handler_is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
 {
     if (mode != HP_CPU_MODE_UNKNOWN)
         return mode == HP_CPU_KERNEL;
@@ -38954,138 +39151,77 @@ static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const stru
  * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
  * with others. perf has not come either then, and it is no time of the kernel's.
  */
-#define HP_SAMPLER_LONGEST_TICK (HP_SAMPLER_SECOND / 80)
-static uint64_t hp_sampler_stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
+#define HP_SAMPLE_HANDLER_LONGEST_TICK (HP_SECOND_NS / 80)
+static uint64_t hp_sample_handler_stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
 {
     const uint64_t late_ns = hp_less(now_ns - sampler->ticked_ns, sampler->timer_ns);
-    return late_ns > HP_SAMPLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
+    return late_ns > HP_SAMPLE_HANDLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+static void hp_sample_handler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const struct hp_cpu_time before = sampler->counted;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
-    const bool is_kernels = hp_sampler_is_in_kernel(sampler, &before, mode);
+    const bool is_kernels = hp_sample_handler_is_in_kernel(sampler, &before, mode);
     const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
-                           cpu->waiting_ns > HP_SAMPLER_LEAST_UNSEEN * hotpath_runtime_->sampling.period_ns;
+                           cpu->waiting_ns > HP_SAMPLE_HANDLER_LEAST_UNSEEN * hotpath_runtime_->sampling.period_ns;
     const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
     const bool is_alone = !has_perf || is_unseen;
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = is_alone || is_kernels ? hp_sampler_find_folded(head, frame, nodes) : 0;
-    while (count > 0)
-        hp_credits_give_beside(head, nodes[--count], is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns, 1);
+    if (is_alone || is_kernels)
+        hp_sample_handler_credit_folded(head, frame, HP_SAMPLE_TIMER, is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns);
     if (is_alone)
         hp_credits_give_all(head, frame->node, is_kernels);
     else
-        hp_credits_tick(head, frame->node, is_kernels, hp_sampler_stalled_before(sampler, now_ns));
+        hp_credits_tick(head, frame->node, is_kernels, hp_sample_handler_stalled_before(sampler, now_ns));
     sampler->ticked_ns = now_ns;
     sampler->ticked_waits = sampler->counted.waits;
-    sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
-    if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
-        hp_sampler_renew_perf(sampler);
-    hp_sampler_weigh_perf(head); /* before it may turn out that the thread does without */
-    hp_sampler_look_after_io(sampler);
-    hp_sampler_judge_and_adapt(head);
-    if (!sampler->perf_was_tried)
-        hp_sampler_start_perf(head);
-    else if (sampler->perf != NULL)
-        hp_sampler_set_timer(sampler);
+    sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == (has_perf ? HP_SAMPLE_HANDLER_MOST_UNSEEN : HP_SAMPLE_HANDLER_MOST_WITHOUT))
+        hp_sample_handler_renew_perf(sampler);
+    hp_sources_look_after(head);
 }
 
-static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
+static void hp_sample_handler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
+    const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
     const uint32_t node = frame->node;
     if (node == 0)
         return; /* as in place_of */
     if (kind == HP_SAMPLE_PERF)
-        hp_sampler_take_perf_sample(head, frame);
+        hp_sample_handler_take_perf_sample(head, frame);
     else
-        hp_sampler_take_timer_sample(head, frame, mode);
+        hp_sample_handler_take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
 }
 
-static bool hp_sampler_is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
-
-/* All up to now, with no sample to come. */
-static void hp_sampler_settle(struct hp_head *head)
-{
-    if (hp_sampler_is_paused(head))
-        hp_credits_skip_time(head);
-    else
-        hp_credits_give_seen(head, true);
-}
-
-/*
- * False: the process is shut in, and system calls may be death. That and the gate are asked once we are known to be at work: from then
- * on nobody shuts it in, and a session that is there stays, until end_work().
- */
-static bool hp_sampler_begin_work(struct hp_head *head)
-{
-    HOTPATH_PUT_(head->sampler.is_at_work, 1);
-    HOTPATH_ORDER_();
-    return !hp_head_is_sandboxed(&head->hot);
-}
-
-static void hp_sampler_end_work(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->sampler.is_at_work, 0);
-}
-
-/* Whether the session that the thread works for is still there. At work. */
-static bool hp_sampler_enter(struct hp_head *head)
-{
-    const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
-                                                        ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
-    head->sampler.since = is_there ? hp_sampler_ticks_now() : 0;
-    return is_there;
-}
-
-/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
-#define HP_SAMPLER_MOST_OF_SAMPLE 1024u
-#define HP_SAMPLER_MOST_OF_BEGINNING 262144u
-
-static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
-{
-    if (head->sampler.since != 0) {
-        struct hp_cpu_thread *cpu = head->sampler.cpu;
-        const uint64_t all = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
-        const uint64_t ticks = all < most ? all : most;
-        HOTPATH_ADD_(cpu->spent_ticks, ticks);
-        if (is_by_perf)
-            HOTPATH_ADD_(cpu->perf_ticks, ticks);
-    }
-    head->sampler.since = 0;
-}
-
-static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+/* ------------------------------------------------------------------------------------------------- the signal */
 
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
-static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
+static void hp_sample_handler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
-    if (!hp_sampler_enter(head))
-        hp_sampler_stop_sources(&head->sampler);
-    else if (hp_sampler_is_paused(head))
+    if (!hp_spent_begin(head))
+        hp_sources_stop(&head->sampler);
+    else if (hp_head_is_paused(&head->hot))
         hp_credits_skip_time(head);
-    else if (hp_sampler_has_source(&head->sampler))
-        hp_sampler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
+    else if (hp_sources_are_there(&head->sampler))
+        hp_sample_handler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
 /* Also where no head is known. */
-static bool hp_sampler_is_confined(void) { return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0; }
+static bool hp_sample_handler_is_confined(void) { return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
  * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
  */
-static struct hp_head *hp_sampler_head_of_thread(void)
+static struct hp_head *hp_sample_handler_head_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
     struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
@@ -39093,7 +39229,7 @@ static struct hp_head *hp_sampler_head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
-    if (hp_sampler_is_confined())
+    if (hp_sample_handler_is_confined())
         return NULL;
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
@@ -39107,30 +39243,15 @@ static struct hp_head *hp_sampler_head_of_thread(void)
  * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
  * may still be on its way when the thread has let go of its head.
  */
-static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
+static bool hp_sample_handler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
     if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
-    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0 || hp_sampler_is_confined();
-}
-
-/* What is on its way would come on the stack that the thread has left. */
-static void hp_sampler_end_samples(struct hp_sampler *sampler)
-{
-    hp_sampler_stop_sources(sampler);
-    hp_private_signal_drop(sampler->signal);
-}
-
-/* There is no place for handlers that is known to be large enough. */
-static void hp_sampler_give_up(struct hp_head *head)
-{
-    hp_sampler_end_samples(&head->sampler);
-    head->sampler.known = hp_sampler_everywhere;
-    hp_lose(head, HP_LOSS_STACKS);
+    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0 || hp_sample_handler_is_confined();
 }
 
 /* What handlers of the host are taken to need for themselves. */
-#define HP_SAMPLER_HOSTS_ROOM 4096u
+#define HP_SAMPLE_HANDLER_HOSTS_ROOM 4096u
 
 /*
  * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
@@ -39138,78 +39259,341 @@ static void hp_sampler_give_up(struct hp_head *head)
  * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
  * handler's own place.
  */
-static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+static bool hp_sample_handler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
 {
     const struct hp_stack alternate = hp_cpu_alternate_of(context);
     const uint64_t bytes = alternate.high - alternate.low;
     if (head->sampler.signal == HP_SIGNAL_HERE)
-        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HP_SAMPLER_HOSTS_ROOM;
+        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HP_SAMPLE_HANDLER_HOSTS_ROOM;
     if (!hp_stack_has(&alternate, here))
         return true; /* the host has taken it away */
     const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
-    return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLER_HOSTS_ROOM;
+    return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLE_HANDLER_HOSTS_ROOM;
 }
 
 /* `here`: as above. */
-static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
+static void hp_sample_handler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
-    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
-    if (!hp_sampler_has_source(&head->sampler))
+    hp_sample_handler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
+    if (!hp_sources_are_there(&head->sampler))
         return;
-    if (hp_sampler_may_fall_off(head, stack, here, context))
-        hp_sampler_give_up(head);
+    if (hp_sample_handler_may_fall_off(head, stack, here, context))
+        hp_sources_give_up(head);
     else if (source == HP_CPU_BY_ENDING_PERF)
-        hp_sampler_renew_perf(&head->sampler);
+        hp_sample_handler_renew_perf(&head->sampler);
 }
 
-static enum hp_private_signal hp_sampler_which_signal(int signal)
+static enum hp_private_signal hp_sample_handler_which_signal(int signal)
 {
     return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
 }
 
-static void hp_sampler_on_sample(int signal, siginfo_t *info, void *context)
+static void hp_sample_handler_on_sample(int signal, siginfo_t *info, void *context)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
-    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
-    if (!hp_sampler_is_ours(source, head))
-        hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sampler_which_signal(signal)], signal, info, context);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sample_handler_head_of_thread() : NULL;
+    if (!hp_sample_handler_is_ours(source, head))
+        hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sample_handler_which_signal(signal)], signal, info, context);
     else if (head != NULL) {
-        if (hp_sampler_begin_work(head))
-            hp_sampler_handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
-        hp_sampler_end_work(head);
+        if (hp_sampler_hold(head))
+            hp_sample_handler_handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
+        hp_sampler_let_go(head);
     }
 }
 
-static bool hp_sampler_take_signal(enum hp_private_signal which)
+bool hp_sample_take_signal(enum hp_private_signal which)
 {
-    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sampler_on_sample);
+    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sample_handler_on_sample);
 }
 
-static void hp_sampler_look_after_signal(const struct hp_sampler *sampler) { hp_sampler_take_signal(sampler->signal); }
+/* ---- src/record/sample_place.c ------------------------------------------------------------------------------- */
 
-/* ---------------------------------------------------------------------------------------------- the first zone */
+/* Where a sample has found a thread. */
+
+#define HP_SAMPLE_PLACE_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool hp_sample_place_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t hp_sample_place_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t hp_sample_place_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && hp_sample_place_site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED])
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !hp_sample_place_is_last(head, frame) && steps < HP_SAMPLE_PLACE_MAX_DEPTH && count < HP_SAMPLE_FOLDED; frame--, steps++)
+        if (hp_sample_place_find_site(head, nodes, count, hp_sample_place_site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLE_PLACE_MAX_DEPTH; steps++) {
+        const uint32_t above = hp_sample_place_find_site(head, nodes, count, hp_sample_place_site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    return count;
+}
+
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
+const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
+    for (uint32_t steps = 0; steps < HP_SAMPLE_PLACE_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sample_place_is_last(head, frame); steps++)
+        frame--;
+    return frame;
+}
+
+/* ---- src/record/sample_sources.c ----------------------------------------------------------------------------- */
+
+/* Where samples of a thread come from. */
+
+/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+#define HP_SAMPLE_SOURCES_TIMER_PERIODS 10u
+
+/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+#define HP_SAMPLE_SOURCES_OFTEN_SWITCHED 5000u
+#define HP_SAMPLE_SOURCES_SELDOM_SWITCHED 2500u
+#define HP_SAMPLE_SOURCES_JUDGED_NS (HP_SECOND_NS / 100)        /* over so much, ... */
+#define HP_SAMPLE_SOURCES_FIRST_JUDGED_NS (HP_SECOND_NS / 1000) /* ... or so little before perf is started for it */
+
+/* That the first event of a thread is good for. */
+#define HP_SAMPLE_SOURCES_FIRST_SAMPLES 64u
+
+/* -------------------------------------------------------------------------------------- timers and perf */
+
+static int hp_sample_sources_signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
+
+static uint64_t hp_sample_sources_timer_period(const struct hp_sampler *sampler)
+{
+    return (sampler->perf != NULL ? HP_SAMPLE_SOURCES_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
+}
+
+/*
+ * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
+ * what programs repeat in is.
+ */
+static uint64_t hp_sample_sources_around(struct hp_sampler *sampler, uint64_t ns)
+{
+    uint64_t chance = sampler->chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    sampler->chance = chance;
+    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
+    return chance & 1 ? ns + off : ns - off;
+}
+
+/* Without perf ticks say when, and all of them are needed. */
+static void hp_sample_sources_set_timer(struct hp_sampler *sampler)
+{
+    const uint64_t period = hp_sample_sources_timer_period(sampler);
+    sampler->timer_ns = sampler->perf != NULL ? hp_sample_sources_around(sampler, period) : period;
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
+}
+
+/* How far the first thread of the process has come that has met a zone. */
+enum { HP_SAMPLE_SOURCES_NOT_BEGUN, HP_SAMPLE_SOURCES_UNDER_WAY, HP_SAMPLE_SOURCES_BEGUN };
+
+static bool hp_sample_sources_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLE_SOURCES_BEGUN; }
+
+/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+static uint32_t hp_sample_sources_next_samples(struct hp_sampler *sampler)
+{
+    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : HP_SAMPLE_SOURCES_FIRST_SAMPLES;
+    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
+    return samples;
+}
+
+static void hp_sample_sources_open_perf(struct hp_sampler *sampler)
+{
+    int refusal;
+    sampler->unseen = 0;
+    if (!hp_private_signal_guard_io())
+        return;
+    sampler->perf_ns = hp_sample_sources_around(sampler, hotpath_runtime_->sampling.period_ns);
+    sampler->perf = hp_cpu_perf_start(hp_sample_sources_signal_of(sampler), sampler->perf_ns, hp_sample_sources_next_samples(sampler), &refusal);
+    sampler->has_had_perf |= sampler->perf != NULL;
+}
+
+static void hp_sample_sources_start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (!hp_sample_sources_has_begun())
+        return; /* the first event takes ten milliseconds, and is under way */
+    sampler->perf_was_tried = true;
+    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
+        return;
+    hp_sample_sources_open_perf(sampler);
+    if (sampler->perf != NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+static void hp_sample_sources_stop_perf(struct hp_sampler *sampler)
+{
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->perf = NULL;
+}
+
+static uint32_t *hp_sample_sources_timers_in_use(void) { return &hp_page()->timers; }
+
+/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+static void hp_sample_sources_start_timer(struct hp_sampler *sampler, uint64_t first_ns)
+{
+    const uint32_t others = __atomic_fetch_add(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+    sampler->has_timer =
+        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, hp_sample_sources_signal_of(sampler), hotpath_runtime_, first_ns,
+                                                          hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer)
+        __atomic_fetch_sub(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+static void hp_sample_sources_stop_timer(struct hp_sampler *sampler)
+{
+    if (!sampler->has_timer)
+        return;
+    hp_cpu_timer_stop(sampler->timer);
+    sampler->has_timer = false;
+    __atomic_fetch_sub(hp_sample_sources_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+void hp_sources_stop(struct hp_sampler *sampler)
+{
+    if (hp_is_sealed())
+        return; /* they end with the thread, or with the process */
+    hp_sample_sources_stop_timer(sampler);
+    hp_sample_sources_stop_perf(sampler);
+}
+
+void hp_sources_renew(struct hp_sampler *sampler)
+{
+    const uint64_t period = hp_sample_sources_timer_period(sampler);
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_open_perf(sampler);
+    if (hp_sample_sources_timer_period(sampler) != period)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ---------------------------------------------------------------------------------- which of them it has */
+
+/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+static void hp_sample_sources_look_after_io(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL || hp_private_signal_guard_io())
+        return;
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_set_timer(sampler);
+}
+
+/* The event that never fires has the same price, for the thread that made it. */
+static void hp_sample_sources_drop_prepared(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
+    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
+}
+
+/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+static void hp_sample_sources_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
+{
+    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
+    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
+    const uint64_t bound = sampler->is_switched_often ? HP_SAMPLE_SOURCES_SELDOM_SWITCHED : HP_SAMPLE_SOURCES_OFTEN_SWITCHED;
+    if (ns < least_ns)
+        return;
+    sampler->is_switched_often = switches > ns / (HP_SECOND_NS / bound);
+    sampler->judged = *now;
+}
+
+/* Its sources follow. The clocks were read just now. */
+static void hp_sample_sources_judge_and_adapt(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool was_switched_often = sampler->is_switched_often;
+    hp_sample_sources_judge(sampler, &sampler->counted, sampler->perf_was_tried ? HP_SAMPLE_SOURCES_JUDGED_NS : HP_SAMPLE_SOURCES_FIRST_JUDGED_NS);
+    if (sampler->is_switched_often == was_switched_often)
+        return;
+    if (!sampler->is_switched_often) {
+        hp_sample_sources_start_perf(head);
+        return;
+    }
+    hp_sample_sources_drop_prepared(head);
+    hp_sample_sources_stop_perf(sampler);
+    hp_sample_sources_set_timer(sampler);
+}
+
+/*
+ * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
+ * and nobody but the thread that is interrupted can tell how much.
+ */
+#define HP_SAMPLE_SOURCES_NO_GAP_ZONES 10u
+static void hp_sample_sources_weigh_perf(const struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint64_t zone = hp_zone_ticks();
+    if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+        return;
+    const struct hp_cpu_perf_weight weight =
+        hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLE_SOURCES_NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
+}
+
+void hp_sources_look_after(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sample_sources_weigh_perf(head); /* before it may turn out that the thread does without */
+    hp_sample_sources_look_after_io(sampler);
+    hp_sample_sources_judge_and_adapt(head);
+    if (!sampler->perf_was_tried)
+        hp_sample_sources_start_perf(head);
+    else if (sampler->perf != NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ------------------------------------------------------------------------------------------- beginning */
 
 /* 0, or why there is no perf. */
-static int hp_sampler_prepare_perf(void **ret_perf)
+static int hp_sample_sources_prepare_perf(void **ret_perf)
 {
     return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
 }
 
-/*
- * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
- * their timers meanwhile.
- */
-static void hp_sampler_begin_process(const struct hp_head *head)
+/* Others have their timers meanwhile. */
+void hp_sources_begin_process(const struct hp_head *head)
 {
     struct hp_sampling *sampling = &hotpath_runtime_->sampling;
     struct hp_header *header = hp_store_header(head->store);
-    uint32_t not_begun = HP_SAMPLER_NOT_BEGUN;
+    uint32_t not_begun = HP_SAMPLE_SOURCES_NOT_BEGUN;
     void *perf = NULL;
-    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLER_UNDER_WAY, false, __ATOMIC_ACQ_REL,
+    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLE_SOURCES_UNDER_WAY, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    const int refusal = sampling->engine == HP_CPU_PERF ? hp_sampler_prepare_perf(&perf) : 0;
+    const int refusal = sampling->engine == HP_CPU_PERF ? hp_sample_sources_prepare_perf(&perf) : 0;
     if (refusal != 0) {
         sampling->engine = HP_CPU_TIMERS;
         HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
@@ -39217,33 +39601,99 @@ static void hp_sampler_begin_process(const struct hp_head *head)
     }
     HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
     __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
-    __atomic_store_n(&sampling->begun, HP_SAMPLER_BEGUN, __ATOMIC_RELEASE);
+    __atomic_store_n(&sampling->begun, HP_SAMPLE_SOURCES_BEGUN, __ATOMIC_RELEASE);
 }
 
-/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
-static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+void hp_sources_end_process(void)
+{
+    hp_cpu_perf_stop(__atomic_exchange_n(&hotpath_runtime_->sampling.perf, NULL, __ATOMIC_RELAXED));
+}
+
+void hp_sources_judge(struct hp_sampler *sampler) { hp_sample_sources_judge(sampler, &sampler->counted, HP_SAMPLE_SOURCES_JUDGED_NS); }
 
 /* The sequence of samples goes on where the threads before it with this record left off. */
-static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
+static uint64_t hp_sample_sources_first_due(const struct hp_cpu_thread *cpu)
 {
     const uint64_t period = hotpath_runtime_->sampling.period_ns;
     return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
 }
 
-static void hp_sampler_start_sources(struct hp_head *head)
+void hp_sources_start(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_start_timer(sampler, hp_sampler_first_due(sampler->cpu));
+    hp_sample_sources_start_timer(sampler, hp_sample_sources_first_due(sampler->cpu));
     sampler->perf_was_tried = false;
-    if (!sampler->has_timer || hp_sampler_is_first(head))
-        hp_sampler_start_perf(head);
+    if (!sampler->has_timer || hp_head_is_of_first_thread(head))
+        hp_sample_sources_start_perf(head);
 }
+
+/* ---------------------------------------------------------------------------------------------- ending */
+
+void hp_sources_end(struct hp_sampler *sampler)
+{
+    hp_sources_stop(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+void hp_sources_give_up(struct hp_head *head)
+{
+    hp_sources_end(&head->sampler);
+    head->sampler.known = HP_EVERYWHERE;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
+/* What the kernel has lent for perf cannot be had back later; a timer can. */
+void hp_sources_pause(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_pause(sampler->timer);
+    hp_sample_sources_stop_perf(sampler);
+}
+
+/* By timers; these see to it that perf comes back. */
+void hp_sources_resume(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        hp_sample_sources_set_timer(sampler);
+}
+
+/* ---- src/record/sample_spent.c ------------------------------------------------------------------------------- */
+
+/* What samples cost. */
+
+static uint64_t hp_sample_spent_ticks_now(void) { return hp_clock_ticks_raw(hotpath_runtime_->counter); }
+
+bool hp_spent_begin(struct hp_head *head)
+{
+    const bool is_there = head->sampler.cpu != NULL && hp_head_has_session(&head->hot);
+    head->sampler.since = is_there ? hp_sample_spent_ticks_now() : 0;
+    return is_there;
+}
+
+void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
+{
+    if (head->sampler.since != 0) {
+        struct hp_cpu_thread *cpu = head->sampler.cpu;
+        const uint64_t all = hp_sample_spent_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
+        const uint64_t ticks = all < most ? all : most;
+        HOTPATH_ADD_(cpu->spent_ticks, ticks);
+        if (is_by_perf)
+            HOTPATH_ADD_(cpu->perf_ticks, ticks);
+    }
+    head->sampler.since = 0;
+}
+
+/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
+
+/* Whose processor time: beginning and ending. How it works is in sampler.h. */
+
+/* ---------------------------------------------------------------------------------------------- the first zone */
 
 /* What the thread has used since it has its record, all of it outside of zones. */
 static void hp_sampler_credit_outside(struct hp_head *head)
 {
     const struct hp_cpu_time before = head->sampler.counted;
-    if (hp_sampler_is_paused(head)) {
+    if (hp_head_is_paused(&head->hot)) {
         hp_credits_skip_time(head);
         return;
     }
@@ -39255,13 +39705,13 @@ static void hp_sampler_credit_outside(struct hp_head *head)
 static void hp_sampler_begin_samples(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_begin_process(head);
+    hp_sources_begin_process(head);
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         hp_sampler_credit_outside(head);
-        hp_sampler_judge(sampler, &sampler->counted, HP_SAMPLER_JUDGED_NS);
+        hp_sources_judge(sampler);
     }
-    hp_sampler_start_sources(head);
+    hp_sources_start(head);
 }
 
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
@@ -39270,13 +39720,13 @@ static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal wh
 {
     struct hp_sampler *sampler = &head->sampler;
     const bool is_blocked = held->before & UINT64_C(1) << (hp_private_signal_number(which) - 1);
-    if (hp_sampler_has_source(sampler) && sampler->signal != which)
-        hp_sampler_end_samples(sampler);
-    if (is_blocked || !hp_sampler_take_signal(which))
+    if (hp_sources_are_there(sampler) && sampler->signal != which)
+        hp_sources_end(sampler);
+    if (is_blocked || !hp_sample_take_signal(which))
         return;
     sampler->known = *known;
     sampler->signal = which;
-    if (!hp_sampler_has_source(sampler))
+    if (!hp_sources_are_there(sampler))
         hp_sampler_begin_samples(head);
 }
 
@@ -39288,9 +39738,10 @@ static void hp_sampler_meet_on_own_stack(struct hp_head *head, const struct hp_s
     uint64_t bytes;
     const bool is_hosts = hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS;
     const bool is_aside = is_hosts && hp_sampler_is_roomy(bytes) && hp_alternate_is_usual();
-    hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &hp_sampler_everywhere : own, held);
-    if (is_hosts && !hp_sampler_is_roomy(bytes) && hp_sampler_has_source(&head->sampler))
-        hp_cpu_timer_pretend(hp_sampler_signal_of(&head->sampler), hotpath_runtime_); /* here: the next may come there */
+    hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &HP_EVERYWHERE : own, held);
+    if (is_hosts && !hp_sampler_is_roomy(bytes) && hp_sources_are_there(&head->sampler))
+        hp_cpu_timer_pretend(hp_private_signal_number(head->sampler.signal),
+                             hotpath_runtime_); /* here: the next may come there */
 }
 
 static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
@@ -39301,19 +39752,19 @@ static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp
     case HP_ALTERNATE_IN_USE: /* a handler of the host's, which is soon over */
         return;
     case HP_ALTERNATE_HOSTS:
-        hp_sampler_give_up(head);
+        hp_sources_give_up(head);
         return;
     case HP_ALTERNATE_NONE:
         sampler->alternate = hp_alternate_make();
         if (sampler->alternate == NULL) {
-            hp_sampler_give_up(head);
+            hp_sources_give_up(head);
             return;
         }
         break;
     case HP_ALTERNATE_OURS:
         break;
     }
-    hp_sampler_sample_by(head, HP_SIGNAL_ASIDE, &hp_sampler_everywhere, held);
+    hp_sampler_sample_by(head, HP_SIGNAL_ASIDE, &HP_EVERYWHERE, held);
 }
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -39321,7 +39772,7 @@ static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_
 static void hp_sampler_meet(struct hp_head *head, uintptr_t here, const struct hp_signals *held)
 {
     struct hp_stack own;
-    if (hp_stack_is_own(here, hp_sampler_is_first(head), hotpath_runtime_->is_child, &own))
+    if (hp_stack_is_own(here, hp_head_is_of_first_thread(head), hotpath_runtime_->is_child, &own))
         hp_sampler_meet_on_own_stack(head, &own, held);
     else
         hp_sampler_meet_on_other_stack(head, held);
@@ -39334,10 +39785,10 @@ static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *h
     if (!hp_calls_begin())
         return;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
-    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head) && hp_sampler_enter(head))
+    if (hp_sampler_hold(head) && hp_sampler_is_own(head) && hp_spent_begin(head))
         hp_sampler_meet(head, here, &held);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
-    hp_sampler_end_work(head);
+    hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
+    hp_sampler_let_go(head);
     hp_signals_release(&held);
     hp_calls_end();
 }
@@ -39350,6 +39801,15 @@ void hp_sampler_meet_zone(struct hp_head *head)
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
+
+/* All up to now, with no sample to come. */
+static void hp_sampler_settle(struct hp_head *head)
+{
+    if (hp_head_is_paused(&head->hot))
+        hp_credits_skip_time(head);
+    else
+        hp_credits_give_seen(head, true);
+}
 
 /* ThreadSanitizer is not made to be interrupted: where it is in this very file, there are no samples. */
 #ifdef __has_feature
@@ -39377,20 +39837,11 @@ static enum hp_cpu_engine hp_sampler_choose_engine(void)
     return hotpath_runtime_->settings.record.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
-void hp_sampler_touch(struct hp_header *header)
-{
-    if (header->cpu_engine == HP_CPU_NONE)
-        return;
-    const struct hp_cpu_time now = hp_cpu_of_process();
-    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
-}
-
 void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    hotpath_runtime_->sampling =
-        (struct hp_sampling){.engine = hp_sampler_choose_engine(), .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.record.cpu_rate};
+    hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(),
+                                                .period_ns = HP_SECOND_NS / hotpath_runtime_->settings.record.cpu_rate};
     for (size_t at = 0; hotpath_runtime_->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hotpath_runtime_->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
@@ -39423,7 +39874,7 @@ static bool hp_sampler_find_record(struct hp_head *head)
 void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
 {
     struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_stop_sources(sampler);
+    hp_sources_stop(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
     sampler->chance = (hp_clock_ticks_raw(hotpath_runtime_->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
@@ -39466,7 +39917,7 @@ void hp_sampler_end_thread(struct hp_head *head)
     }
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
         hp_sampler_settle_for_good(head);
-    hp_sampler_stop_sources(sampler);
+    hp_sources_stop(sampler);
     hp_sampler_end_alternate(head);
     sampler->cpu = NULL;
 }
@@ -39478,15 +39929,15 @@ void hp_sampler_part(struct hp_head *head)
     if (sampler->cpu == NULL || !hp_calls_begin())
         return;
     hp_signals_hold(&held);
-    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head)) {
-        if (hp_sampler_enter(head))
+    if (hp_sampler_hold(head) && hp_sampler_is_own(head)) {
+        if (hp_spent_begin(head))
             hp_sampler_settle_for_good(head);
-        hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
-        hp_sampler_stop_sources(sampler);
+        hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
+        hp_sources_stop(sampler);
         hp_sampler_end_alternate(head);
         sampler->cpu = NULL;
     }
-    hp_sampler_end_work(head);
+    hp_sampler_let_go(head);
     hp_signals_release(&held);
     hp_calls_end();
 }
@@ -39511,21 +39962,6 @@ static void hp_sampler_wait_for(struct hp_sampler *sampler)
         hp_pause_ns(HP_SAMPLER_PAUSE_NS);
 }
 
-/* What the kernel has lent for perf cannot be had back later; a timer can. */
-static void hp_sampler_pause_sources(struct hp_sampler *sampler)
-{
-    if (sampler->has_timer)
-        hp_cpu_timer_pause(sampler->timer);
-    hp_sampler_stop_perf(sampler);
-}
-
-/* By timers; these see to it that perf comes back. */
-static void hp_sampler_resume_sources(struct hp_sampler *sampler)
-{
-    if (sampler->perf == NULL)
-        hp_sampler_set_timer(sampler);
-}
-
 static bool hp_sampler_has_others(const struct hp_head *own)
 {
     const struct hp_head *head = hp_page()->heads;
@@ -39541,10 +39977,10 @@ void hp_sampler_stop_others(const struct hp_head *own)
         return;
     hp_memory_barrier_everywhere();
     hp_sampler_change_others(own, hp_sampler_wait_for);
-    hp_sampler_change_others(own, hp_sampler_pause_sources);
+    hp_sampler_change_others(own, hp_sources_pause);
 }
 
-void hp_sampler_go_on_with_others(const struct hp_head *own) { hp_sampler_change_others(own, hp_sampler_resume_sources); }
+void hp_sampler_go_on_with_others(const struct hp_head *own) { hp_sampler_change_others(own, hp_sources_resume); }
 
 void hp_sampler_begin_late(void)
 {
@@ -39563,7 +39999,7 @@ void hp_sampler_end(void)
     struct hp_head *head = hp_thread_present();
     if (head != NULL && head->sampler.cpu != NULL)
         hp_sampler_settle_for_good(head);
-    hp_cpu_perf_stop(__atomic_exchange_n(&hotpath_runtime_->sampling.perf, NULL, __ATOMIC_RELAXED));
+    hp_sources_end_process();
 }
 
 /* ---- src/record/samples.c ------------------------------------------------------------------------------------ */
@@ -39616,6 +40052,166 @@ void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kin
     HOTPATH_ADD_(cpu->recorded, 1);
 }
 
+/* ---- src/record/session_clock.c ------------------------------------------------------------------------------ */
+
+/*
+ * The latest moment of a session: readers turn ticks into time by it, and a process that ends without a word ends there.
+ */
+
+static void hp_session_clock_touch_cpu(struct hp_header *header)
+{
+    if (header->cpu_engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
+}
+
+struct hp_clock_pair hp_session_touch(struct hp_store *store)
+{
+    struct hp_header *header = hp_store_header(store);
+    struct hp_clock_pair now;
+    if (hp_thread_is_blind())
+        return header->clock_latest;
+    hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
+    hp_session_clock_touch_cpu(header);
+    __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
+    return now;
+}
+
+/* ---- src/record/short_calls.c -------------------------------------------------------------------------------- */
+
+/*
+ * Calls that are too short to be timed each time. Where measuring is more than the bound of what calls of a function take, they are
+ * counted, and now and then one is timed; if those become long, all are timed again.
+ */
+
+/* One call in so many, so that the report has something to go by. */
+#define HP_SHORT_CALLS_LIMITED_PERIOD 256u
+/* Where a call looks longer than that many short ones, too little would be left of it after what is subtracted to be sure of. */
+#define HP_SHORT_CALLS_MOST_MEASURING 5u
+
+static const uint64_t *hp_short_calls_counters_of(const struct hp_head *head, const struct hotpath_stat_ *stat, uint32_t octave)
+{
+    return (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
+}
+
+static uint64_t hp_short_calls_duration_count(const struct hp_head *head, const struct hotpath_stat_ *stat)
+{
+    uint64_t count = 0;
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        for (uint32_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++)
+            count += hp_short_calls_counters_of(head, stat, octave)[at];
+    return count;
+}
+
+/*
+ * What a call of the site takes on average, in 1/256 ticks, as this thread has timed it. Without the longest in 64, or a few during
+ * which the thread lost its CPU would make all of them long.
+ */
+#define HP_SHORT_CALLS_LEFT_OUT 64u
+static uint64_t hp_short_calls_usual_call(const struct hp_head *head, const struct hotpath_stat_ *stat)
+{
+    const uint64_t all = hp_short_calls_duration_count(head, stat), most = all - all / HP_SHORT_CALLS_LEFT_OUT;
+    uint64_t count = 0, ticks = 0;
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        for (uint64_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++) {
+            const uint64_t here = hp_short_calls_counters_of(head, stat, octave)[at],
+                           taken = here < most - count ? here : most - count;
+            count += taken;
+            ticks += taken * ((at << octave) + (UINT64_C(1) << octave) / 2);
+        }
+    return count > 0 ? ticks * 256 / count : UINT64_MAX;
+}
+
+/* What measuring costs of what is inside a call, in 1/256 ticks: so far, and of that what it does no longer, since less is timed. */
+struct hp_short_calls_inside {
+    uint64_t cost, saved;
+};
+
+static uint64_t hp_short_calls_function_price(uint64_t ps)
+{
+    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
+    return HOTPATH_GET_(cost->ps) > 0 ? ps * 256 * HOTPATH_GET_(cost->ticks) / HOTPATH_GET_(cost->ps) : 0;
+}
+
+static uint32_t hp_short_calls_next_below(const struct hp_head *head, uint32_t top, uint32_t at)
+{
+    if (hp_node_at(head, at)->first_child != 0)
+        return hp_node_at(head, at)->first_child;
+    while (at != top && hp_node_at(head, at)->next_sibling == 0)
+        at = hp_node_at(head, at)->parent;
+    return at != top ? hp_node_at(head, at)->next_sibling : 0;
+}
+
+/* Of a call that is short there is little inside. Where there may be more it counts as none, and the call as long as it looks. */
+#define HP_SHORT_CALLS_NODES_INSIDE 64u
+static struct hp_short_calls_inside hp_short_calls_look_inside(const struct hp_head *head, uint32_t top)
+{
+    const uint64_t timed_price = hp_short_calls_function_price(HOTPATH_GET_(hotpath_runtime_->zone_cost.function_ps));
+    const uint64_t price = hp_short_calls_function_price(HOTPATH_GET_(hotpath_runtime_->zone_cost.function_counted_ps));
+    const uint64_t calls = hp_node_at(head, top)->calls;
+    struct hp_short_calls_inside sum = {0, 0};
+    uint32_t nodes = 0;
+    for (uint32_t at = hp_short_calls_next_below(head, top, top); at != 0; at = hp_short_calls_next_below(head, top, at)) {
+        const struct hotpath_node_ *node = hp_node_at(head, at);
+        const uint64_t timed = node->calls - node->untimed;
+        if (++nodes > HP_SHORT_CALLS_NODES_INSIDE || node->is_folded)
+            return (struct hp_short_calls_inside){0, 0};
+        sum.cost += timed * timed_price + node->untimed * price;
+        if (hp_stat_at(head, node->stat)->period > 1 && timed_price > price)
+            sum.saved += timed * (timed_price - price);
+    }
+    return (struct hp_short_calls_inside){sum.cost / calls, sum.saved / calls};
+}
+
+/*
+ * Measuring is weighed against what a call takes without the measuring inside it, which may be most of it. What calls take that
+ * are not timed from then on is `typical`.
+ */
+void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
+{
+    const struct hotpath_node_ *counted = hp_node_at(head, node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
+    const struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
+    if (!is_bound || hp_stat_keeps(stat) != 0 || !hp_tree_is_short_path(counted))
+        return;
+    if (stat->period <= 1) {
+        const uint64_t usual = hp_short_calls_usual_call(head, stat), most = hp_tree_longest_short_call() * 256;
+        if (usual > HP_SHORT_CALLS_MOST_MEASURING * most)
+            return;
+        const struct hp_short_calls_inside inside = counted->is_folded ? (struct hp_short_calls_inside){0, 0} : hp_short_calls_look_inside(head, node);
+        if (usual > most + inside.cost)
+            return;
+        HOTPATH_PUT_(stat->typical, (uint32_t)(usual > inside.saved ? usual - inside.saved : 0) + 1);
+        HOTPATH_PUT_(stat->period, HP_SHORT_CALLS_LIMITED_PERIOD);
+        HOTPATH_PUT_(stat->countdown, hotpath_until_timed_(counted->calls, HP_SHORT_CALLS_LIMITED_PERIOD));
+    }
+    hp_tree_refresh(head, parent, node);
+}
+
+/*
+ * One long call may be bad luck, so the next one is timed, too; three in a row are not. Long is what takes many zones more than a call
+ * did when it was found to be short, measuring inside it included.
+ */
+#define HP_SHORT_CALLS_LONG_CALLS 3u
+#define HP_SHORT_CALLS_LONG_ZONES 8u
+
+void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    if (stat->typical == 0 || stat->period <= 1)
+        return;
+    const uint64_t most = HP_SHORT_CALLS_LONG_ZONES * hp_zone_ticks() + stat->typical / 256;
+    stat->long_calls = ticks > most ? stat->long_calls + 1 : 0;
+    if (stat->long_calls > 0)
+        HOTPATH_PUT_(stat->countdown, 1);
+    if (stat->long_calls >= HP_SHORT_CALLS_LONG_CALLS)
+        HOTPATH_PUT_(stat->period, 1);
+}
+
 /* ---- src/record/sites.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -39626,6 +40222,7 @@ void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kin
  * Numbers last as long as the process; each session gets a copy of the names.
  */
 
+#define HP_SITES_RESERVED_SITES 4096u
 #define HP_SITES_TEXT_PIECE (64u << 10)
 #define HP_SITES_NAME_BYTES 256
 #define HP_SITES_IMAGES_BACK 16u
@@ -39757,10 +40354,10 @@ void hp_sites_begin(void)
 
 void hp_sites_reserve(void)
 {
-    for (uint32_t chunk = 0; chunk < HP_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
+    for (uint32_t chunk = 0; chunk < HP_SITES_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
         if (hotpath_runtime_->site_chunks[chunk] == NULL)
             hotpath_runtime_->site_chunks[chunk] = hp_memory_map(HP_SITES_PER_CHUNK * sizeof(struct hp_known_site));
-    const size_t bytes = (size_t)HP_RESERVED_SITES * 128;
+    const size_t bytes = (size_t)HP_SITES_RESERVED_SITES * 128;
     char *text = hp_memory_map(bytes);
     if (text != NULL) {
         hotpath_runtime_->text_left = bytes;
@@ -39922,24 +40519,27 @@ void hp_slow_way_timed(struct hp_head *head, uint64_t from)
     head->slow_ways_left = HP_SLOW_PERIOD;
 }
 
-/* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
+/* ---- src/record/thread_ends.c -------------------------------------------------------------------------------- */
 
 /*
- * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
- * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
- * threads record at once, not how many there ever were.
+ * How threads end: by a destructor of the C library's, or by a sandbox that forbids them to read the counter. Open zones are closed then,
+ * and the head is free for the next thread.
  */
 
-#define HP_THREADS_PIECE_BYTES 8192u
-#define HP_THREADS_FIRST_PIECE_BYTES 4096u
-#define HP_THREADS_LINE 128u /* two cache lines: what neighbouring threads write must not share a prefetched pair */
-
-static pthread_key_t hp_threads_exit_key;
-static bool hp_threads_has_exit_key;
+static pthread_key_t hp_thread_ends_exit_key;
+static bool hp_thread_ends_has_exit_key;
 
 /* ------------------------------------------------------------------------------------- the end of a thread */
 
-static void hp_threads_close_records(struct hp_head *head)
+static void hp_thread_ends_close_zones(struct hp_head *head, uint64_t now)
+{
+    hp_head_hold(&head->hot);
+    hp_lane_end_thread(head, now);
+    while (head->hot.top > hp_frame_zero(head))
+        hp_zone_close_top(head, now);
+}
+
+static void hp_thread_ends_close_records(struct hp_head *head)
 {
     hp_sampler_end_thread(head);
     if (head->record == NULL || head->hot.epoch != hp_epoch() || hotpath_runtime_->gate == 0)
@@ -39948,19 +40548,19 @@ static void hp_threads_close_records(struct hp_head *head)
     for (struct hp_head *at = head; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != hp_epoch())
             continue; /* a handler's head for which there was no space */
-        hp_zones_close_all(at, now);
+        hp_thread_ends_close_zones(at, now);
         __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
 }
 
-static void hp_threads_release_head(struct hp_head *head)
+void hp_thread_release(struct hp_head *head)
 {
-    hp_threads_close_records(head);
+    hp_thread_ends_close_records(head);
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 /* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
-static struct hp_cpu_time hp_threads_used_by_now(void)
+static struct hp_cpu_time hp_thread_ends_used_by_now(void)
 {
     struct hp_cpu_time used = {0};
     if (HOTPATH_GET_(hotpath_runtime_->wishes.is_watched) != 0 && hp_calls_begin()) {
@@ -39971,13 +40571,13 @@ static struct hp_cpu_time hp_threads_used_by_now(void)
 }
 
 /* Of the copies of the library that know the thread, the last one ends it. */
-static void hp_threads_say_farewell(struct hp_head *head)
+static void hp_thread_ends_say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
     struct hp_cpu_time used = {0};
     if (head->copies == 1) {
         hp_sampler_part(head);
-        used = hp_threads_used_by_now();
+        used = hp_thread_ends_used_by_now();
     }
     if (!hp_lock(&held))
         return;
@@ -39986,38 +40586,38 @@ static void hp_threads_say_farewell(struct hp_head *head)
     if (head->thread_id != 0 && --head->copies == 0) {
         if (used.ns != 0)
             hp_life_end(head, &used);
-        hp_threads_release_head(head);
+        hp_thread_release(head);
     }
     hp_unlock(&held);
 }
 
 /* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
 #if defined(__x86_64__) || defined(__i386__)
-#define HP_THREADS_REALIGNED __attribute__((force_align_arg_pointer))
+#define HP_THREAD_ENDS_REALIGNED __attribute__((force_align_arg_pointer))
 #else
-#define HP_THREADS_REALIGNED
+#define HP_THREAD_ENDS_REALIGNED
 #endif
 
 /*
  * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
  * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
  */
-HP_THREADS_REALIGNED static void hp_threads_at_thread_exit(void *value)
+HP_THREAD_ENDS_REALIGNED static void hp_thread_ends_at_thread_exit(void *value)
 {
     const int saved = errno;
     struct hp_head *head = value;
     if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
-        pthread_setspecific(hp_threads_exit_key, head);
+        pthread_setspecific(hp_thread_ends_exit_key, head);
     else
-        hp_threads_say_farewell(head);
+        hp_thread_ends_say_farewell(head);
     errno = saved;
 }
 
 /* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
-static void hp_threads_close_guards(struct hp_head *head, uintptr_t here)
+static void hp_thread_ends_close_guards(struct hp_head *head, uintptr_t here)
 {
     struct hp_stack own;
-    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
+    if (!hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_is_child(), &own))
         return;
     for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
@@ -40030,12 +40630,32 @@ static void hp_threads_close_guards(struct hp_head *head, uintptr_t here)
 
 void hp_thread_blind(struct hp_head *head)
 {
-    hp_threads_close_guards(head, (uintptr_t)__builtin_frame_address(0));
-    hp_threads_close_records(head);
+    hp_thread_ends_close_guards(head, (uintptr_t)__builtin_frame_address(0));
+    hp_thread_ends_close_records(head);
     head->is_blind = true;
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
 }
+
+bool hp_thread_exit_hook(void)
+{
+    if (!hp_thread_ends_has_exit_key)
+        hp_thread_ends_has_exit_key = pthread_key_create(&hp_thread_ends_exit_key, hp_thread_ends_at_thread_exit) == 0;
+    return hp_thread_ends_has_exit_key;
+}
+
+void hp_thread_await_end(struct hp_head *head)
+{
+    if (pthread_getspecific(hp_thread_ends_exit_key) == head)
+        return;
+    head->copies++;
+    head->farewells = 0;
+    pthread_setspecific(hp_thread_ends_exit_key, head);
+}
+
+/* ---- src/record/thread_head.c -------------------------------------------------------------------------------- */
+
+/* The head of the calling thread. */
 
 /* Threads and children are born blind if who begins them is, without having said so: the kernel has to be asked. */
 bool hp_thread_is_blind(void)
@@ -40046,12 +40666,40 @@ bool hp_thread_is_blind(void)
     return (&head->hot != &hotpath_idle_head_ && head->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
 }
 
-bool hp_thread_exit_hook(void)
+/* ---- src/record/thread_space.c ------------------------------------------------------------------------------- */
+
+/* A thread's space in the session. */
+
+#define HP_THREAD_SPACE_PIECE_BYTES 8192u
+#define HP_THREAD_SPACE_FIRST_PIECE_BYTES 4096u
+
+uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
 {
-    if (!hp_threads_has_exit_key)
-        hp_threads_has_exit_key = pthread_key_create(&hp_threads_exit_key, hp_threads_at_thread_exit) == 0;
-    return hp_threads_has_exit_key;
+    uint32_t from = (head->space + align - 1) & ~(align - 1);
+    if (head->space == 0 || (uint64_t)from + size > head->space_end) {
+        uint32_t piece = size > HP_THREAD_SPACE_PIECE_BYTES ? size : head->space == 0 ? HP_THREAD_SPACE_FIRST_PIECE_BYTES : HP_THREAD_SPACE_PIECE_BYTES;
+        from = hp_store_allocate(head->store, piece, HP_APART);
+        if (from == 0 && piece > size) {
+            piece = size;
+            from = hp_store_allocate(head->store, piece, HP_APART);
+        }
+        if (from == 0)
+            return 0;
+        head->space_end = from + piece;
+    }
+    head->space = from + size;
+    return from;
 }
+
+/* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
+
+/*
+ * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
+ * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
+ * threads record at once, not how many there ever were. How they end is in thread_ends.c.
+ */
+
+#define HP_THREADS_HEADS_BYTES 65536u
 
 /* ---------------------------------------------------------------------------------------------- heads */
 
@@ -40059,13 +40707,13 @@ bool hp_thread_exit_hook(void)
 static struct hp_head *hp_threads_new_head(void)
 {
     struct hp_fork_page *page = hp_page();
-    const size_t stride = (sizeof(struct hp_head) + HP_THREADS_LINE - 1) / HP_THREADS_LINE * HP_THREADS_LINE;
+    const size_t stride = (sizeof(struct hp_head) + HP_APART - 1) / HP_APART * HP_APART;
     if (page->spare_count == 0) {
-        page->spare = hp_more_memory(HP_HEADS_BYTES);
+        page->spare = hp_more_memory(HP_THREADS_HEADS_BYTES);
         if (page->spare == NULL)
             return NULL;
-        hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
-        page->spare_count = (uint32_t)(HP_HEADS_BYTES / stride);
+        hp_memory_wipe_on_fork(page->spare, HP_THREADS_HEADS_BYTES);
+        page->spare_count = (uint32_t)(HP_THREADS_HEADS_BYTES / stride);
     }
     struct hp_head *head = page->spare;
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
@@ -40096,7 +40744,7 @@ static struct hp_head *hp_threads_bury_dead(void)
         return NULL;
     for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
         if (hp_threads_is_dead(head)) {
-            hp_threads_release_head(head);
+            hp_thread_release(head);
             freed = head;
         }
     return freed;
@@ -40126,24 +40774,6 @@ struct hp_head *hp_thread_of_any_copy(void)
 
 /* ---------------------------------------------------------------------------------------------- records */
 
-uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
-{
-    uint32_t from = (head->space + align - 1) & ~(align - 1);
-    if (head->space == 0 || (uint64_t)from + size > head->space_end) {
-        uint32_t piece = size > HP_THREADS_PIECE_BYTES ? size : head->space == 0 ? HP_THREADS_FIRST_PIECE_BYTES : HP_THREADS_PIECE_BYTES;
-        from = hp_store_allocate(head->store, piece, HP_THREADS_LINE);
-        if (from == 0 && piece > size) {
-            piece = size;
-            from = hp_store_allocate(head->store, piece, HP_THREADS_LINE);
-        }
-        if (from == 0)
-            return 0;
-        head->space_end = from + piece;
-    }
-    head->space = from + size;
-    return from;
-}
-
 /* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
 static void hp_threads_link_record(struct hp_head *head)
 {
@@ -40159,7 +40789,7 @@ static bool hp_threads_new_record(struct hp_head *head)
     head->space = head->space_end = 0;
     head->record = NULL;
     head->alloc = NULL;
-    hp_objects_forget(head);
+    hp_parts_forget(head);
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -40220,7 +40850,7 @@ static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id, con
 static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
-    head->hot.ready = 0;
+    hp_head_hold(&head->hot);
     head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread finds the new one */
     if (!(has_record ? hp_zones_resume(head) : hp_threads_new_record(head))) {
         head->record = NULL;
@@ -40232,7 +40862,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id, const ch
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return true;
 }
 
@@ -40248,6 +40878,14 @@ static bool hp_threads_attach_with_handlers(struct hp_head *head, const struct h
 
 /* -------------------------------------------------------------------------------------------- registering */
 
+static bool hp_threads_no_session(void) { return false; }
+static hp_child_session *hp_threads_begin_child_session = hp_threads_no_session;
+
+void hp_threads_set_child_session(hp_child_session *begin)
+{
+    __atomic_store_n(&hp_threads_begin_child_session, begin, __ATOMIC_RELAXED);
+}
+
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *hp_threads_register_thread(struct hp_threads_newcomer *self, uint64_t losses)
 {
@@ -40257,7 +40895,8 @@ static struct hp_head *hp_threads_register_thread(struct hp_threads_newcomer *se
         return NULL;
     }
     const bool is_child = hp_is_forked_child();
-    const bool is_parents = is_child && (hp_is_sandboxed() || !hp_session_begin_child());
+    const bool is_parents =
+        is_child && (hp_is_sandboxed() || !__atomic_load_n(&hp_threads_begin_child_session, __ATOMIC_RELAXED)());
     if (is_parents || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hotpath_idle_head_;
         return NULL;
@@ -40285,7 +40924,7 @@ static struct hp_head *hp_threads_register_thread(struct hp_threads_newcomer *se
     const bool is_shared = head != NULL && head->thread_id == self->thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
-    const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
+    const bool is_busy = is_shared && !is_current && head->record != NULL && hp_head_is_held(&head->hot);
     if (head == NULL || is_busy || (is_shared && head->is_blind) ||
         (!is_current && !hp_threads_attach_with_handlers(head, self))) {
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
@@ -40298,20 +40937,9 @@ static struct hp_head *hp_threads_register_thread(struct hp_threads_newcomer *se
     }
     if (!is_current)
         hp_sampler_begin_thread(head, &self->used);
-    if (pthread_getspecific(hp_threads_exit_key) != head) {
-        head->copies++;
-        head->farewells = 0;
-        pthread_setspecific(hp_threads_exit_key, head);
-    }
+    hp_thread_await_end(head);
     hotpath_v1_head = &head->hot;
     return head;
-}
-
-struct hp_head *hp_thread_present(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
-    return is_there ? head : NULL;
 }
 
 typedef bool hp_threads_take_lock(struct hp_signals *held);
@@ -40330,7 +40958,7 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
         return head;
     head = hp_threads_register_thread(&self, losses);
     hp_unlock(&held);
-    hp_session_follow_up();
+    hp_prune_if_due();
     return head;
 }
 
@@ -40387,7 +41015,7 @@ void hp_thread_reserve(void)
     if (head != NULL && head->handler == NULL)
         hp_threads_add_handler_head(head);
     for (; head != NULL; head = head->handler)
-        hp_objects_reserve_parts(head);
+        hp_parts_reserve(head);
 }
 
 /* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
@@ -40417,23 +41045,6 @@ bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zon
     return is_open;
 }
 
-/* ---------------------------------------------------------------------------------------------- holding */
-
-/* The gate is asked again once the head is held: only then does the session stay. */
-struct hp_head *hp_thread_hold(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->record == NULL ||
-        HOTPATH_GET_(head->hot.ready) == 0)
-        return NULL;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
-        return head;
-    hp_let_go(&head->hot);
-    return NULL;
-}
-
 /* ---- src/record/tree.c --------------------------------------------------------------------------------------- */
 
 /*
@@ -40447,6 +41058,9 @@ struct hp_head *hp_thread_hold(void)
  * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
  */
 
+#define HP_TREE_MAX_NODES 65536u /* per thread; further paths fall under <other> */
+#define HP_TREE_FIRST_SLOTS 256u
+#define HP_TREE_RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
 #define HP_TREE_FIRST_NODES 8u
 #define HP_TREE_MOST_NODES 512u /* of a chunk */
 /*
@@ -40556,7 +41170,7 @@ static void hp_tree_add_slot(struct hp_head *head, const struct hotpath_slot_ *a
 static bool hp_tree_empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    const uint32_t first = HOTPATH_GET_(hotpath_runtime_->wishes.reserve) ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    const uint32_t first = HOTPATH_GET_(hotpath_runtime_->wishes.reserve) ? HP_TREE_RESERVED_SLOTS : HP_TREE_FIRST_SLOTS;
     if (slots != NULL && hp_tree_slot_total(&head->hot) != first) {
         hp_memory_unmap(slots, hp_tree_slots_bytes(hp_tree_slot_total(&head->hot)));
         slots = NULL;
@@ -40581,7 +41195,7 @@ static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
     struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
     stat->site = site;
     stat->min = UINT64_MAX;
-    stat->keeps = hp_kept_from_start(head, site);
+    stat->keeps = hp_keeps_from_start(head, site);
     const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
     stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hotpath_runtime_->wishes.time_period);
     stat->next = head->record->stats;
@@ -40793,17 +41407,16 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/* The longest call, by the clock, of whose time measuring is more than the bound. */
-static uint64_t hp_tree_longest_short_call(void)
+uint64_t hp_tree_longest_short_call(void)
 {
     const uint64_t bound = HOTPATH_GET_(hotpath_runtime_->wishes.measuring_bound);
     const uint64_t inner = HOTPATH_GET_(hotpath_runtime_->zone_cost.inner_ticks);
     return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
 
-/* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
+/* With room for some calls during which the thread lost its CPU. */
 #define HP_TREE_FAR_LONGER 16u
-static bool hp_tree_is_short_path(const struct hotpath_node_ *node)
+bool hp_tree_is_short_path(const struct hotpath_node_ *node)
 {
     const uint64_t timed = node->calls - node->untimed;
     return timed == 0 || node->total / timed <= HP_TREE_FAR_LONGER * hp_tree_longest_short_call();
@@ -40877,7 +41490,7 @@ static uint32_t hp_tree_find_node(struct hp_head *head, uint32_t parent, uint32_
     }
     if (!head->index_is_complete)
         node = hp_tree_child_of(head, parent, site);
-    if (node == 0 && head->record->node_count < HP_MAX_NODES)
+    if (node == 0 && head->record->node_count < HP_TREE_MAX_NODES)
         node = hp_tree_new_node(head, parent, site, stat);
     return node != 0 ? node : hp_tree_node_under_other(head, site, stat);
 }
@@ -40906,131 +41519,6 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
     if (slot->key == 0)
         return;
     hp_tree_set_flags(head, slot);
-}
-
-/* One call in so many, so that the report has something to go by. */
-#define HP_TREE_LIMITED_PERIOD 256u
-/* Where a call looks longer than that many short ones, too little would be left of it after what is subtracted to be sure of. */
-#define HP_TREE_MOST_MEASURING 5u
-
-static const uint64_t *hp_tree_counters_of(const struct hp_head *head, const struct hotpath_stat_ *stat, uint32_t octave)
-{
-    return (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
-}
-
-static uint64_t hp_tree_duration_count(const struct hp_head *head, const struct hotpath_stat_ *stat)
-{
-    uint64_t count = 0;
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        for (uint32_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++)
-            count += hp_tree_counters_of(head, stat, octave)[at];
-    return count;
-}
-
-/*
- * What a call of the site takes on average, in 1/256 ticks, as this thread has timed it. Without the longest in 64, or a few during
- * which the thread lost its CPU would make all of them long.
- */
-#define HP_TREE_LEFT_OUT 64u
-static uint64_t hp_tree_usual_call(const struct hp_head *head, const struct hotpath_stat_ *stat)
-{
-    const uint64_t all = hp_tree_duration_count(head, stat), most = all - all / HP_TREE_LEFT_OUT;
-    uint64_t count = 0, ticks = 0;
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        for (uint64_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++) {
-            const uint64_t here = hp_tree_counters_of(head, stat, octave)[at],
-                           taken = here < most - count ? here : most - count;
-            count += taken;
-            ticks += taken * ((at << octave) + (UINT64_C(1) << octave) / 2);
-        }
-    return count > 0 ? ticks * 256 / count : UINT64_MAX;
-}
-
-/* What measuring costs of what is inside a call, in 1/256 ticks: so far, and of that what it does no longer, since less is timed. */
-struct hp_tree_inside {
-    uint64_t cost, saved;
-};
-
-static uint64_t hp_tree_function_price(uint64_t ps)
-{
-    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    return HOTPATH_GET_(cost->ps) > 0 ? ps * 256 * HOTPATH_GET_(cost->ticks) / HOTPATH_GET_(cost->ps) : 0;
-}
-
-static uint32_t hp_tree_next_below(const struct hp_head *head, uint32_t top, uint32_t at)
-{
-    if (hp_node_at(head, at)->first_child != 0)
-        return hp_node_at(head, at)->first_child;
-    while (at != top && hp_node_at(head, at)->next_sibling == 0)
-        at = hp_node_at(head, at)->parent;
-    return at != top ? hp_node_at(head, at)->next_sibling : 0;
-}
-
-/* Of a call that is short there is little inside. Where there may be more it counts as none, and the call as long as it looks. */
-#define HP_TREE_NODES_INSIDE 64u
-static struct hp_tree_inside hp_tree_look_inside(const struct hp_head *head, uint32_t top)
-{
-    const uint64_t timed_price = hp_tree_function_price(HOTPATH_GET_(hotpath_runtime_->zone_cost.function_ps));
-    const uint64_t price = hp_tree_function_price(HOTPATH_GET_(hotpath_runtime_->zone_cost.function_counted_ps));
-    const uint64_t calls = hp_node_at(head, top)->calls;
-    struct hp_tree_inside sum = {0, 0};
-    uint32_t nodes = 0;
-    for (uint32_t at = hp_tree_next_below(head, top, top); at != 0; at = hp_tree_next_below(head, top, at)) {
-        const struct hotpath_node_ *node = hp_node_at(head, at);
-        const uint64_t timed = node->calls - node->untimed;
-        if (++nodes > HP_TREE_NODES_INSIDE || node->is_folded)
-            return (struct hp_tree_inside){0, 0};
-        sum.cost += timed * timed_price + node->untimed * price;
-        if (hp_stat_at(head, node->stat)->period > 1 && timed_price > price)
-            sum.saved += timed * (timed_price - price);
-    }
-    return (struct hp_tree_inside){sum.cost / calls, sum.saved / calls};
-}
-
-/*
- * Measuring is weighed against what a call takes without the measuring inside it, which may be most of it. What calls take that
- * are not timed from then on is `typical`.
- */
-void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
-{
-    const struct hotpath_node_ *counted = hp_node_at(head, node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_wishes *wishes = &hotpath_runtime_->wishes;
-    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
-    if (!is_bound || hp_stat_keeps(stat) != 0 || !hp_tree_is_short_path(counted))
-        return;
-    if (stat->period <= 1) {
-        const uint64_t usual = hp_tree_usual_call(head, stat), most = hp_tree_longest_short_call() * 256;
-        if (usual > HP_TREE_MOST_MEASURING * most)
-            return;
-        const struct hp_tree_inside inside = counted->is_folded ? (struct hp_tree_inside){0, 0} : hp_tree_look_inside(head, node);
-        if (usual > most + inside.cost)
-            return;
-        HOTPATH_PUT_(stat->typical, (uint32_t)(usual > inside.saved ? usual - inside.saved : 0) + 1);
-        HOTPATH_PUT_(stat->period, HP_TREE_LIMITED_PERIOD);
-        HOTPATH_PUT_(stat->countdown, hotpath_until_timed_(counted->calls, HP_TREE_LIMITED_PERIOD));
-    }
-    hp_tree_refresh(head, parent, node);
-}
-
-/*
- * One long call may be bad luck, so the next one is timed, too; three in a row are not. Long is what takes many zones more than a call
- * did when it was found to be short, measuring inside it included.
- */
-#define HP_TREE_LONG_CALLS 3u
-#define HP_TREE_LONG_ZONES 8u
-
-void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
-{
-    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
-    if (stat->typical == 0 || stat->period <= 1)
-        return;
-    const uint64_t most = HP_TREE_LONG_ZONES * hp_zone_ticks() + stat->typical / 256;
-    stat->long_calls = ticks > most ? stat->long_calls + 1 : 0;
-    if (stat->long_calls > 0)
-        HOTPATH_PUT_(stat->countdown, 1);
-    if (stat->long_calls >= HP_TREE_LONG_CALLS)
-        HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */
@@ -41682,21 +42170,32 @@ void hp_waits_start(const struct hp_record_settings *settings)
     hp_say("hotpath: HOTPATH_WAITS has no effect: no thread could be started");
 }
 
-/* ---- src/record/zones.c -------------------------------------------------------------------------------------- */
+/* ---- src/record/zone_stack.c --------------------------------------------------------------------------------- */
 
-/*
- * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
- * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
- * when something odd happened to the host's stack, with calls of which more is kept than numbers, and from signal handlers
- * that interrupted the inline part.
- *
- * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
- *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
- */
+/* A thread's stack of open zones. */
 
-/* ------------------------------------------------------------------------------------- the stack of zones */
+#define HP_ZONE_STACK_MAX_FRAMES (1u << 18)
 
-static void hp_zones_use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity, uint32_t depth)
+/* --------------------------------------------------------------------------------------------- its memory */
+
+/* The stack of zones of the lane that runs is elsewhere, and has grown. */
+static void hp_zone_stack_tell_lane(const struct hp_head *head, uint32_t frames, uint32_t capacity)
+{
+    if (head->running == NULL)
+        return;
+    HOTPATH_PUT_(head->running->frames, frames);
+    HOTPATH_PUT_(head->running->frame_capacity, capacity);
+}
+
+/* The record has never switched lanes. */
+static void hp_zone_stack_forget_lanes(struct hp_head *head)
+{
+    head->lane = NULL;
+    head->running = head->own_lane = NULL;
+    head->folds = 0;
+}
+
+static void hp_zone_stack_use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity, uint32_t depth)
 {
     struct hotpath_frame_ *frames = hp_store_at(head->store, offset);
     head->hot.top = frames + depth;
@@ -41709,38 +42208,62 @@ bool hp_zone_make_room(struct hp_head *head)
 {
     const uint32_t capacity = head->record->frame_capacity;
     const uint32_t size = (uint32_t)sizeof(struct hotpath_frame_);
-    if (capacity >= HP_MAX_FRAMES)
+    if (capacity >= HP_ZONE_STACK_MAX_FRAMES)
         return false;
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
     if (offset == 0 || !hp_alloc_grow(head, capacity * 2, hp_store_at(head->store, offset)))
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
-    hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
-    hp_lane_use_frames(head, offset, capacity * 2);
+    hp_zone_stack_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
+    hp_zone_stack_tell_lane(head, offset, capacity * 2);
     return true;
 }
 
-/* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
-static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
+static void hp_zone_stack_set_frame_zero(struct hp_head *head)
 {
-    struct hotpath_frame_ *frame = head->hot.top;
-    for (; frame > hp_frame_zero(head) && reach > 0; frame--, reach--)
-        if (frame->zone == (uintptr_t)zone)
-            return frame;
-    return NULL;
+    struct hotpath_frame_ *zero = hp_frame_zero(head);
+    zero->zone = UINT64_MAX; /* every guard is below it */
+    zero->start = hp_now();
+    zero->child = 0;
+    zero->node = head->record->root;
+    head->hot.top = zero;
+    head->skip_runs = 0;
 }
 
-static void hp_zones_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
+bool hp_zones_begin(struct hp_head *head)
+{
+    head->hot.base = head->store->range.base;
+    const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
+    if (frames == 0)
+        return false;
+    hp_zone_stack_use_frames(head, frames, HP_FIRST_FRAMES, 0);
+    hp_zone_stack_forget_lanes(head);
+    hp_kept_begin(head);
+    if (!hp_tree_begin(head))
+        return false;
+    hp_zone_stack_set_frame_zero(head);
+    return true;
+}
+
+bool hp_zones_resume(struct hp_head *head)
+{
+    if (!hp_tree_resume(head))
+        return false;
+    hp_zone_stack_set_frame_zero(head);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- closing zones */
 
 /* A call that is longer, or shorter, than all before it. */
-static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
+static void hp_zone_stack_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
     hp_tree_review(head, frame->node, ticks);
     if (!is_nested)
         hp_kept_reconsider(head, frame);
 }
 
-static void hp_zones_close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
+static void hp_zone_stack_close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
 {
     const bool is_nested = (frame->stat & HOTPATH_RECURSIVE_) && stat->open > 1;
     const uint32_t flags = frame->stat;
@@ -41755,7 +42278,7 @@ void hp_zone_close_top(struct hp_head *head, uint64_t now)
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
     if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
-        hp_zones_close_untimed(head, frame, stat);
+        hp_zone_stack_close_untimed(head, frame, stat);
         return;
     }
     uint64_t ticks = now - frame->start;
@@ -41779,9 +42302,9 @@ void hp_zone_close_top(struct hp_head *head, uint64_t now)
     if (frame->stat & HOTPATH_KEPT_)
         hp_kept_call(head, frame, ticks, is_nested);
     else if (is_longer)
-        hp_zones_reconsider(head, frame, ticks, is_nested);
+        hp_zone_stack_reconsider(head, frame, ticks, is_nested);
     HOTPATH_PUT_(frame->child, now);
-    hp_zones_pop(head, frame);
+    hp_zone_pop(head, frame);
 }
 
 /*
@@ -41798,6 +42321,28 @@ void hp_zone_abandon_top(struct hp_head *head)
     hp_lose(head, HP_LOSS_ABANDONED);
 }
 
+/* ---- src/record/zones.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
+ * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
+ * when something odd happened to the host's stack, with calls of which more is kept than numbers, and from signal handlers
+ * that interrupted the inline part.
+ *
+ * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
+ *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
+ */
+
+/* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
+static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    for (; frame > hp_frame_zero(head) && reach > 0; frame--, reach--)
+        if (frame->zone == (uintptr_t)zone)
+            return frame;
+    return NULL;
+}
+
 /*
  * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
  * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
@@ -41812,63 +42357,7 @@ static void hp_zones_drop_stale(struct hp_head *head, const struct hotpath_zone 
         hp_zone_abandon_top(head);
 }
 
-void hp_zones_close_all(struct hp_head *head, uint64_t now)
-{
-    head->hot.ready = 0;
-    HOTPATH_ORDER_();
-    hp_lane_end_thread(head, now);
-    while (head->hot.top > hp_frame_zero(head))
-        hp_zone_close_top(head, now);
-}
-
-/* -------------------------------------------------------------------------------- beginning and resuming */
-
-static void hp_zones_set_frame_zero(struct hp_head *head)
-{
-    struct hotpath_frame_ *zero = hp_frame_zero(head);
-    zero->zone = UINT64_MAX; /* every guard is below it */
-    zero->start = hp_now();
-    zero->child = 0;
-    zero->node = head->record->root;
-    head->hot.top = zero;
-    head->skip_runs = 0;
-}
-
-bool hp_zones_begin(struct hp_head *head)
-{
-    head->hot.base = head->store->range.base;
-    const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
-    if (frames == 0)
-        return false;
-    hp_zones_use_frames(head, frames, HP_FIRST_FRAMES, 0);
-    hp_lane_forget(head);
-    hp_kept_begin(head);
-    if (!hp_tree_begin(head))
-        return false;
-    hp_zones_set_frame_zero(head);
-    return true;
-}
-
-bool hp_zones_resume(struct hp_head *head)
-{
-    if (!hp_tree_resume(head))
-        return false;
-    hp_zones_set_frame_zero(head);
-    return true;
-}
-
 /* -------------------------------------------------------------------------------------- entering, leaving */
-
-static bool hp_zones_is_on(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
-}
-
-/* Zones that were open when recording was paused still end. */
-static bool hp_zones_is_on_or_paused(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
-}
 
 static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t site)
 {
@@ -41899,7 +42388,7 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
 static struct hp_head *hp_zones_head_at_rest(struct hp_head *head)
 {
-    for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
+    for (int depth = 0; hp_head_is_held(&head->hot); depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
             hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
@@ -41920,7 +42409,7 @@ static uint64_t hp_zones_guard_around(const struct hp_head *head, uintptr_t plac
 
 static bool hp_zones_is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
 {
-    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+    return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
 }
 
 /* A report may be at work on the head of a thread while a function of the host's reads it there. */
@@ -41948,15 +42437,12 @@ static bool hp_zones_was_left(const struct hp_head *head, uintptr_t zone)
     return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
 }
 
-/* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
+/* Asks the gate with the head held, whoever holds it. */
 static bool hp_zones_is_found_on(struct hp_head *head)
 {
-    const uint32_t before = HOTPATH_GET_(head->hot.ready);
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    const bool is = hp_zones_is_on(head);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, before);
+    const uint32_t before = hp_head_hold_too(&head->hot);
+    const bool is = hp_head_is_recording(&head->hot);
+    hp_head_put_back(&head->hot, before);
     return is;
 }
 
@@ -41967,7 +42453,7 @@ static void hp_zones_recover(struct hp_head *head)
     if (top == hp_frame_zero(head))
         return;
     if (top->zone == 0)
-        hp_zones_pop(head, top);
+        hp_zone_pop(head, top);
     hp_tree_recount(head, top);
 }
 
@@ -41977,13 +42463,12 @@ static void hp_zones_recover_handlers(struct hp_head *head)
     for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != head->hot.epoch)
             continue;
-        if (HOTPATH_GET_(at->hot.ready) == 0)
+        if (hp_head_is_held(&at->hot))
             hp_zones_recover(at);
-        HOTPATH_PUT_(at->hot.ready, 0);
-        HOTPATH_ORDER_();
+        hp_head_hold(&at->hot);
         while (at->hot.top > hp_frame_zero(at))
             hp_zone_abandon_top(at);
-        hp_let_go(&at->hot);
+        hp_head_let_go(&at->hot);
     }
 }
 
@@ -41991,14 +42476,14 @@ static void hp_zones_recover_all(struct hp_head *head)
 {
     hp_zones_recover_handlers(head);
     hp_zones_recover(head);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* One head is left for another handler: they interrupt one another, or some were left by jumps. */
 static bool hp_zones_are_nearly_all_busy(const struct hp_head *head)
 {
     unsigned busy = 0;
-    for (const struct hp_head *at = head; at != NULL && HOTPATH_GET_(at->hot.ready) == 0; at = at->handler)
+    for (const struct hp_head *at = head; at != NULL && hp_head_is_held(&at->hot); at = at->handler)
         busy++;
     return busy >= HP_HANDLER_DEPTH;
 }
@@ -42012,7 +42497,7 @@ static bool hp_zones_is_time_to_ask(struct hp_head *head)
 
 static void hp_zones_take_up_what_was_left(struct hp_head *head, uintptr_t zone)
 {
-    if (HOTPATH_GET_(head->hot.ready) == 0) {
+    if (hp_head_is_held(&head->hot)) {
         if (!hp_zones_are_nearly_all_busy(head) || !hp_zones_is_time_to_ask(head) || !hp_zones_was_left(head, zone))
             return;
         hp_zones_recover_all(head);
@@ -42034,12 +42519,11 @@ static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct ho
     head = hp_zones_head_at_rest(head);
     if (head == NULL)
         return HOTPATH_SKIPPED_;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     uintptr_t state = HOTPATH_SKIPPED_;
-    if (hp_zones_is_on(head))
+    if (hp_head_is_recording(&head->hot))
         state = hp_zones_enter(head, zone, id);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return state;
 }
 
@@ -42073,11 +42557,9 @@ static const struct hotpath_frame_ *hp_zones_find_frame_below(struct hp_head *he
  */
 static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
-    const uint32_t before = HOTPATH_GET_(head->hot.ready);
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    const uint32_t before = hp_head_hold_too(&head->hot);
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
-    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame_below(head, zone, now) : NULL;
+    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? hp_zones_find_frame_below(head, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
             hp_zones_recover_handlers(head);
@@ -42089,8 +42571,7 @@ static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone
         hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
+    hp_head_put_back(&head->hot, frame != NULL ? HOTPATH_READY_ : before);
     return frame != NULL;
 }
 
@@ -42133,7 +42614,7 @@ void hp_zone_skip(void)
     if (head->hot.top->stat &
         HOTPATH_UNTIMED_) /* an exit hook must not take the end of what is skipped for that of the zone */
         HOTPATH_PUT_(head->hot.top->start, 0);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 bool hp_zone_was_skipped(void)
@@ -42145,7 +42626,7 @@ bool hp_zone_was_skipped(void)
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return was_skipped;
 }
 
@@ -42174,11 +42655,10 @@ static const struct hotpath_frame_ *hp_zones_find_site_below(struct hp_head *hea
 
 static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t now)
 {
-    if (HOTPATH_GET_(head->hot.ready) == 0)
+    if (hp_head_is_held(&head->hot))
         return false;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_site_below(head, site, now) : NULL;
+    hp_head_hold(&head->hot);
+    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? hp_zones_find_site_below(head, site, now) : NULL;
     if (frame != NULL) {
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
@@ -42186,14 +42666,12 @@ static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t no
         hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return frame != NULL;
 }
 
 void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
-    if (hp_alloc_leave_site(site, now))
-        return;
     const int saved = errno;
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     if (&head->hot != &hotpath_idle_head_ && head->thread_id != 0)
@@ -42211,8 +42689,6 @@ void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
     hp_zones_leave_out_of_line(zone, now);
     errno = saved;
 }
-
-void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now) { hp_alloc_leave(zone, now); }
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
 #define HP_HAS_SANITIZER
@@ -42317,6 +42793,15 @@ HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 /* Does what was asked for while the functions behind us were being found. */
 HP_PRIVATE void hp_yield_if_asked(void);
 #endif
+
+/* ---- src/record/stack_place.h -------------------------------------------------------------------------------- */
+
+/*
+ * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
+ * calls that are no longer there, since longjmp left them, or of another stack.
+ */
+
+#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
 
 /* ---- src/alloc/cxx.c ----------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,8 @@ usage: check_layers.py [ROOT]
 
 Prints one line for each include that the table does not allow, each folder it does not name, each header that does not
 exist, and each name that two headers share (headers are included by name alone, so names must be unique). Inside a folder, no
-files may need one another in a circle; a source and the header of its name are one.
+files may need one another in a circle; a source and the header of its name are one. Those of src/record are in the table below
+"Inside the recorder", and include only what stands before them there.
 """
 
 import re
@@ -22,6 +23,24 @@ def read_table(document):
         if len(cells) > 3 and re.fullmatch(r"`[\w/]+`", cells[1]):
             layers[cells[1].strip("`")] = set(re.findall(r"`([\w/]+)`", cells[2]))
     return layers
+
+
+def read_map(document):
+    """The units of src/record in the order of the table below the heading "Inside the recorder"; none without it."""
+    section = re.search(r"^## Inside the recorder$(.*?)(^## |\Z)", document, re.M | re.S)
+    rows = [line.split("|")[1] for line in section.group(1).splitlines() if line.startswith("| `")] if section else []
+    return [unit for row in rows for unit in re.findall(r"`(\w+)(?:\.h)?`", row)]
+
+
+def off_the_map(order, uses):
+    """What is wrong with the table: units that it does not have, has twice or makes up, and those that include a later one."""
+    place = {unit: at for at, unit in enumerate(order)}
+    for unit in sorted(unit for unit in {*order, *uses} if order.count(unit) != 1 or unit not in uses):
+        yield f"docs/architecture.md: {unit} is {order.count(unit)} times in the map of the recorder"
+    for unit in sorted(uses):
+        for used in sorted(uses[unit] - {unit}):
+            if unit in place and place[unit] < place.get(used, 0):
+                yield f"src/record: {unit} includes {used}.h, which stands after it in the map of the recorder"
 
 
 def uses_in(folder):
@@ -71,6 +90,10 @@ def check(root):
     for folder in sorted({file.parent for file in files}):
         for circle in circles(uses_in(folder)):
             yield f"{folder.relative_to(root)}: {', '.join(circle)} include one another in a circle"
+
+    order = read_map((root / "docs/architecture.md").read_text())
+    if order:
+        yield from off_the_map(order, uses_in(root / "src/record"))
 
     for file in files:
         folder = str(file.parent.relative_to(root))

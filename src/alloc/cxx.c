@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "allocations.h"
 #include "find.h"
 #include "next.h"
+#include "stack_place.h"
 
 #if __SIZEOF_SIZE_T__ == 8
 #define SIZE_NAME "m"

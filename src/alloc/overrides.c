@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocations.h"
 #include "early.h"
 #include "heads.h"
 #include "hotpath.h"
 #include "next.h"
+#include "stack_place.h"
 
 #ifdef HOTPATH_ALLOC_WRAP
 #define HP_FAMILY(name) __wrap_##name

@@ -10,7 +10,7 @@
  * The peak of a call: `peak_live` is the most that lived since the innermost marked zone began. A mark puts the one so
  * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
  *
- * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
+ * The head is held as for zones (holding.h). An event that comes while it is held, or on a thread that has none and can
  * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
  *
  * SPDX-License-Identifier: MIT
@@ -18,14 +18,16 @@
 #include "allocations.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "copies.h"
 #include "holders.h"
+#include "holding.h"
 #include "images.h"
-#include "lanes.h"
 #include "marks.h"
 #include "owners.h"
-#include "runtime.h"
+#include "slow_ways.h"
+#include "thread_head.h"
+#include "threads.h"
 
 /* An allocation, a free, or both at once. */
 struct event {
@@ -64,12 +66,6 @@ static void publish(struct hp_header *header, int64_t change)
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
-static void declare_feature(struct hp_header *header)
-{
-    if (!(__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_ALLOC))
-        __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
-}
-
 /* On a thread that has no head for it. The session is held: nothing else keeps it there. */
 static void count_late(const struct event *event)
 {
@@ -77,7 +73,7 @@ static void count_late(const struct event *event)
     if (session == NULL)
         return;
     struct hp_header *header = hp_store_header(&session->store);
-    declare_feature(header);
+    hp_alloc_declare(header);
     if (event->allocated != NULL) {
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
@@ -167,31 +163,6 @@ static bool is_one_of_many(const struct hp_head *head)
 
 /* -------------------------------------------------------------------------------------------------------- marks */
 
-/* Where `frame_zero` is, or will be. */
-static void use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
-{
-    head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;
-}
-
-static uint32_t frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
-
-bool hp_alloc_begin(struct hp_head *head)
-{
-    hp_tree_need_blank_stat(head);
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
-    const uint32_t frames = hp_thread_allocate(head, frames_bytes(head->record->frame_capacity), 64);
-    const bool is_all = !hp_lane_is_other(head) || hp_lane_marks_begin(head, head->own_lane);
-    if (offset == 0 || frames == 0 || head->record->blank_stat == 0 || !is_all)
-        return false;
-    head->alloc = hp_store_at(head->store, offset);
-    head->alloc->frames = frames;
-    use_frames(head, frames, hp_frame_zero(head));
-    HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
-    __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
-    declare_feature(hp_store_header(head->store));
-    return true;
-}
-
 static inline __attribute__((always_inline)) void mark(struct hp_head *head, struct hotpath_frame_ *frame)
 {
     struct hp_alloc_thread *thread = head->alloc;
@@ -217,20 +188,6 @@ static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
         frame--;
     for (; frame <= top; frame++)
         mark(head, frame);
-}
-
-bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero)
-{
-    if (head->alloc == NULL)
-        return true;
-    const uint32_t frames = hp_thread_allocate(head, frames_bytes(capacity), 64);
-    if (frames == 0)
-        return false;
-    memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
-           frames_bytes(head->record->frame_capacity));
-    __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
-    use_frames(head, frames, frame_zero);
-    return true;
 }
 
 /* ---------------------------------------------------------------------------------------- zones that are not there */
@@ -294,10 +251,9 @@ struct hotpath_head_ *hp_allocations_take_over(void)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     __atomic_store_n(&hp_runtime->allocates_for_us, (uintptr_t)&hotpath_v1_head, __ATOMIC_RELAXED);
-    if (HOTPATH_GET_(head->ready) == 0)
+    if (hp_head_is_held(head))
         return NULL;
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     return head;
 }
 
@@ -305,7 +261,7 @@ void hp_allocations_give_back(struct hotpath_head_ *held)
 {
     __atomic_store_n(&hp_runtime->allocates_for_us, 0, __ATOMIC_RELAXED);
     if (held != NULL)
-        hp_let_go(held);
+        hp_head_let_go(held);
 }
 
 static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)
@@ -332,12 +288,11 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
 static bool count_in_head(const struct event *event, uintptr_t stack)
 {
     struct hp_head *head = hp_thread_head_if_free();
-    if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
+    if (head == NULL || hp_head_is_held(&head->hot))
         return false;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     const bool is_done = count_held(head, event, stack);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return is_done;
 }
 
@@ -369,7 +324,7 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
                                                      uint64_t freed_bytes)
 {
     tell_others(head, allocated, freed, freed_bytes);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
@@ -385,7 +340,7 @@ static inline __attribute__((always_inline)) void count_and_let_go(struct hp_hea
         end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* The first event in a call, on a thread that has counters. */
@@ -414,9 +369,8 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
 {
     struct hotpath_head_ *hot = hotpath_v1_head;
     struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (__builtin_expect(HOTPATH_GET_(hot->ready) != 0, 1)) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
+        hp_head_hold(hot);
         const struct hotpath_frame_ *top = hot->top;
         /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
@@ -435,7 +389,7 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
                 }
             }
         }
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
     count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
 }
@@ -453,10 +407,12 @@ void hotpath_v1_alloc_is_watched(void)
     hp_session_let_go(session);
 }
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum reading { NEVER_READ, ABOUT_TO_READ, WAS_READ };
+
 static bool is_counted_by_nobody(void)
 {
-    return !hp_records_allocations() &&
-           __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+    return !hp_records_allocations() && __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == NEVER_READ;
 }
 
 /* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
@@ -546,10 +502,10 @@ void hotpath_v1_alloc_failed(void)
 static struct hotpath_alloc_counts read_idle_counts(void)
 {
     uint32_t *const reading = &hp_runtime->alloc_reading;
-    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
-        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != WAS_READ) {
+        __atomic_store_n(reading, ABOUT_TO_READ, __ATOMIC_SEQ_CST);
         hp_allocations_switch();
-        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+        __atomic_store_n(reading, WAS_READ, __ATOMIC_RELEASE);
     }
     return (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
                                          idle_counts.freed_bytes, 0};
@@ -567,7 +523,6 @@ static struct hotpath_alloc_counts read_counts(const struct hp_head *head)
                                          head->hot.epoch};
 }
 
-/* Marked as held, also where it was already: then whoever has it was interrupted by us, and his session stays as long. */
 int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
 {
     const int saved = errno;
@@ -575,17 +530,12 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
         return HOTPATH_E_OFF;
     struct hp_head *head = is_recorded() ? hp_thread_head_if_free() : NULL;
     uint32_t before = 0;
-    if (head != NULL) {
-        before = HOTPATH_GET_(head->hot.ready);
-        HOTPATH_PUT_(head->hot.ready, 0);
-        HOTPATH_ORDER_();
-    }
+    if (head != NULL)
+        before = hp_head_hold_too(&head->hot);
     const uint32_t gate = head != NULL ? HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
     *ret_counts = read_counts(gate != 0 && gate == head->hot.epoch ? head : NULL);
-    if (head != NULL) {
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->hot.ready, before);
-    }
+    if (head != NULL)
+        hp_head_put_back(&head->hot, before);
     errno = saved;
     return HOTPATH_OK;
 }

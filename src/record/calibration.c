@@ -1,7 +1,9 @@
 /* What measuring costs on this machine, measured when a session begins. SPDX-License-Identifier: MIT */
+#include "calibration.h"
+
 #include <string.h>
 
-#include "runtime.h"
+#include "functions.h"
 
 #define PASSES 64u
 #define ROUNDS 9

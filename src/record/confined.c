@@ -6,8 +6,10 @@
  */
 #include <errno.h>
 
-#include "runtime.h"
 #include "sampler.h"
+#include "thread_ends.h"
+#include "thread_head.h"
+#include "threads.h"
 
 /* Under the lock. */
 static void note_in_session(bool is_confined)

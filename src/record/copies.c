@@ -11,12 +11,11 @@
  * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
  * the C library calls its functions when threads end. SPDX-License-Identifier: MIT
  */
+#include "copies.h"
+
 #include "images.h"
 #include "runtime.h"
 #include "shared_layout.h"
-
-static struct hp_recorder own_state;
-struct hp_recorder *hp_runtime = &own_state;
 
 /* What a note leads to. The first two stay where they are in all versions, or copies could not compare them. */
 struct here {
@@ -53,5 +52,3 @@ void hp_copies_join(void)
     HOTPATH_PUT_(hp_idle_head.skip, copy < HP_COPIES && hp_runtime->gate == 0);
     hp_here.state = hp_runtime;
 }
-
-bool hp_copy_owns_state(void) { return hp_runtime == &own_state; }

@@ -2,7 +2,7 @@
 #include "credits.h"
 
 #include "arith.h"
-#include "runtime.h"
+#include "thread_head.h"
 
 #define FIRST_TABLE 16u
 
@@ -14,7 +14,7 @@ static struct hp_cpu_table *table_of(const struct hp_head *head)
     return offset != 0 ? hp_store_at(head->store, offset) : NULL;
 }
 
-/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (holders.c). */
 static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
 {
     const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;

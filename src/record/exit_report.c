@@ -4,6 +4,8 @@
  * has them: whoever wants to end the program need not wait for who reads the report.
  * SPDX-License-Identifier: MIT
  */
+#include "exit_report.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@
 #include "process.h"
 #include "report.h"
 #include "runtime.h"
+#include "session_clock.h"
 #include "snapshot.h"
 #include "sys.h"
 #include "terminal.h"

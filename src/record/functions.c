@@ -16,12 +16,21 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "functions.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "holding.h"
+#include "marked_ends.h"
+#include "short_calls.h"
+#include "sites.h"
 #include "symbols.h"
 #include "text.h"
+#include "thread_head.h"
+#include "threads.h"
+#include "unrecorded.h"
+#include "zones.h"
 
 #define FIRST_ENTRIES 4096u
 #define INLINED_REACH 64u /* functions inlined into one another that are told apart */
@@ -128,6 +137,14 @@ static const char *name_by_place(uintptr_t function, char *name, size_t size)
     return path;
 }
 
+/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
+static void suggest_main(uint32_t site)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
+        __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
+}
+
 /* Names are copied when the site gets its number, so none of it has to stay. */
 static uint32_t make_site(uintptr_t function)
 {
@@ -142,7 +159,7 @@ static uint32_t make_site(uintptr_t function)
                                 .file = symbol.file};
     hp_site_register(&site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
-        hp_session_suggest_main(site.id);
+        suggest_main(site.id);
     return site.id;
 }
 
@@ -195,14 +212,13 @@ WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost, uintptr_t p
 static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
     uintptr_t place = place_of_hook;
-    if (HOTPATH_GET_(head->ready) == 0)
+    if (hp_head_is_held(head))
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
-    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)
+    hp_head_hold(head);
+    if (hp_head_is_recording(head))
         place = place_below(head->top, place_of_hook);
-    hp_let_go(head);
+    hp_head_let_go(head);
     return place;
 }
 
@@ -230,7 +246,7 @@ WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_frame_ *around, 
     hotpath_push_untimed_(head, around + 1, slot, place);
     HOTPATH_PUT_(around[1].start, function);
     HOTPATH_PUT_(stat->countdown, left);
-    hp_let_go(head);
+    hp_head_let_go(head);
     return true;
 }
 
@@ -255,7 +271,7 @@ APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, 
             return;
         }
     }
-    hp_let_go(head);
+    hp_head_let_go(head);
     enter_otherwise((uint32_t)id, place);
 }
 
@@ -265,10 +281,9 @@ WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
-        hp_let_go(head);
+        hp_head_let_go(head);
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
@@ -332,7 +347,7 @@ APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted,
         hp_tree_review(owner, counted->node, now - counted->start);
     if (hp_node_at(owner, counted->node)->calls % CALLS_UNTIL_ASKED == 0)
         hp_tree_limit(owner, counted[-1].node, counted->node);
-    hp_let_go(head);
+    hp_head_let_go(head);
 }
 
 /* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
@@ -341,7 +356,7 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
     const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        hp_let_go(head);
+        hp_head_let_go(head);
         return true;
     }
     const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
@@ -349,16 +364,18 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
     if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % CALLS_UNTIL_ASKED == 0), 0))
         ask(head, frame, flags, *ret_now);
     else
-        hp_let_go(head);
+        hp_head_let_go(head);
     return is_counted;
 }
 
 /* Ends a call that is not the innermost one, or cannot be counted here. */
 APART void end_elsewhere(uint32_t id, uint64_t now)
 {
-    const bool is_over = now == 0 && hotpath_v1_head->epoch != hp_epoch(); /* then the counter may be forbidden */
-    if (!is_over)
-        hp_zone_leave_site(id, now != 0 ? now : hp_now());
+    if (now == 0 && hotpath_v1_head->epoch != hp_epoch())
+        return; /* the counter may be forbidden */
+    const uint64_t end = now != 0 ? now : hp_now();
+    if (!hp_alloc_leave_site(id, end))
+        hp_zone_leave_site(id, end);
 }
 
 /* Nobody holds the head, if there is one. Where some of the calls inside found no place, this may be one of them. */
@@ -387,7 +404,7 @@ APART void leave_held(struct hotpath_head_ *head, const table_word *in, uintptr_
     if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
                              site_of(head, frame) != id,
                          0)) {
-        hp_let_go(head);
+        hp_head_let_go(head);
         leave_unheld(head, id);
     } else if (__builtin_expect(!count(head, frame, &now), 0)) {
         end_elsewhere(id, now);
@@ -405,19 +422,18 @@ WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t functi
 
 WITHIN void leave_function(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
 {
-    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0)) {
+    if (__builtin_expect(hp_head_is_held(head), 0)) {
         leave_otherwise(head, in, function);
         return;
     }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(head);
     struct hotpath_frame_ *frame = head->top;
     if (HOTPATH_GATE_OF_(head) != head->epoch || !is_counted_only(frame, function)) {
         leave_held(head, in, function);
         return;
     }
     hotpath_count_untimed_(head, frame);
-    hp_let_go(head);
+    hp_head_let_go(head);
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)

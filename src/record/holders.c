@@ -7,9 +7,9 @@
  */
 #include "holders.h"
 
+#include "holding.h"
 #include "memory.h"
 #include "mutex.h"
-#include "runtime.h"
 #include "sys.h"
 
 #define PATIENCE_NS UINT64_C(50000000)
@@ -143,12 +143,6 @@ void hp_session_lose(enum hp_loss loss)
 
 /* --------------------------------------------------------------------------------------------- ending */
 
-static bool is_at_rest(const struct hp_head *head)
-{
-    return (head->record == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
-           HOTPATH_GET_(head->sampler.is_at_work) == 0;
-}
-
 /* The heads are looked through under the lock: there they come and go, and change their session. */
 typedef bool question(const struct hp_session *session);
 
@@ -165,7 +159,7 @@ static bool ask(question *asked, const struct hp_session *session)
 static bool is_quiet(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head->thread_id != 0 && head->store == &session->store && !is_at_rest(head))
+        if (head->thread_id != 0 && head->store == &session->store && hp_head_is_at_work(head))
             return false;
     return true;
 }

@@ -18,6 +18,15 @@
 
 #include "objects.h"
 
+#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
+#define HP_CACHED_INSTANCES 64u
+
+/* An instance that a thread used lately. */
+struct hp_cached_instance {
+    uintptr_t address;
+    uint32_t class_, number;
+};
+
 struct hp_instance_use {
     struct hp_object_use class_;
     struct hp_part *part; /* of the instance; NULL: it has no record */

@@ -16,7 +16,13 @@
 
 #include <string.h>
 
-#include "lanes.h"
+#include "keeps.h"
+#include "kept_memory.h"
+#include "marks.h"
+#include "notes.h"
+#include "thread_head.h"
+#include "thread_space.h"
+#include "tree.h"
 
 #define FIRST_CALLS 8u        /* calls of a node that are followed whatever it costs */
 #define CALLS_UNTIL_ASKED 16u /* after those: how often it is asked whether it is worth its cost */
@@ -37,34 +43,6 @@ void hp_kept_begin(struct hp_head *head)
         return;
     follow_nobody(following_of(head->kept));
     head->kept->least_cost = UINT64_MAX;
-}
-
-struct hp_kept *hp_kept_memory(struct hp_head *head)
-{
-    if (head->kept == NULL) {
-        head->kept = hp_more_memory(sizeof *head->kept);
-        if (head->kept != NULL)
-            head->kept->least_cost = UINT64_MAX;
-    }
-    return head->kept;
-}
-
-/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
-static bool may_follow(const struct hp_head *head)
-{
-    return !head->is_handler && HOTPATH_GET_(hp_runtime->wishes.time_period) <= 1 && !hp_is_sealed();
-}
-
-static bool is_place(uint32_t site)
-{
-    return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
-}
-
-uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
-{
-    if (!is_place(site))
-        return 0;
-    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (may_follow(head) ? HP_KEEPS_SLOWEST : 0);
 }
 
 static struct hp_call describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -514,7 +492,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || !is_place(node->site) || !may_follow(head))
+    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || !hp_keeps_may_follow(head, node->site))
         return;
     if (!is_worth(node, 2 * head->kept->least_cost))
         return;

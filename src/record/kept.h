@@ -1,75 +1,20 @@
-/*
- * What a thread remembers for the calls of which more is kept than numbers (kept.c, notes.c). Private memory of the thread,
- * mapped when it is first needed and touched as far as it is used. SPDX-License-Identifier: MIT
- */
+/* Calls of which more is kept than numbers: see kept.c. With the head held. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_KEPT_H
 #define HP_RECORD_KEPT_H
 
-#include "runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-#define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
-#define HP_FOLLOWED 2048u  /* places for nodes that are followed, half of which are used */
-#define HP_SUBTREE 512u    /* nodes below one that is followed */
-#define HP_GAINS 8192u     /* of all of them together */
-#define HP_SLOW_ROWS 128u  /* kept of a slow call, the largest */
-#define HP_SLOW_NOTES 1024u
+struct hotpath_frame_;
+struct hp_head;
 
-/* The note of a call that is open: of the one at this depth that began then. */
-struct hp_note {
-    uint64_t start;
-    uint32_t depth; /* 0: none */
-    uint32_t length;
-    char text[HP_NOTE_BYTES];
-};
-
-struct hp_sums_of_node {
-    uint32_t node;
-    uint64_t calls;
-    uint64_t untimed;
-    uint64_t total; /* outermost calls */
-    uint64_t self;
-};
-
-/* A node whose calls are looked into when they end, and what its subtree had at the end of the latest. */
-struct hp_followed {
-    uint32_t node;  /* 0: a free place */
-    uint32_t first; /* in `sums` */
-    uint32_t count;
-    uint32_t capacity;
-    uint64_t calls;      /* of the node itself */
-    uint64_t least_cost; /* ticks it took to look into one, at best */
-};
-
-/* A slow call before it is stored. */
-struct hp_slow_draft {
-    struct hp_slow_call call;
-    struct hp_slow_row rows[HP_SLOW_ROWS];
-    char notes[HP_SLOW_NOTES];
-};
-
-/* The nodes that are followed, found by hash, and their sums. */
-struct hp_following {
-    uint32_t count;
-    uint32_t sums_used;
-    struct hp_followed nodes[HP_FOLLOWED];
-    struct hp_sums_of_node sums[HP_GAINS];
-};
-
-struct hp_kept {
-    uint64_t least_cost; /* of all */
-    uint32_t half;       /* which of the following is in use; the other is for moving when it is full */
-    struct hp_note notes[HP_NOTE_DEPTHS];
-    struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the call that ends */
-    struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to remember */
-    struct hp_slow_draft draft;
-    struct hp_following following[2];
-};
-
-/* That of a thread; NULL without memory. */
-struct hp_kept *hp_kept_memory(struct hp_head *head);
-
-/* --- notes.c */
-/* The note of an open call, or NULL. */
-const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* A record begins: nothing is known of its calls. */
+void hp_kept_begin(struct hp_head *head);
+/* Calls of the site of an open call are not looked into any more. */
+void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
+void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
 
 #endif

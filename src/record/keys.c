@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "runtime.h"
+#include "sites.h"
 #include "text.h"
+#include "threads.h"
+#include "unrecorded.h"
 
 #define KEY_BYTES 120u    /* of a key; the rest is cut off */
 #define MOST_KEYS 100000u /* of one block, whatever is asked for */

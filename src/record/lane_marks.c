@@ -8,8 +8,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lanes.h"
+#include "lane_marks.h"
+
 #include "marks.h"
+#include "thread_head.h"
 
 static struct hp_alloc_frame *marks_at(const struct hp_head *head, uint32_t offset)
 {
@@ -28,18 +30,6 @@ void hp_lane_marks_publish(const struct hp_head *head)
             peak = hp_frame_marks(head, frame)->peak_live;
     const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
     hp_raise(&header->alloc_peak, others + peak);
-}
-
-bool hp_lane_marks_begin(const struct hp_head *head, struct hp_lane *lane)
-{
-    struct hotpath_frame_ *frames = hp_store_at(head->store, lane->frames);
-    const uint32_t bytes = lane->frame_capacity * (uint32_t)sizeof(struct hp_alloc_frame);
-    const uint32_t offset = hp_store_allocate(head->store, bytes, 128);
-    if (offset == 0)
-        return false;
-    HOTPATH_PUT_(frames[0].stat, HOTPATH_ALLOCATES_);
-    __atomic_store_n(&lane->alloc_frames, offset, __ATOMIC_RELEASE);
-    return true;
 }
 
 static struct hp_lane_allocs counters_of(const struct hp_alloc_thread *thread)

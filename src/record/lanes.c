@@ -15,23 +15,25 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lanes.h"
-
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 
-#define INLINED inline __attribute__((always_inline))
-#define COLD __attribute__((noinline, cold))
+#include "copies.h"
+#include "holding.h"
+#include "lane_marks.h"
+#include "lane_switch.h"
+#include "marks.h"
+#include "sites.h"
+#include "thread_head.h"
+#include "thread_space.h"
+#include "threads.h"
+#include "zone_stack.h"
 
 #define FIRST_FRAMES 8u /* of a coroutine; there may be very many */
 #define PLACES_PER_CHUNK 256u
-#define SUSPENDED 1u /* in place of the address of a guard */
-#define APART 128u   /* as in threads.c */
 
 /* ------------------------------------------------------------------------------------------------------- places */
 
-static INLINED struct hp_lane_place *place_at(uint32_t number)
+static HP_LANE_INLINED struct hp_lane_place *place_at(uint32_t number)
 {
     const uint32_t at = number - 1;
     if (at >= HP_LANE_CHUNKS * PLACES_PER_CHUNK)
@@ -47,7 +49,7 @@ static hotpath_lane handle_of(const struct hp_lane_place *place)
 }
 
 /* NULL: the thread's own, or one that is no more. */
-static INLINED struct hp_lane_place *find_place(hotpath_lane lane)
+static HP_LANE_INLINED struct hp_lane_place *find_place(hotpath_lane lane)
 {
     struct hp_lane_place *place = lane != 0 ? place_at((uint32_t)lane) : NULL;
     const uint32_t generation = (uint32_t)(lane >> 32);
@@ -110,21 +112,14 @@ hotpath_lane hotpath_lane_begin(void)
 }
 
 /* A lane that is on a thread of an earlier session, or of the process that this one was forked from, is on none. */
-static INLINED bool take(struct hp_lane_place *place, uint32_t epoch)
+static HP_LANE_INLINED bool take(struct hp_lane_place *place, uint32_t epoch)
 {
     uint32_t before = __atomic_load_n(&place->busy, __ATOMIC_RELAXED);
     return before != epoch &&
            __atomic_compare_exchange_n(&place->busy, &before, epoch, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static void give_back(struct hp_lane_place *place) { __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE); }
-
 /* ------------------------------------------------------------------------------------------------ in the session */
-
-static struct hotpath_frame_ *frames_of(const struct hp_head *head, const struct hp_lane *lane)
-{
-    return hp_store_at(head->store, lane->frames);
-}
 
 /* Anybody may add to the list. Release pairs with the reader's walk. */
 static void link_lane(const struct hp_head *head, struct hp_lane *lane)
@@ -140,7 +135,8 @@ static void link_lane(const struct hp_head *head, struct hp_lane *lane)
 /* Shared by no line with another, since each may be on a thread of its own. */
 static struct hp_lane *new_lane(const struct hp_head *head, uint32_t frame_bytes)
 {
-    const uint32_t offset = hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, APART);
+    const uint32_t offset =
+        hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_APART);
     if (offset == 0)
         return NULL;
     struct hp_lane *lane = hp_store_at(head->store, offset);
@@ -155,8 +151,8 @@ static struct hp_lane *new_coroutine(const struct hp_head *head)
     if (lane == NULL)
         return NULL;
     lane->frame_capacity = FIRST_FRAMES;
-    frames_of(head, lane)->zone = UINT64_MAX;
-    frames_of(head, lane)->node = head->record->root;
+    hp_lane_frames(head, lane)->zone = UINT64_MAX;
+    hp_lane_frames(head, lane)->node = head->record->root;
     link_lane(head, lane);
     return lane;
 }
@@ -181,278 +177,7 @@ static bool need_own_lane(struct hp_head *head)
     return true;
 }
 
-void hp_lane_use_frames(const struct hp_head *head, uint32_t frames, uint32_t capacity)
-{
-    if (head->running == NULL)
-        return;
-    HOTPATH_PUT_(head->running->frames, frames);
-    HOTPATH_PUT_(head->running->frame_capacity, capacity);
-}
-
-void hp_lane_forget(struct hp_head *head)
-{
-    head->lane = NULL;
-    head->running = head->own_lane = NULL;
-    head->folds = 0;
-}
-
-/* ------------------------------------------------------------------------------------------------------ recursion */
-
-/* Open calls of a site are those of the lane that runs. */
-static void count_open(const struct hp_head *head, uint32_t change)
-{
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (frame->stat & HOTPATH_RECURSIVE_) {
-            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
-            HOTPATH_PUT_(stat->open, stat->open + change);
-        }
-}
-
-static bool is_suspension(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    return hp_lane_is_suspended_site(hp_node_at(head, frame->node)->site);
-}
-
-/* Recursion that was found while a lane did not run holds for its zones, too. */
-static void learn_of_recursion(const struct hp_head *head)
-{
-    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (hp_tree_is_recursive(head, frame->node) && !is_suspension(head, frame))
-            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
-}
-
-/* ------------------------------------------------------------------------------------------------------- stopping */
-
-static void disregard_all(struct hp_head *head)
-{
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (frame->stat & HOTPATH_KEPT_)
-            hp_kept_disregard(head, frame);
-}
-
-/* It is inside of no other one, so nobody counts how many are open. */
-static INLINED void set_suspension(struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
-{
-    HOTPATH_PUT_(frame->node, slot->node);
-    HOTPATH_PUT_(frame->stat, slot->stat & ~(HOTPATH_RECURSIVE_ | HOTPATH_UNTIMED_));
-}
-
-static INLINED void push_suspension(struct hp_head *head, const struct hotpath_slot_ *slot, uint64_t now)
-{
-    struct hotpath_frame_ *frame = head->hot.top + 1;
-    HOTPATH_PUT_(frame->start, now);
-    HOTPATH_PUT_(frame->child, 0);
-    set_suspension(frame, slot);
-    HOTPATH_PUT_(frame->zone, SUSPENDED);
-    head->hot.top = frame;
-}
-
-/* The site was made before the first switch; where there is no space for its zones, they are missing. */
-static COLD void suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now)
-{
-    struct hotpath_slot_ spare;
-    if (site >= HOTPATH_READY_ || (head->hot.top == head->hot.last && !hp_zone_make_room(head)))
-        return;
-    push_suspension(head, hp_tree_slot(head, head->hot.top->node, site, &spare), now);
-}
-
-static INLINED void suspend(struct hp_head *head, uint64_t now)
-{
-    const uint32_t site = __atomic_load_n(&hp_runtime->suspended_site, __ATOMIC_RELAXED) - 1;
-    const uint32_t parent = head->hot.top->node;
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(&head->hot, parent, site);
-    if (HOTPATH_LIKELY_(slot->key == ((uint64_t)parent << 32 | site) && head->hot.top != head->hot.last))
-        push_suspension(head, slot, now);
-    else
-        suspend_with_care(head, site, now);
-}
-
-static INLINED uint32_t flags_of_frames(const struct hp_head *head)
-{
-    uint32_t flags = 0;
-    for (const struct hotpath_frame_ *frame = head->hot.top; frame->zone != UINT64_MAX; frame--)
-        flags |= frame->stat;
-    return flags & HOTPATH_FLAGS_;
-}
-
-/* Calls inside one another, and calls of which more is kept than numbers. */
-static COLD void mind_calls(struct hp_head *head, uint32_t flags, bool is_own)
-{
-    if (flags & HOTPATH_RECURSIVE_)
-        count_open(head, UINT32_MAX);
-    if ((flags & HOTPATH_KEPT_) && !is_own)
-        disregard_all(head);
-}
-
-/* The lane that runs stops, for a time that is worth a zone or for none. */
-static INLINED void stop(struct hp_head *head, uint64_t now, bool is_for_none)
-{
-    struct hp_lane *lane = head->running;
-    const bool is_own = lane == head->own_lane;
-    const uint32_t flags = flags_of_frames(head);
-    if (__builtin_expect(flags & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_), 0))
-        mind_calls(head, flags, is_own);
-    if (!is_own && !is_for_none && head->hot.top->zone != UINT64_MAX)
-        suspend(head, now);
-    if (head->alloc != NULL)
-        hp_lane_marks_stop(head, lane);
-    HOTPATH_PUT_(lane->has_flags, flags);
-    HOTPATH_PUT_(lane->folds, head->folds);
-    HOTPATH_PUT_(lane->stopped, now);
-    HOTPATH_PUT_(lane->depth, (uint32_t)(head->hot.top - hp_frame_zero(head)));
-    /* Release: who finds it suspended finds all of its frames. */
-    __atomic_store_n(&lane->state, is_own ? HP_LANE_BELOW : HP_LANE_SUSPENDED, __ATOMIC_RELEASE);
-}
-
-/* ------------------------------------------------------------------------------------------------------- going on */
-
-_Static_assert(offsetof(struct hp_thread, frames) % 8 == 0 &&
-                   offsetof(struct hp_thread, frame_capacity) == offsetof(struct hp_thread, frames) + 4,
-               "one word");
-
-/* Both at once, since somebody may be reading. */
-static INLINED void use_frames(struct hp_head *head, const struct hp_lane *lane)
-{
-    const uint32_t both[2] = {lane->frames, lane->frame_capacity};
-    struct hotpath_frame_ *frames = frames_of(head, lane);
-    uint64_t word;
-    memcpy(&word, both, sizeof word);
-    __atomic_store_n((uint64_t *)(void *)&head->record->frames, word, __ATOMIC_RELEASE);
-    head->hot.last = frames + lane->frame_capacity - 1;
-    head->hot.top = frames + lane->depth;
-}
-
-/* Whether a call is timed, and has a mark, was decided where it began. */
-#define FLAGS_OF_CALL (HOTPATH_UNTIMED_ | HOTPATH_CHOSEN_ | HOTPATH_ALLOCATES_ | HOTPATH_COUNTED_)
-
-static void place_call(const struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
-{
-    const uint32_t flags = (frame->stat & FLAGS_OF_CALL) | (slot->stat & (HOTPATH_RECURSIVE_ | HOTPATH_KEPT_));
-    const uint32_t stat = flags & HOTPATH_ALLOCATES_ ? head->record->blank_stat : slot->stat & ~HOTPATH_FLAGS_;
-    struct hotpath_stat_ *counted = hp_stat_at(head, hp_node_at(head, slot->node)->stat);
-    HOTPATH_PUT_(frame->node, slot->node);
-    HOTPATH_PUT_(frame->stat, stat | flags);
-    if (flags & HOTPATH_RECURSIVE_)
-        HOTPATH_PUT_(counted->open, counted->open + 1);
-}
-
-/* One open call of a lane, below the call around it. */
-static void move_call(struct hp_head *head, struct hotpath_frame_ *frame)
-{
-    struct hotpath_slot_ spare;
-    const uint32_t site = hp_node_at(head, frame->node)->site;
-    const struct hotpath_slot_ *slot = hp_tree_slot(head, frame[-1].node, site, &spare);
-    if (hp_lane_is_suspended_site(site))
-        set_suspension(frame, slot);
-    else
-        place_call(head, frame, slot);
-    head->hot.top = frame;
-    if (frame->stat & HOTPATH_KEPT_)
-        hp_kept_disregard(head, frame);
-}
-
-/* The lane has come from another thread. Its frames are the head's already. */
-static void move_calls(struct hp_head *head, struct hp_lane *lane)
-{
-    struct hotpath_frame_ *zero = hp_frame_zero(head), *const innermost = head->hot.top;
-    HOTPATH_PUT_(zero->node, head->record->root);
-    head->hot.top = zero;
-    for (struct hotpath_frame_ *frame = zero + 1; frame <= innermost; frame++)
-        move_call(head, frame);
-    HOTPATH_PUT_(lane->thread, head->record_offset);
-}
-
-/* The lane has come from another thread, or recursion was found, in it or meanwhile. */
-static COLD void find_calls(struct hp_head *head, struct hp_lane *lane)
-{
-    if (lane->thread != head->record_offset) {
-        move_calls(head, lane);
-        return;
-    }
-    if (lane->folds != head->folds)
-        learn_of_recursion(head);
-    count_open(head, 1);
-}
-
-/* What another lane took is no time of the zone's own. When a call that is not timed began is not known. */
-static INLINED void add_child_time(const struct hp_head *head, uint64_t ticks)
-{
-    struct hotpath_frame_ *frame = head->hot.top;
-    if (!(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) && (int64_t)ticks > 0)
-        HOTPATH_ADD_(frame->child, ticks);
-}
-
-/* The usual case of hp_zone_close_top. */
-static INLINED void end_suspension(struct hp_head *head, struct hotpath_frame_ *frame, uint64_t now)
-{
-    struct hotpath_node_ *node = hp_node_at(head, frame->node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const uint64_t ticks = now - frame->start;
-    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
-    if (__builtin_expect(origin == 0, 0)) {
-        hp_zone_close_top(head, now);
-        return;
-    }
-    HOTPATH_PUT_(frame->zone, 0);
-    HOTPATH_ORDER_();
-    HOTPATH_ADD_(((uint64_t *)(void *)(head->hot.base + origin))[ticks >> octave], 1);
-    hp_zone_count(frame, node, stat, ticks);
-    HOTPATH_PUT_(frame->child, now);
-    head->hot.top = frame - 1;
-}
-
-static INLINED void go_on(struct hp_head *head, struct hp_lane *lane, uint64_t now)
-{
-    __atomic_store_n(&lane->state, HP_LANE_RUNNING, __ATOMIC_RELAXED);
-    HOTPATH_ORDER_();
-    use_frames(head, lane);
-    if (head->alloc != NULL)
-        hp_lane_marks_go_on(head, lane);
-    if (__builtin_expect(lane->thread != head->record_offset || (lane->has_flags & HOTPATH_RECURSIVE_) ||
-                             lane->folds != head->folds,
-                         0))
-        find_calls(head, lane);
-    if (lane == head->own_lane)
-        add_child_time(head, now - lane->stopped);
-    else if (head->hot.top->zone == SUSPENDED)
-        end_suspension(head, head->hot.top, now);
-    head->running = lane;
-}
-
 /* ------------------------------------------------------------------------------------------------------ switching */
-
-/* Calls that hooks could not record are those of a stack. */
-static COLD void exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs)
-{
-    for (uint32_t at = 0; at < HP_SKIP_RUNS; at++) {
-        const struct hp_skip_run run = head->skips[at];
-        head->skips[at] = skips[at];
-        skips[at] = run;
-    }
-    const uint32_t count = head->skip_runs;
-    head->skip_runs = *runs;
-    *runs = count;
-}
-
-/* The place has what the lane below had while its own are at work. */
-static INLINED void keep_skips(struct hp_head *head, struct hp_lane_place *place)
-{
-    if (place != NULL && __builtin_expect((head->skip_runs | place->skip_runs) != 0, 0))
-        exchange_skips(head, place->skips, &place->skip_runs);
-}
-
-/* Both are ready for it, and the lane is taken. */
-static INLINED void switch_to(struct hp_head *head, struct hp_lane_place *to, uint64_t now)
-{
-    struct hp_lane_place *from = head->lane;
-    stop(head, now, false);
-    keep_skips(head, from);
-    go_on(head, to != NULL ? to->lane : head->own_lane, now);
-    keep_skips(head, to);
-    head->lane = to;
-    if (from != NULL)
-        give_back(from);
-}
 
 /* Whether nothing has to be made before the thread can go on there; the lane is taken. */
 static inline bool is_prepared(const struct hp_head *head, const struct hp_lane_place *to)
@@ -473,8 +198,8 @@ static bool prepare_marks(struct hp_head *head, struct hp_lane *lane)
         return true;
     if (head->own_lane == head->running)
         head->own_lane->alloc_frames = head->alloc->frames;
-    return (head->own_lane->alloc_frames != 0 || hp_lane_marks_begin(head, head->own_lane)) &&
-           (lane == head->running || lane->alloc_frames != 0 || hp_lane_marks_begin(head, lane));
+    return (head->own_lane->alloc_frames != 0 || hp_alloc_begin_lane(head, head->own_lane)) &&
+           (lane == head->running || lane->alloc_frames != 0 || hp_alloc_begin_lane(head, lane));
 }
 
 /* Makes all that is missing. False: there is no space for it. */
@@ -507,7 +232,7 @@ static void switch_with_care(struct hp_head *head, struct hp_lane_place *to)
     bool is_taken = to == NULL || take(to, head->hot.epoch);
     if (is_taken && !prepare(head, to)) {
         if (to != NULL)
-            give_back(to);
+            hp_lane_give_back(to);
         is_taken = false;
     }
     if (!is_taken) {
@@ -515,7 +240,7 @@ static void switch_with_care(struct hp_head *head, struct hp_lane_place *to)
         to = NULL;
     }
     if (to != head->lane)
-        switch_to(head, to, hp_now());
+        hp_lane_switch_to(head, to, hp_now());
 }
 
 /* The head of the thread, registered now if need be; not for a thread that is on its own lane as long as it has none. */
@@ -527,7 +252,7 @@ static struct hp_head *head_for(const struct hp_lane_place *to)
     return hp_thread_head();
 }
 
-static COLD hotpath_lane switch_slowly(hotpath_lane lane)
+static HP_LANE_COLD hotpath_lane switch_slowly(hotpath_lane lane)
 {
     struct hp_lane_place *to = find_place(lane), *from = NULL;
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0 || head_for(to) == NULL)
@@ -541,12 +266,12 @@ static COLD hotpath_lane switch_slowly(hotpath_lane lane)
         hp_lose(head, HP_LOSS_LANES); /* it has ended, or never begun */
     if (to != from)
         switch_with_care(head, to);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return handle_of(from);
 }
 
 /* False: something is missing, or is not as usual, and nothing was done. */
-static INLINED bool has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
+static HP_LANE_INLINED bool has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
 {
     struct hp_lane_place *to = find_place(lane);
     if (__builtin_expect((to == NULL && lane != 0) || to == head->lane, 0))
@@ -555,10 +280,10 @@ static INLINED bool has_switched(struct hp_head *head, hotpath_lane lane, uint64
         return false;
     if (__builtin_expect(!is_prepared(head, to), 0)) {
         if (to != NULL)
-            give_back(to);
+            hp_lane_give_back(to);
         return false;
     }
-    switch_to(head, to, now);
+    hp_lane_switch_to(head, to, now);
     return true;
 }
 
@@ -570,18 +295,17 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 {
     struct hotpath_head_ *hot = hotpath_v1_head;
     struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(hot->ready) != 0)) {
-        HOTPATH_PUT_(hot->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
+        hp_head_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch)) {
             const uint64_t now = hotpath_ticks_(); /* first: what follows need not wait for it */
             struct hp_lane_place *from = head->lane;
             if (HOTPATH_LIKELY_(has_switched(head, to, now))) {
-                hp_let_go(hot);
+                hp_head_let_go(hot);
                 return handle_of(from);
             }
         }
-        hp_let_go(hot);
+        hp_head_let_go(hot);
     }
     const int saved = errno;
     const hotpath_lane from = switch_slowly(to);
@@ -591,32 +315,11 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 
 /* --------------------------------------------------------------------------------------------------------- ending */
 
-const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top)
-{
-    const struct hotpath_frame_ *frames = frames_of(head, head->own_lane);
-    *ret_top = frames + head->own_lane->depth;
-    return frames;
-}
-
-/* There are marks for it: see hp_alloc_begin. */
-__attribute__((noinline)) void hp_lane_return(struct hp_head *head, uint64_t now)
-{
-    if (head->lane != NULL)
-        switch_to(head, NULL, now);
-}
-
-void hp_lane_end_thread(struct hp_head *head, uint64_t now)
-{
-    while (head->lane != NULL && head->hot.top > hp_frame_zero(head))
-        hp_zone_close_top(head, now);
-    hp_lane_return(head, now);
-}
-
 /* The time of its suspension is nobody's, and the last sign of the zone around it. */
 static void drop_suspension(const struct hp_head *head, struct hp_lane *lane)
 {
-    struct hotpath_frame_ *innermost = frames_of(head, lane) + lane->depth;
-    if (lane->depth == 0 || innermost->zone != SUSPENDED)
+    struct hotpath_frame_ *innermost = hp_lane_frames(head, lane) + lane->depth;
+    if (lane->depth == 0 || innermost->zone != HP_SUSPENSION)
         return;
     HOTPATH_PUT_(innermost->zone, 0);
     HOTPATH_PUT_(innermost->child, lane->stopped);
@@ -629,12 +332,12 @@ static void abandon_zones(struct hp_head *head, struct hp_lane *lane)
     struct hp_lane *from = head->running;
     const uint64_t now = hp_now();
     drop_suspension(head, lane);
-    stop(head, now, true);
-    go_on(head, lane, now);
+    hp_lane_stop(head, now, true);
+    hp_lane_go_on(head, lane, now);
     while (head->hot.top > hp_frame_zero(head))
         hp_zone_abandon_top(head);
-    stop(head, now, true);
-    go_on(head, from, now);
+    hp_lane_stop(head, now, true);
+    hp_lane_go_on(head, from, now);
 }
 
 /* False: it is on another thread. Where zones cannot be closed, for want of space, whoever has its place next begins anew. */
@@ -650,7 +353,7 @@ static bool is_ended(struct hp_head *head, struct hp_lane_place *place)
         else
             place->epoch = 0;
     }
-    give_back(place);
+    hp_lane_give_back(place);
     return true;
 }
 
@@ -660,7 +363,7 @@ static bool is_dropped(struct hp_lane_place *place)
     if (!take(place, hp_epoch()))
         return false;
     place->epoch = 0;
-    give_back(place);
+    hp_lane_give_back(place);
     return true;
 }
 
@@ -677,6 +380,6 @@ void hotpath_lane_end(hotpath_lane lane)
         hp_lose(head, HP_LOSS_LANES);
     }
     if (head != NULL)
-        hp_let_go(&head->hot);
+        hp_head_let_go(&head->hot);
     errno = saved;
 }

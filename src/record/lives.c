@@ -6,7 +6,7 @@
 
 #include "arith.h"
 #include "cpu.h"
-#include "runtime.h"
+#include "thread_head.h"
 
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 

@@ -3,12 +3,16 @@
  * when it ends takes the note along. Formatted only for calls that may be kept, in the caller's own time: not on a path that
  * a zone takes. SPDX-License-Identifier: MIT
  */
+#include "notes.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kept.h"
+#include "holding.h"
+#include "kept_memory.h"
+#include "thread_head.h"
 
 static uint32_t depth_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
@@ -45,20 +49,18 @@ static void attach(struct hp_note *note, uint32_t depth, uint64_t start, const c
     append(note, text, length);
 }
 
-/* Under `ready` 0, so that a handler that comes in between does not use the same memory. */
+/* With the head held, so that a handler that comes in between does not use the same memory. */
 static void attach_to_top(struct hp_head *head, const char *text, size_t length)
 {
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    /* The gate first: frames of a session that has ended are not there to be looked at. */
-    if ((HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_) == head->hot.epoch) {
+    hp_head_hold(&head->hot);
+    if (hp_head_is_recording(&head->hot)) {
         const struct hotpath_frame_ *frame = head->hot.top;
         const uint32_t depth = depth_of(head, frame);
         struct hp_kept *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_kept_memory(head) : NULL;
         if (kept != NULL)
             attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 void hotpath_v1_note(const char *format, ...)
@@ -71,7 +73,7 @@ void hotpath_v1_note(const char *format, ...)
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     /* Asked after formatting: what is formatted may have zones of its own (a host's printf extension). */
-    if (length > 0 && &head->hot != &hp_idle_head && head->thread_id != 0 && HOTPATH_GET_(head->hot.ready) != 0)
+    if (length > 0 && &head->hot != &hp_idle_head && head->thread_id != 0 && !hp_head_is_held(&head->hot))
         attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     errno = saved;
 }

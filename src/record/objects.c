@@ -15,9 +15,15 @@
 
 #include "holders.h"
 #include "memory.h"
+#include "object_parts.h"
+#include "sites.h"
 #include "text.h"
+#include "thread_head.h"
+#include "thread_space.h"
+#include "threads.h"
+#include "unrecorded.h"
 
-#define FIRST_PARTS 64u
+#define MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
 #define RECENT_VALUES 16u /* one place is the writer's */
 
 /* ---------------------------------------------------------------------------------- what the process knows */
@@ -46,7 +52,7 @@ static uint32_t *bucket_of(uint32_t site)
 uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
 {
     const uint32_t number = hp_runtime->object_count + 1;
-    if (number >= HP_MAX_OBJECTS)
+    if (number >= MAX_OBJECTS)
         return 0;
     struct hp_known_object **chunk = &hp_runtime->object_chunks[number / HP_OBJECTS_PER_CHUNK];
     if (*chunk == NULL)
@@ -226,35 +232,10 @@ static uint32_t need_object(struct hotpath_site *site, const struct hp_kind_type
 
 /* --------------------------------------------------------------------------------------------------- parts */
 
-void hp_objects_forget(struct hp_head *head)
-{
-    if (head->parts != NULL)
-        memset(head->parts, 0, head->part_places * sizeof *head->parts);
-}
-
 void hp_objects_reserve(void)
 {
     if (hp_runtime->object_chunks[0] == NULL)
         hp_runtime->object_chunks[0] = hp_memory_map(HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object));
-}
-
-static bool make_places(struct hp_head *head, uint32_t number)
-{
-    uint32_t places = head->part_places != 0 ? head->part_places : FIRST_PARTS;
-    while (places <= number)
-        places *= 2;
-    if (places == head->part_places)
-        return true;
-    uint32_t *parts = hp_more_memory(places * sizeof *parts);
-    if (parts == NULL)
-        return false;
-    if (head->parts != NULL) {
-        memcpy(parts, head->parts, head->part_places * sizeof *parts);
-        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
-    }
-    head->parts = parts;
-    head->part_places = places;
-    return true;
 }
 
 /* Any thread may do so at the same time. Release: who finds the part finds it whole. */
@@ -266,8 +247,6 @@ static void link_part(struct hp_object *object, struct hp_part *part, uint32_t o
     while (!__atomic_compare_exchange_n(&object->parts, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-void hp_objects_reserve_parts(struct hp_head *head) { make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
-
 static struct hp_object *object_of(const struct hp_head *head, const struct hp_part *part)
 {
     return (struct hp_object *)(void *)(head->hot.base + part->object);
@@ -277,7 +256,7 @@ static struct hp_object *object_of(const struct hp_head *head, const struct hp_p
 static struct hp_part *make_part(struct hp_head *head, uint32_t number)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
-    if (place >> 32 != head->hot.epoch || !make_places(head, number))
+    if (place >> 32 != head->hot.epoch || !hp_parts_make_places(head, number))
         return NULL;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
     if (offset == 0)
@@ -292,12 +271,6 @@ static struct hp_part *make_part(struct hp_head *head, uint32_t number)
 }
 
 /* ------------------------------------------------------------------------------------------------ the quick way */
-
-/* Not while recording is paused. */
-static inline bool is_on(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
-}
 
 static inline struct hp_part *part_at(const struct hp_head *head, uint32_t number)
 {
@@ -334,7 +307,7 @@ struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
 static struct hp_head *head_at_rest(struct hp_head *head)
 {
-    for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
+    for (int depth = 0; head != NULL && hp_head_is_held(&head->hot); depth++)
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
     return head;
 }
@@ -363,17 +336,16 @@ static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kin
     head = head_at_rest(head);
     if (number == 0 || head == NULL)
         return lose();
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     struct hp_part *part = NULL;
-    const bool is_wanted = is_on(head);
+    const bool is_wanted = hp_head_is_recording(&head->hot);
     if (is_wanted && (part = part_at(head, number)) == NULL)
         part = make_part(head, number);
     if (part != NULL) {
         *ret_use = (struct hp_object_use){head, part, now()};
         return true;
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return is_wanted && lose();
 }
 
@@ -390,10 +362,9 @@ bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind,
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     const uint32_t number = HOTPATH_GET_(site->log);
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->hot.ready) != 0)) {
-        HOTPATH_PUT_(head->hot.ready, 0);
-        HOTPATH_ORDER_();
-        if (HOTPATH_LIKELY_(is_on(head))) {
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot))) {
             /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
             const uint64_t ticks = now();
             struct hp_part *part = part_at(head, number);
@@ -402,7 +373,7 @@ bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind,
                 return true;
             }
         }
-        hp_let_go(&head->hot);
+        hp_head_let_go(&head->hot);
     }
     return begin_out_of_line(site, kind, ret_use);
 }

@@ -14,7 +14,7 @@
 #ifndef HP_RECORD_OBJECTS_H
 #define HP_RECORD_OBJECTS_H
 
-#include "runtime.h"
+#include "holding.h"
 
 struct hp_field_type {
     const char *key, *title;
@@ -31,6 +31,18 @@ struct hp_kind_type {
     struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
 };
 
+/* An object as the process knows it, whatever session runs. */
+struct hp_known_object {
+    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
+    const struct hp_kind_type *kind;
+    uint32_t site;
+    uint32_t
+        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
+    uintptr_t address; /* atomic: of an instance, else 0 */
+    uint32_t class_;   /* atomic: of an instance, the number of its class */
+    uint32_t older;    /* of an instance, the number that was made before it */
+};
+
 /* An object in use: the head is held, so the session stays where it is. */
 struct hp_object_use {
     struct hp_head *head;
@@ -40,12 +52,15 @@ struct hp_object_use {
 
 /* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
 bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
-static inline void hp_object_end(const struct hp_object_use *use) { hp_let_go(&use->head->hot); }
+static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
 
 static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
 {
     return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
 }
+
+/* Memory for as many objects as fit into a chunk. Under the lock. */
+void hp_objects_reserve(void);
 
 /* --- for instances.c. Numbers begin with 1. */
 

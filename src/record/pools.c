@@ -10,9 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "holders.h"
+#include "holding.h"
 #include "memory.h"
-#include "runtime.h"
+#include "thread_head.h"
+#include "threads.h"
 
 #define SHARDS 64u
 #define FIRST_BLOCKS 64u
@@ -221,7 +224,7 @@ static bool hold_pool(const char *label, struct on_the_way *event)
     event->head = hp_thread_hold();
     event->pool = event->head != NULL ? find_pool(event->head->store, label) : 0;
     if (event->head != NULL && event->pool == 0)
-        hp_let_go(&event->head->hot);
+        hp_head_let_go(&event->head->hot);
     return event->pool != 0;
 }
 
@@ -260,7 +263,7 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         unlock_shard(shard);
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -275,7 +278,7 @@ void hotpath_free_event(const char *label, const void *block)
         if (place != NULL && is_of_event(&event, place) && place->pool == event.pool)
             take_back(&event, shard, place);
         unlock_shard(shard);
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -292,7 +295,7 @@ void hotpath_free_all_event(const char *label)
             take_back_all(&event, shard);
             unlock_shard(shard);
         }
-        hp_let_go(&event.head->hot);
+        hp_head_let_go(&event.head->hot);
     }
     errno = saved;
 }

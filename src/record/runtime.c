@@ -9,6 +9,11 @@
 #include "process.h"
 #include "sys.h"
 
+static struct hp_recorder own_state;
+struct hp_recorder *hp_runtime = &own_state;
+
+bool hp_copy_owns_state(void) { return hp_runtime == &own_state; }
+
 /* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
 struct hotpath_head_ hp_idle_head = {.skip = 1};
 
@@ -27,7 +32,7 @@ __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
  * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
  * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
  */
-static void empty_in_child(void)
+void hp_runtime_empty(void)
 {
     struct hp_fork_page *page = hp_page();
     for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
@@ -35,7 +40,6 @@ static void empty_in_child(void)
         memset(head, 0, sizeof *head);
     }
     memset(page, 0, sizeof *page);
-    hp_session_follow_fork();
 }
 
 void hp_skip_idle(bool is_off)
@@ -50,7 +54,6 @@ void hp_skip_zones(bool is_off)
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
-    hp_allocations_switch();
 }
 
 /*
@@ -75,7 +78,7 @@ static void choose_counter(void)
     }
 }
 
-bool hp_runtime_prepare(void)
+bool hp_runtime_prepare(void (*in_child)(void))
 {
     if (hp_page() != NULL)
         return true;
@@ -91,7 +94,7 @@ bool hp_runtime_prepare(void)
                                      __ATOMIC_ACQUIRE))
         hp_memory_unmap(page, sizeof *page); /* another thread was first */
     else if (!is_wiped || HAS_CHEAP_ATFORK)
-        pthread_atfork(NULL, NULL, empty_in_child);
+        pthread_atfork(NULL, NULL, in_child);
     return true;
 }
 

@@ -25,6 +25,9 @@
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
  * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
  * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
+ *
+ * Where. sampler.c begins and ends samples, sample_sources.c has timers and perf, sample_handler.c takes samples, sample_place.c finds the
+ * zone, credits.c shares time out, samples.c keeps the latest samples, sample_spent.c counts what all of that costs.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
@@ -34,7 +37,6 @@
 #include <stdint.h>
 
 #include "cpu.h"
-#include "layout.h"
 
 struct hp_head;
 
@@ -58,7 +60,5 @@ void hp_sampler_stop_others(const struct hp_head *own);
 void hp_sampler_go_on_with_others(const struct hp_head *own);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
-/* Stores what the process has used up to now. The session is held. */
-void hp_sampler_touch(struct hp_header *header);
 
 #endif

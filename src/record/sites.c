@@ -5,14 +5,17 @@
  *
  * Numbers last as long as the process; each session gets a copy of the names. SPDX-License-Identifier: MIT
  */
+#include "sites.h"
+
 #include <string.h>
 
 #include "cxxname.h"
 #include "memory.h"
-#include "pattern_list.h"
 #include "runtime.h"
+#include "session_clock.h"
 #include "symbols.h"
 
+#define RESERVED_SITES 4096u
 #define TEXT_PIECE (64u << 10)
 #define NAME_BYTES 256
 #define IMAGES_BACK 16u
@@ -144,10 +147,10 @@ void hp_sites_begin(void)
 
 void hp_sites_reserve(void)
 {
-    for (uint32_t chunk = 0; chunk < HP_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
+    for (uint32_t chunk = 0; chunk < RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
         if (hp_runtime->site_chunks[chunk] == NULL)
             hp_runtime->site_chunks[chunk] = hp_memory_map(HP_SITES_PER_CHUNK * sizeof(struct hp_known_site));
-    const size_t bytes = (size_t)HP_RESERVED_SITES * 128;
+    const size_t bytes = (size_t)RESERVED_SITES * 128;
     char *text = hp_memory_map(bytes);
     if (text != NULL) {
         hp_runtime->text_left = bytes;

@@ -3,7 +3,7 @@
  * call marks it. How long that takes depends on what is there, so it cannot be measured beforehand; it is timed where it
  * happens, one in HP_SLOW_PERIOD. SPDX-License-Identifier: MIT
  */
-#include "runtime.h"
+#include "slow_ways.h"
 
 /* So many zones: then the thread lost its processor meanwhile, which is not our doing. */
 #define MOST_ZONES 64u

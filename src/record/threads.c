@@ -1,145 +1,30 @@
 /*
  * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
  * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
- * threads record at once, not how many there ever were.
+ * threads record at once, not how many there ever were. How they end is in thread_ends.c.
  *
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
-#include <limits.h>
+#include "threads.h"
+
 #include <string.h>
 
+#include "holding.h"
 #include "lives.h"
 #include "memory.h"
+#include "object_parts.h"
 #include "owners.h"
 #include "process.h"
-#include "runtime.h"
+#include "pruning.h"
 #include "sampler.h"
-#include "stacks.h"
+#include "slow_ways.h"
 #include "sys.h"
+#include "thread_ends.h"
+#include "thread_head.h"
+#include "thread_space.h"
+#include "zone_stack.h"
 
-#define PIECE_BYTES 8192u
-#define FIRST_PIECE_BYTES 4096u
-#define LINE 128u /* two cache lines: what neighbouring threads write must not share a prefetched pair */
-
-static pthread_key_t exit_key;
-static bool has_exit_key;
-
-/* ------------------------------------------------------------------------------------- the end of a thread */
-
-static void close_records(struct hp_head *head)
-{
-    hp_sampler_end_thread(head);
-    if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
-        return;
-    const uint64_t now = hp_now();
-    for (struct hp_head *at = head; at != NULL; at = at->handler) {
-        if (at->record == NULL || at->hot.epoch != hp_epoch())
-            continue; /* a handler's head for which there was no space */
-        hp_zones_close_all(at, now);
-        __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
-    }
-}
-
-static void release_head(struct hp_head *head)
-{
-    close_records(head);
-    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
-}
-
-/* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
-static struct hp_cpu_time used_by_now(void)
-{
-    struct hp_cpu_time used = {0};
-    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 && hp_calls_begin()) {
-        used = hp_cpu_of_thread();
-        hp_calls_end();
-    }
-    return used;
-}
-
-/* Of the copies of the library that know the thread, the last one ends it. */
-static void say_farewell(struct hp_head *head)
-{
-    struct hp_signals held;
-    struct hp_cpu_time used = {0};
-    if (head->copies == 1) {
-        hp_sampler_part(head);
-        used = used_by_now();
-    }
-    if (!hp_lock(&held))
-        return;
-    hotpath_v1_head = &hp_idle_head;
-    hp_thread_is_over = 1;
-    if (head->thread_id != 0 && --head->copies == 0) {
-        if (used.ns != 0)
-            hp_life_end(head, &used);
-        release_head(head);
-    }
-    hp_unlock(&held);
-}
-
-/* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
-#if defined(__x86_64__) || defined(__i386__)
-#define REALIGNED __attribute__((force_align_arg_pointer))
-#else
-#define REALIGNED
-#endif
-
-/*
- * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
- * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
- */
-REALIGNED static void at_thread_exit(void *value)
-{
-    const int saved = errno;
-    struct hp_head *head = value;
-    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
-        pthread_setspecific(exit_key, head);
-    else
-        say_farewell(head);
-    errno = saved;
-}
-
-/* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
-static void close_guards(struct hp_head *head, uintptr_t here)
-{
-    struct hp_stack own;
-    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
-        return;
-    for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
-        struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
-        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
-            (uintptr_t)zone % sizeof zone->state == 0 &&
-            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
-            zone->state = HOTPATH_SKIPPED_;
-    }
-}
-
-void hp_thread_blind(struct hp_head *head)
-{
-    close_guards(head, (uintptr_t)__builtin_frame_address(0));
-    close_records(head);
-    head->is_blind = true;
-    for (struct hp_head *at = head; at != NULL; at = at->handler)
-        at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
-}
-
-/* Threads and children are born blind if who begins them is, without having said so: the kernel has to be asked. */
-bool hp_thread_is_blind(void)
-{
-    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
-    if (!__atomic_load_n(&hp_runtime->is_blinded, __ATOMIC_RELAXED))
-        return false;
-    return (&head->hot != &hp_idle_head && head->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
-}
-
-bool hp_thread_exit_hook(void)
-{
-    if (!has_exit_key)
-        has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
-    return has_exit_key;
-}
+#define HEADS_BYTES 65536u
 
 /* ---------------------------------------------------------------------------------------------- heads */
 
@@ -147,13 +32,13 @@ bool hp_thread_exit_hook(void)
 static struct hp_head *new_head(void)
 {
     struct hp_fork_page *page = hp_page();
-    const size_t stride = (sizeof(struct hp_head) + LINE - 1) / LINE * LINE;
+    const size_t stride = (sizeof(struct hp_head) + HP_APART - 1) / HP_APART * HP_APART;
     if (page->spare_count == 0) {
-        page->spare = hp_more_memory(HP_HEADS_BYTES);
+        page->spare = hp_more_memory(HEADS_BYTES);
         if (page->spare == NULL)
             return NULL;
-        hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
-        page->spare_count = (uint32_t)(HP_HEADS_BYTES / stride);
+        hp_memory_wipe_on_fork(page->spare, HEADS_BYTES);
+        page->spare_count = (uint32_t)(HEADS_BYTES / stride);
     }
     struct hp_head *head = page->spare;
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
@@ -184,7 +69,7 @@ static struct hp_head *bury_dead(void)
         return NULL;
     for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
         if (is_dead(head)) {
-            release_head(head);
+            hp_thread_release(head);
             freed = head;
         }
     return freed;
@@ -214,24 +99,6 @@ struct hp_head *hp_thread_of_any_copy(void)
 
 /* ---------------------------------------------------------------------------------------------- records */
 
-uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
-{
-    uint32_t from = (head->space + align - 1) & ~(align - 1);
-    if (head->space == 0 || (uint64_t)from + size > head->space_end) {
-        uint32_t piece = size > PIECE_BYTES ? size : head->space == 0 ? FIRST_PIECE_BYTES : PIECE_BYTES;
-        from = hp_store_allocate(head->store, piece, LINE);
-        if (from == 0 && piece > size) {
-            piece = size;
-            from = hp_store_allocate(head->store, piece, LINE);
-        }
-        if (from == 0)
-            return 0;
-        head->space_end = from + piece;
-    }
-    head->space = from + size;
-    return from;
-}
-
 /* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
 static void link_record(struct hp_head *head)
 {
@@ -247,7 +114,7 @@ static bool new_record(struct hp_head *head)
     head->space = head->space_end = 0;
     head->record = NULL;
     head->alloc = NULL;
-    hp_objects_forget(head);
+    hp_parts_forget(head);
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -308,7 +175,7 @@ static void sign_record(struct hp_head *head, uint32_t thread_id, const char *na
 static bool attach(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
-    head->hot.ready = 0;
+    hp_head_hold(&head->hot);
     head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread finds the new one */
     if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
         head->record = NULL;
@@ -320,7 +187,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id, const char *name)
     head->hot.epoch = hp_epoch();
     head->hot.base = hp_runtime->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return true;
 }
 
@@ -336,6 +203,14 @@ static bool attach_with_handlers(struct hp_head *head, const struct newcomer *se
 
 /* -------------------------------------------------------------------------------------------- registering */
 
+static bool no_session(void) { return false; }
+static hp_child_session *begin_child_session = no_session;
+
+void hp_threads_set_child_session(hp_child_session *begin)
+{
+    __atomic_store_n(&begin_child_session, begin, __ATOMIC_RELAXED);
+}
+
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
 {
@@ -345,7 +220,8 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
         return NULL;
     }
     const bool is_child = hp_is_forked_child();
-    const bool is_parents = is_child && (hp_is_sandboxed() || !hp_session_begin_child());
+    const bool is_parents =
+        is_child && (hp_is_sandboxed() || !__atomic_load_n(&begin_child_session, __ATOMIC_RELAXED)());
     if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;
         return NULL;
@@ -373,7 +249,7 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
     const bool is_shared = head != NULL && head->thread_id == self->thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
-    const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
+    const bool is_busy = is_shared && !is_current && head->record != NULL && hp_head_is_held(&head->hot);
     if (head == NULL || is_busy || (is_shared && head->is_blind) ||
         (!is_current && !attach_with_handlers(head, self))) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
@@ -386,20 +262,9 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
     }
     if (!is_current)
         hp_sampler_begin_thread(head, &self->used);
-    if (pthread_getspecific(exit_key) != head) {
-        head->copies++;
-        head->farewells = 0;
-        pthread_setspecific(exit_key, head);
-    }
+    hp_thread_await_end(head);
     hotpath_v1_head = &head->hot;
     return head;
-}
-
-struct hp_head *hp_thread_present(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
-    return is_there ? head : NULL;
 }
 
 typedef bool take_lock(struct hp_signals *held);
@@ -418,7 +283,7 @@ static struct hp_head *head_by(take_lock *take, uint64_t losses)
         return head;
     head = register_thread(&self, losses);
     hp_unlock(&held);
-    hp_session_follow_up();
+    hp_prune_if_due();
     return head;
 }
 
@@ -475,7 +340,7 @@ void hp_thread_reserve(void)
     if (head != NULL && head->handler == NULL)
         add_handler_head(head);
     for (; head != NULL; head = head->handler)
-        hp_objects_reserve_parts(head);
+        hp_parts_reserve(head);
 }
 
 /* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
@@ -503,21 +368,4 @@ bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zon
             is_open = has_open(head, zone);
     hp_unlock(&held);
     return is_open;
-}
-
-/* ---------------------------------------------------------------------------------------------- holding */
-
-/* The gate is asked again once the head is held: only then does the session stay. */
-struct hp_head *hp_thread_hold(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->record == NULL ||
-        HOTPATH_GET_(head->hot.ready) == 0)
-        return NULL;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
-        return head;
-    hp_let_go(&head->hot);
-    return NULL;
 }

@@ -10,12 +10,19 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "tree.h"
+
 #include <string.h>
 
-#include "lanes.h"
+#include "keeps.h"
+#include "lane_state.h"
 #include "memory.h"
-#include "runtime.h"
+#include "thread_head.h"
+#include "thread_space.h"
 
+#define MAX_NODES 65536u /* per thread; further paths fall under <other> */
+#define FIRST_SLOTS 256u
+#define RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
 #define FIRST_NODES 8u
 #define MOST_NODES 512u /* of a chunk */
 /*
@@ -125,7 +132,7 @@ static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
 static bool empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    const uint32_t first = HOTPATH_GET_(hp_runtime->wishes.reserve) ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    const uint32_t first = HOTPATH_GET_(hp_runtime->wishes.reserve) ? RESERVED_SLOTS : FIRST_SLOTS;
     if (slots != NULL && slot_total(&head->hot) != first) {
         hp_memory_unmap(slots, slots_bytes(slot_total(&head->hot)));
         slots = NULL;
@@ -150,7 +157,7 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
     stat->site = site;
     stat->min = UINT64_MAX;
-    stat->keeps = hp_kept_from_start(head, site);
+    stat->keeps = hp_keeps_from_start(head, site);
     const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
     stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
     stat->next = head->record->stats;
@@ -362,20 +369,19 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/* The longest call, by the clock, of whose time measuring is more than the bound. */
-static uint64_t longest_short_call(void)
+uint64_t hp_tree_longest_short_call(void)
 {
     const uint64_t bound = HOTPATH_GET_(hp_runtime->wishes.measuring_bound);
     const uint64_t inner = HOTPATH_GET_(hp_runtime->zone_cost.inner_ticks);
     return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
 
-/* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
+/* With room for some calls during which the thread lost its CPU. */
 #define FAR_LONGER 16u
-static bool is_short_path(const struct hotpath_node_ *node)
+bool hp_tree_is_short_path(const struct hotpath_node_ *node)
 {
     const uint64_t timed = node->calls - node->untimed;
-    return timed == 0 || node->total / timed <= FAR_LONGER * longest_short_call();
+    return timed == 0 || node->total / timed <= FAR_LONGER * hp_tree_longest_short_call();
 }
 
 /*
@@ -386,7 +392,7 @@ static bool is_sampled(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || is_short_path(node));
+    return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
 }
 
 /* What zones have to mind that come to a slot, whose node it has already. */
@@ -446,7 +452,7 @@ static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
     }
     if (!head->index_is_complete)
         node = child_of(head, parent, site);
-    if (node == 0 && head->record->node_count < HP_MAX_NODES)
+    if (node == 0 && head->record->node_count < MAX_NODES)
         node = new_node(head, parent, site, stat);
     return node != 0 ? node : node_under_other(head, site, stat);
 }
@@ -475,131 +481,6 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
     if (slot->key == 0)
         return;
     set_flags(head, slot);
-}
-
-/* One call in so many, so that the report has something to go by. */
-#define LIMITED_PERIOD 256u
-/* Where a call looks longer than that many short ones, too little would be left of it after what is subtracted to be sure of. */
-#define MOST_MEASURING 5u
-
-static const uint64_t *counters_of(const struct hp_head *head, const struct hotpath_stat_ *stat, uint32_t octave)
-{
-    return (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
-}
-
-static uint64_t duration_count(const struct hp_head *head, const struct hotpath_stat_ *stat)
-{
-    uint64_t count = 0;
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        for (uint32_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++)
-            count += counters_of(head, stat, octave)[at];
-    return count;
-}
-
-/*
- * What a call of the site takes on average, in 1/256 ticks, as this thread has timed it. Without the longest in 64, or a few during
- * which the thread lost its CPU would make all of them long.
- */
-#define LEFT_OUT 64u
-static uint64_t usual_call(const struct hp_head *head, const struct hotpath_stat_ *stat)
-{
-    const uint64_t all = duration_count(head, stat), most = all - all / LEFT_OUT;
-    uint64_t count = 0, ticks = 0;
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        for (uint64_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++) {
-            const uint64_t here = counters_of(head, stat, octave)[at],
-                           taken = here < most - count ? here : most - count;
-            count += taken;
-            ticks += taken * ((at << octave) + (UINT64_C(1) << octave) / 2);
-        }
-    return count > 0 ? ticks * 256 / count : UINT64_MAX;
-}
-
-/* What measuring costs of what is inside a call, in 1/256 ticks: so far, and of that what it does no longer, since less is timed. */
-struct inside {
-    uint64_t cost, saved;
-};
-
-static uint64_t function_price(uint64_t ps)
-{
-    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
-    return HOTPATH_GET_(cost->ps) > 0 ? ps * 256 * HOTPATH_GET_(cost->ticks) / HOTPATH_GET_(cost->ps) : 0;
-}
-
-static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at)
-{
-    if (hp_node_at(head, at)->first_child != 0)
-        return hp_node_at(head, at)->first_child;
-    while (at != top && hp_node_at(head, at)->next_sibling == 0)
-        at = hp_node_at(head, at)->parent;
-    return at != top ? hp_node_at(head, at)->next_sibling : 0;
-}
-
-/* Of a call that is short there is little inside. Where there may be more it counts as none, and the call as long as it looks. */
-#define NODES_INSIDE 64u
-static struct inside look_inside(const struct hp_head *head, uint32_t top)
-{
-    const uint64_t timed_price = function_price(HOTPATH_GET_(hp_runtime->zone_cost.function_ps));
-    const uint64_t price = function_price(HOTPATH_GET_(hp_runtime->zone_cost.function_counted_ps));
-    const uint64_t calls = hp_node_at(head, top)->calls;
-    struct inside sum = {0, 0};
-    uint32_t nodes = 0;
-    for (uint32_t at = next_below(head, top, top); at != 0; at = next_below(head, top, at)) {
-        const struct hotpath_node_ *node = hp_node_at(head, at);
-        const uint64_t timed = node->calls - node->untimed;
-        if (++nodes > NODES_INSIDE || node->is_folded)
-            return (struct inside){0, 0};
-        sum.cost += timed * timed_price + node->untimed * price;
-        if (hp_stat_at(head, node->stat)->period > 1 && timed_price > price)
-            sum.saved += timed * (timed_price - price);
-    }
-    return (struct inside){sum.cost / calls, sum.saved / calls};
-}
-
-/*
- * Measuring is weighed against what a call takes without the measuring inside it, which may be most of it. What calls take that
- * are not timed from then on is `typical`.
- */
-void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
-{
-    const struct hotpath_node_ *counted = hp_node_at(head, node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_wishes *wishes = &hp_runtime->wishes;
-    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
-    if (!is_bound || hp_stat_keeps(stat) != 0 || !is_short_path(counted))
-        return;
-    if (stat->period <= 1) {
-        const uint64_t usual = usual_call(head, stat), most = longest_short_call() * 256;
-        if (usual > MOST_MEASURING * most)
-            return;
-        const struct inside inside = counted->is_folded ? (struct inside){0, 0} : look_inside(head, node);
-        if (usual > most + inside.cost)
-            return;
-        HOTPATH_PUT_(stat->typical, (uint32_t)(usual > inside.saved ? usual - inside.saved : 0) + 1);
-        HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
-        HOTPATH_PUT_(stat->countdown, hotpath_until_timed_(counted->calls, LIMITED_PERIOD));
-    }
-    hp_tree_refresh(head, parent, node);
-}
-
-/*
- * One long call may be bad luck, so the next one is timed, too; three in a row are not. Long is what takes many zones more than a call
- * did when it was found to be short, measuring inside it included.
- */
-#define LONG_CALLS 3u
-#define LONG_ZONES 8u
-
-void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
-{
-    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
-    if (stat->typical == 0 || stat->period <= 1)
-        return;
-    const uint64_t most = LONG_ZONES * hp_zone_ticks() + stat->typical / 256;
-    stat->long_calls = ticks > most ? stat->long_calls + 1 : 0;
-    if (stat->long_calls > 0)
-        HOTPATH_PUT_(stat->countdown, 1);
-    if (stat->long_calls >= LONG_CALLS)
-        HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */

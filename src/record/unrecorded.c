@@ -9,6 +9,8 @@
  * of hotpath to read about it. Only so many of them are waited for.
  * SPDX-License-Identifier: MIT
  */
+#include "unrecorded.h"
+
 #include <sys/prctl.h>
 
 #include "images.h"

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "clock.h"
 #include "memory.h"
 #include "runtime.h"

@@ -9,41 +9,22 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "zones.h"
+
 #include <errno.h>
-#include <string.h>
 
 #include "holders.h"
-#include "lanes.h"
-#include "runtime.h"
+#include "holding.h"
+#include "lane_switch.h"
 #include "sampler.h"
+#include "sites.h"
+#include "slow_ways.h"
 #include "stacks.h"
-#include "sys.h"
-
-/* ------------------------------------------------------------------------------------- the stack of zones */
-
-static void use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity, uint32_t depth)
-{
-    struct hotpath_frame_ *frames = hp_store_at(head->store, offset);
-    head->hot.top = frames + depth;
-    head->hot.last = frames + capacity - 1;
-    __atomic_store_n(&head->record->frames, offset, __ATOMIC_RELEASE);
-    __atomic_store_n(&head->record->frame_capacity, capacity, __ATOMIC_RELAXED);
-}
-
-bool hp_zone_make_room(struct hp_head *head)
-{
-    const uint32_t capacity = head->record->frame_capacity;
-    const uint32_t size = (uint32_t)sizeof(struct hotpath_frame_);
-    if (capacity >= HP_MAX_FRAMES)
-        return false;
-    const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
-    if (offset == 0 || !hp_alloc_grow(head, capacity * 2, hp_store_at(head->store, offset)))
-        return false;
-    memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
-    use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
-    hp_lane_use_frames(head, offset, capacity * 2);
-    return true;
-}
+#include "thread_head.h"
+#include "threads.h"
+#include "tree.h"
+#include "unrecorded.h"
+#include "zone_stack.h"
 
 /* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
 static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
@@ -53,74 +34,6 @@ static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struc
         if (frame->zone == (uintptr_t)zone)
             return frame;
     return NULL;
-}
-
-static void pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
-
-/* A call that is longer, or shorter, than all before it. */
-static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
-{
-    hp_tree_review(head, frame->node, ticks);
-    if (!is_nested)
-        hp_kept_reconsider(head, frame);
-}
-
-static void close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
-{
-    const bool is_nested = (frame->stat & HOTPATH_RECURSIVE_) && stat->open > 1;
-    const uint32_t flags = frame->stat;
-    hotpath_count_untimed_(&head->hot, frame);
-    if (flags & HOTPATH_ALLOCATES_)
-        hp_alloc_close(head, frame, is_nested);
-}
-
-void hp_zone_close_top(struct hp_head *head, uint64_t now)
-{
-    struct hotpath_frame_ *frame = head->hot.top;
-    struct hotpath_node_ *node = hp_node_at(head, frame->node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
-        close_untimed(head, frame, stat);
-        return;
-    }
-    uint64_t ticks = now - frame->start;
-    if ((int64_t)ticks < 0) {
-        hp_lose(head, HP_LOSS_CLOCK);
-        ticks = 0;
-    }
-    const bool is_longer = stat->octaves[hotpath_octave_(ticks)] == 0;
-    uint64_t *counter = hp_tree_counter(head, stat->octaves, ticks);
-    HOTPATH_PUT_(frame->zone, 0);
-    HOTPATH_ORDER_();
-    if (counter != NULL) {
-        HOTPATH_ADD_(*counter, 1);
-    } else {
-        HOTPATH_ADD_(stat->missed, 1);
-        hp_lose(head, HP_LOSS_BUCKETS);
-    }
-    const bool is_nested = hp_zone_count(frame, node, stat, ticks);
-    if (frame->stat & HOTPATH_ALLOCATES_)
-        hp_alloc_close(head, frame, is_nested);
-    if (frame->stat & HOTPATH_KEPT_)
-        hp_kept_call(head, frame, ticks, is_nested);
-    else if (is_longer)
-        reconsider(head, frame, ticks, is_nested);
-    HOTPATH_PUT_(frame->child, now);
-    pop(head, frame);
-}
-
-/*
- * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
- * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
- */
-void hp_zone_abandon_top(struct hp_head *head)
-{
-    const struct hotpath_frame_ *frame = head->hot.top;
-    uint64_t last_sign = frame->start;
-    if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
-        last_sign = frame[1].child;
-    hp_zone_close_top(head, last_sign);
-    hp_lose(head, HP_LOSS_ABANDONED);
 }
 
 /*
@@ -137,63 +50,7 @@ static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
         hp_zone_abandon_top(head);
 }
 
-void hp_zones_close_all(struct hp_head *head, uint64_t now)
-{
-    head->hot.ready = 0;
-    HOTPATH_ORDER_();
-    hp_lane_end_thread(head, now);
-    while (head->hot.top > hp_frame_zero(head))
-        hp_zone_close_top(head, now);
-}
-
-/* -------------------------------------------------------------------------------- beginning and resuming */
-
-static void set_frame_zero(struct hp_head *head)
-{
-    struct hotpath_frame_ *zero = hp_frame_zero(head);
-    zero->zone = UINT64_MAX; /* every guard is below it */
-    zero->start = hp_now();
-    zero->child = 0;
-    zero->node = head->record->root;
-    head->hot.top = zero;
-    head->skip_runs = 0;
-}
-
-bool hp_zones_begin(struct hp_head *head)
-{
-    head->hot.base = head->store->range.base;
-    const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
-    if (frames == 0)
-        return false;
-    use_frames(head, frames, HP_FIRST_FRAMES, 0);
-    hp_lane_forget(head);
-    hp_kept_begin(head);
-    if (!hp_tree_begin(head))
-        return false;
-    set_frame_zero(head);
-    return true;
-}
-
-bool hp_zones_resume(struct hp_head *head)
-{
-    if (!hp_tree_resume(head))
-        return false;
-    set_frame_zero(head);
-    return true;
-}
-
 /* -------------------------------------------------------------------------------------- entering, leaving */
-
-static bool is_on(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
-}
-
-/* Zones that were open when recording was paused still end. */
-static bool is_on_or_paused(const struct hp_head *head)
-{
-    return (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
-}
 
 static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t site)
 {
@@ -224,7 +81,7 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
 static struct hp_head *head_at_rest(struct hp_head *head)
 {
-    for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
+    for (int depth = 0; hp_head_is_held(&head->hot); depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
             hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
@@ -245,7 +102,7 @@ static uint64_t guard_around(const struct hp_head *head, uintptr_t place)
 
 static bool is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
 {
-    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+    return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
 }
 
 /* A report may be at work on the head of a thread while a function of the host's reads it there. */
@@ -273,15 +130,12 @@ static bool was_left(const struct hp_head *head, uintptr_t zone)
     return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
 }
 
-/* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
+/* Asks the gate with the head held, whoever holds it. */
 static bool is_found_on(struct hp_head *head)
 {
-    const uint32_t before = HOTPATH_GET_(head->hot.ready);
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    const bool is = is_on(head);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, before);
+    const uint32_t before = hp_head_hold_too(&head->hot);
+    const bool is = hp_head_is_recording(&head->hot);
+    hp_head_put_back(&head->hot, before);
     return is;
 }
 
@@ -292,7 +146,7 @@ static void recover(struct hp_head *head)
     if (top == hp_frame_zero(head))
         return;
     if (top->zone == 0)
-        pop(head, top);
+        hp_zone_pop(head, top);
     hp_tree_recount(head, top);
 }
 
@@ -302,13 +156,12 @@ static void recover_handlers(struct hp_head *head)
     for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != head->hot.epoch)
             continue;
-        if (HOTPATH_GET_(at->hot.ready) == 0)
+        if (hp_head_is_held(&at->hot))
             recover(at);
-        HOTPATH_PUT_(at->hot.ready, 0);
-        HOTPATH_ORDER_();
+        hp_head_hold(&at->hot);
         while (at->hot.top > hp_frame_zero(at))
             hp_zone_abandon_top(at);
-        hp_let_go(&at->hot);
+        hp_head_let_go(&at->hot);
     }
 }
 
@@ -316,14 +169,14 @@ static void recover_all(struct hp_head *head)
 {
     recover_handlers(head);
     recover(head);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 /* One head is left for another handler: they interrupt one another, or some were left by jumps. */
 static bool are_nearly_all_busy(const struct hp_head *head)
 {
     unsigned busy = 0;
-    for (const struct hp_head *at = head; at != NULL && HOTPATH_GET_(at->hot.ready) == 0; at = at->handler)
+    for (const struct hp_head *at = head; at != NULL && hp_head_is_held(&at->hot); at = at->handler)
         busy++;
     return busy >= HP_HANDLER_DEPTH;
 }
@@ -337,7 +190,7 @@ static bool is_time_to_ask(struct hp_head *head)
 
 static void take_up_what_was_left(struct hp_head *head, uintptr_t zone)
 {
-    if (HOTPATH_GET_(head->hot.ready) == 0) {
+    if (hp_head_is_held(&head->hot)) {
         if (!are_nearly_all_busy(head) || !is_time_to_ask(head) || !was_left(head, zone))
             return;
         recover_all(head);
@@ -359,12 +212,11 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     head = head_at_rest(head);
     if (head == NULL)
         return HOTPATH_SKIPPED_;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hp_head_hold(&head->hot);
     uintptr_t state = HOTPATH_SKIPPED_;
-    if (is_on(head))
+    if (hp_head_is_recording(&head->hot))
         state = enter(head, zone, id);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return state;
 }
 
@@ -398,11 +250,9 @@ static const struct hotpath_frame_ *find_frame_below(struct hp_head *head, const
  */
 static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
-    const uint32_t before = HOTPATH_GET_(head->hot.ready);
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
+    const uint32_t before = hp_head_hold_too(&head->hot);
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
-    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame_below(head, zone, now) : NULL;
+    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? find_frame_below(head, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
             recover_handlers(head);
@@ -414,8 +264,7 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
         hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
+    hp_head_put_back(&head->hot, frame != NULL ? HOTPATH_READY_ : before);
     return frame != NULL;
 }
 
@@ -458,7 +307,7 @@ void hp_zone_skip(void)
     if (head->hot.top->stat &
         HOTPATH_UNTIMED_) /* an exit hook must not take the end of what is skipped for that of the zone */
         HOTPATH_PUT_(head->hot.top->start, 0);
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
 }
 
 bool hp_zone_was_skipped(void)
@@ -470,7 +319,7 @@ bool hp_zone_was_skipped(void)
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return was_skipped;
 }
 
@@ -499,11 +348,10 @@ static const struct hotpath_frame_ *find_site_below(struct hp_head *head, uint32
 
 static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
 {
-    if (HOTPATH_GET_(head->hot.ready) == 0)
+    if (hp_head_is_held(&head->hot))
         return false;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_site_below(head, site, now) : NULL;
+    hp_head_hold(&head->hot);
+    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? find_site_below(head, site, now) : NULL;
     if (frame != NULL) {
         const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
@@ -511,14 +359,12 @@ static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
         hp_zone_close_top(head, now);
         hp_slow_way_end(head, from);
     }
-    hp_let_go(&head->hot);
+    hp_head_let_go(&head->hot);
     return frame != NULL;
 }
 
 void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
-    if (hp_alloc_leave_site(site, now))
-        return;
     const int saved = errno;
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     if (&head->hot != &hp_idle_head && head->thread_id != 0)
@@ -536,5 +382,3 @@ void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
     leave_out_of_line(zone, now);
     errno = saved;
 }
-
-void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now) { hp_alloc_leave(zone, now); }

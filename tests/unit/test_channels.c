@@ -16,8 +16,9 @@
 
 #include "counter.h"
 #include "hotpath.h"
-#include "runtime.h"
+#include "instances.h"
 #include "scratch_folder.h"
+#include "thread_head.h"
 
 static uint64_t now;
 

@@ -12,7 +12,7 @@
 
 #include "credits.h"
 #include "hotpath.h"
-#include "runtime.h"
+#include "thread_head.h"
 
 #define MS UINT64_C(1000000)
 

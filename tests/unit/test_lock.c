@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "runtime.h"
 #include "sys.h"
+#include "thread_head.h"
 
 static struct {
     uint32_t thread_id; /* atomic: it has begun */

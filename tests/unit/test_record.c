@@ -16,8 +16,9 @@
 
 #include "counter.h"
 #include "hotpath.h"
-#include "runtime.h"
 #include "scratch_folder.h"
+#include "thread_head.h"
+#include "zone_stack.h"
 
 static uint64_t now;
 

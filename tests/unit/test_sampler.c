@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "hotpath.h"
-#include "runtime.h"
 #include "scratch_folder.h"
+#include "thread_head.h"
 
 #define MS UINT64_C(1000000)
 #define PERIOD MS /* at a thousand samples a second */

@@ -20,8 +20,8 @@
 
 #include "counter.h"
 #include "hotpath.h"
-#include "runtime.h"
 #include "scratch_folder.h"
+#include "thread_head.h"
 
 static uint64_t now;
 

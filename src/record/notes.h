@@ -1,0 +1,12 @@
+/* Notes of open calls: see notes.c. SPDX-License-Identifier: MIT */
+#ifndef HP_RECORD_NOTES_H
+#define HP_RECORD_NOTES_H
+
+struct hotpath_frame_;
+struct hp_head;
+struct hp_note;
+
+/* The note of an open call, or NULL. With the head held. */
+const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
+
+#endif

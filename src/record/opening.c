@@ -1,0 +1,231 @@
+/* How a session begins to run, and ceases to. SPDX-License-Identifier: MIT */
+#include "opening.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "allocations.h"
+#include "calibration.h"
+#include "lives.h"
+#include "objects.h"
+#include "places.h"
+#include "process.h"
+#include "sampler.h"
+#include "session_clock.h"
+#include "sites.h"
+#include "sys.h"
+#include "threads.h"
+#include "waits.h"
+
+#ifdef __clang__
+#define HP_COMPILER __VERSION__
+#else
+#define HP_COMPILER "gcc " __VERSION__
+#endif
+
+typedef void describe(char *text, size_t size);
+
+static uint32_t described(struct hp_store *store, describe *fact)
+{
+    char text[1024];
+    fact(text, sizeof text);
+    return hp_store_text(store, text);
+}
+
+static enum hp_storage storage_of(const struct hp_store *store)
+{
+    if (!store->is_memory)
+        return HP_STORAGE_FILE;
+    return store->is_foreign ? HP_STORAGE_NO_FOLDER : HP_STORAGE_MEMORY;
+}
+
+static void fill_header(struct hp_session *session)
+{
+    struct hp_store *store = &session->store;
+    struct hp_header *header = hp_store_header(store);
+    header->features = HP_FEATURE_TIMING |
+                       (__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
+    header->state = HP_STATE_LIVE;
+    header->storage = storage_of(store);
+    header->pid = hp_sys_process_id();
+    header->parent_pid = (uint32_t)getppid();
+    header->process_start = hp_process_start_time(0);
+    header->pid_namespace = hp_process_namespace();
+    header->exec_count = store->number;
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns();
+    hp_process_boot_id(header->boot_id);
+    header->clock_kind = hp_clock_kind_of(hp_runtime->counter);
+    header->cores = hp_process_cores();
+    header->command = described(store, hp_process_command);
+    header->executable = described(store, hp_process_executable);
+    header->host = described(store, hp_process_host);
+    header->system = described(store, hp_process_system);
+    header->label = hp_store_text(store, session->settings.record.label);
+    header->metadata = hp_store_text(store, session->settings.record.metadata);
+    header->time_period = session->settings.record.time_period;
+    header->filter = hp_store_text(store, session->settings.record.filter);
+    header->skip = hp_store_text(store, session->settings.record.skip);
+    header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
+}
+
+struct hp_session *hp_session_prepare(const struct hp_settings *settings)
+{
+    struct hp_session *session = hp_session_make(settings);
+    if (session != NULL)
+        fill_header(session);
+    return session;
+}
+
+/* Readers may be at it. */
+static void note_zone_cost(struct hp_header *header)
+{
+    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
+    __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
+}
+
+/* Word by word: threads that record look at some of it. */
+static void set_zone_cost(const struct hp_zone_cost *cost)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)cost;
+    uint64_t *to = (uint64_t *)(void *)&hp_runtime->zone_cost;
+    for (size_t at = 0; at < sizeof *cost / sizeof *to; at++)
+        HOTPATH_PUT_(to[at], from[at]);
+}
+
+void hp_zone_cost_measure(bool is_quick)
+{
+    struct hp_signals held;
+    const uint32_t wanted = is_quick ? 1 : 2;
+    if (__atomic_load_n(&hp_runtime->calibrated, __ATOMIC_RELAXED) >= wanted ||
+        __atomic_exchange_n(&hp_runtime->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
+        return;
+    hp_signals_hold(&held);
+    const struct hp_zone_cost cost = hp_zones_calibrate(is_quick);
+    hp_signals_release(&held);
+    if (!hp_lock(&held))
+        return;
+    set_zone_cost(&cost);
+    if (hp_is_active())
+        note_zone_cost(hp_store_header(hp_runtime->store));
+    hp_unlock(&held);
+}
+
+/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
+static void reserve_everything(void)
+{
+    hp_sites_reserve();
+    hp_objects_reserve();
+    hp_thread_reserve();
+    hp_seal(true);
+}
+
+void hp_session_use_settings(const struct hp_settings *settings)
+{
+    struct hp_wishes *wishes = &hp_runtime->wishes;
+    hp_settings_copy(&hp_runtime->settings, settings);
+    HOTPATH_PUT_(wishes->record, settings->record.kinds);
+    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
+}
+
+/* Whether there is anything to record, for all who ask: zones, and malloc. */
+static void switch_off(bool is_off)
+{
+    hp_skip_zones(is_off);
+    hp_allocations_switch();
+}
+
+void hp_session_open(struct hp_session *session)
+{
+    struct hp_header *header = hp_store_header(&session->store);
+    hp_seal(false);
+    __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
+    hp_runtime->store = &session->store;
+    note_zone_cost(header);
+    hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+    hp_waits_begin();
+    hp_sites_begin();
+    hp_sampler_begin();
+    if (hp_runtime->settings.record.reserve)
+        hp_store_reserve_all(hp_runtime->store);
+    header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
+    __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
+    switch_off(false);
+    if (hp_runtime->settings.record.reserve)
+        reserve_everything();
+}
+
+bool hp_is_of_past_run(const struct hp_record_settings *settings)
+{
+    return settings->is_run && hp_place_is_of_past_run(settings->dir);
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void forget_parent(void)
+{
+    hp_page()->is_ours = 1;
+    hp_page()->pid = hp_sys_process_id();
+    __atomic_store_n(&hp_runtime->is_child, true, __ATOMIC_RELAXED);
+    hp_runtime->owner = NULL;
+    hotpath_v1_head = &hp_idle_head;
+}
+
+static void stay_closed(void)
+{
+    hp_runtime->gate = 0;
+    switch_off(true);
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_session *parent = hp_runtime->session;
+    forget_parent();
+    if (!hp_is_active() || parent == NULL)
+        return false;
+    const bool is_wanted = !hp_is_of_past_run(&hp_runtime->settings.record);
+    struct hp_session *session = is_wanted ? hp_session_prepare(&hp_runtime->settings) : NULL;
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
+        hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
+    hp_sessions_forget(session);
+    if (session != NULL)
+        hp_session_open(session);
+    else
+        stay_closed();
+    hp_runtime->has_to_prune = session != NULL;
+    return session != NULL;
+}
+
+void hp_session_leave_parents(void)
+{
+    forget_parent();
+    stay_closed();
+    hp_sessions_forget(NULL);
+}
+
+void hp_session_close(void)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    hp_sampler_end();
+    hp_life_end_present();
+    hp_session_touch(hp_runtime->store);
+    __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
+    switch_off(true);
+    __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
+    hp_runtime->owner = NULL;
+    hp_seal(false);
+}

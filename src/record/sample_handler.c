@@ -1,0 +1,242 @@
+/*
+ * The handler of samples: whose thread it is, what the sample stands for, and to whom it is credited. It calls nothing of the C library:
+ * tools/check_handler.py. SPDX-License-Identifier: MIT
+ */
+#include "sample_handler.h"
+
+#include "arith.h"
+#include "cpu.h"
+#include "credits.h"
+#include "holding.h"
+#include "raw_call.h"
+#include "sample_place.h"
+#include "sample_sources.h"
+#include "sample_spent.h"
+#include "samples.h"
+
+/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+#define MOST_UNSEEN 8u
+#define LEAST_UNSEEN 3u  /* periods before such a signal */
+#define MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
+
+/* ------------------------------------------------------------------------------------- what a sample stands for */
+
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void remember(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        hp_credits_give_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
+/*
+ * Nodes that recursion has folded away: of each, a sample of perf's is remembered, and one of a timer's stands for `ns`. Apart: their
+ * list is not on the stack while something else is credited.
+ */
+static __attribute__((noinline)) void credit_folded(struct hp_head *head, const struct hotpath_frame_ *frame,
+                                                    enum hp_sample_kind kind, uint64_t ns)
+{
+    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(head, frame, nodes);
+    while (count-- > 0)
+        if (kind == HP_SAMPLE_PERF)
+            remember(head, nodes[count]);
+        else
+            hp_credits_give_beside(head, nodes[count], ns, 1);
+}
+
+static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->seen_count == HP_SAMPLER_SEEN)
+        hp_credits_give_seen(head, !sampler->has_timer);
+    sampler->seen[sampler->seen_count++] = frame->node;
+    sampler->seen_ns += sampler->perf_ns;
+    HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
+    credit_folded(head, frame, HP_SAMPLE_PERF, 0);
+}
+
+/* Now and then: the C library may have put its own handler in the place of ours. */
+static void renew_perf(struct hp_sampler *sampler)
+{
+    if (!hp_sources_can_renew(sampler))
+        return;
+    hp_sample_take_signal(sampler->signal);
+    hp_sources_renew(sampler);
+}
+
+/* Where that cannot be told, by what the kernel says of the time that has just passed. */
+static bool is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
+{
+    if (mode != HP_CPU_MODE_UNKNOWN)
+        return mode == HP_CPU_KERNEL;
+    return 2 * (sampler->counted.kernel_ns - before->kernel_ns) > sampler->counted.ns - before->ns;
+}
+
+/*
+ * What passed while nothing did. A thread that has a processor is interrupted by ticks, on which its timer is looked at: if that comes much
+ * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
+ * with others. perf has not come either then, and it is no time of the kernel's.
+ */
+#define LONGEST_TICK (HP_SECOND_NS / 80)
+static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
+{
+    const uint64_t late_ns = hp_less(now_ns - sampler->ticked_ns, sampler->timer_ns);
+    return late_ns > LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
+}
+
+static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time before = sampler->counted;
+    const bool has_perf = sampler->perf != NULL;
+    hp_credits_count_time(head);
+    const bool is_kernels = is_in_kernel(sampler, &before, mode);
+    const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
+                           cpu->waiting_ns > LEAST_UNSEEN * hp_runtime->sampling.period_ns;
+    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
+    const bool is_alone = !has_perf || is_unseen;
+    if (is_alone || is_kernels)
+        credit_folded(head, frame, HP_SAMPLE_TIMER, is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns);
+    if (is_alone)
+        hp_credits_give_all(head, frame->node, is_kernels);
+    else
+        hp_credits_tick(head, frame->node, is_kernels, stalled_before(sampler, now_ns));
+    sampler->ticked_ns = now_ns;
+    sampler->ticked_waits = sampler->counted.waits;
+    sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
+        renew_perf(sampler);
+    hp_sources_look_after(head);
+}
+
+static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
+    const uint32_t node = frame->node;
+    if (node == 0)
+        return; /* as in place_of */
+    if (kind == HP_SAMPLE_PERF)
+        take_perf_sample(head, frame);
+    else
+        take_timer_sample(head, frame, mode);
+    HOTPATH_ADD_(cpu->samples, 1);
+    HOTPATH_PUT_(cpu->last_node, node);
+    hp_samples_add(head, node, kind);
+}
+
+/* ------------------------------------------------------------------------------------------------- the signal */
+
+/* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
+static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
+{
+    if (!hp_spent_begin(head))
+        hp_sources_stop(&head->sampler);
+    else if (hp_head_is_paused(&head->hot))
+        hp_credits_skip_time(head);
+    else if (hp_sources_are_there(&head->sampler))
+        take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
+}
+
+/* Also where no head is known. */
+static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
+
+/*
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
+ * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ */
+static struct hp_head *head_of_thread(void)
+{
+#if !HOTPATH_TLS_DYNAMIC
+    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&own->hot != &hp_idle_head)
+        return own->thread_id != 0 ? own : NULL;
+#endif
+    const struct hp_fork_page *page = hp_page();
+    if (is_confined())
+        return NULL;
+    const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
+            return head;
+    return NULL;
+}
+
+/*
+ * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
+ * may still be on its way when the thread has let go of its head.
+ */
+static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
+{
+    if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
+        return source == HP_CPU_BY_TIMER;
+    return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0 || is_confined();
+}
+
+/* What handlers of the host are taken to need for themselves. */
+#define HOSTS_ROOM 4096u
+
+/*
+ * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
+ * forbid, since sets of all signals are without ours. By ASIDE, the host may have set an alternate stack of its own after ours. Most
+ * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
+ * handler's own place.
+ */
+static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+{
+    const struct hp_stack alternate = hp_cpu_alternate_of(context);
+    const uint64_t bytes = alternate.high - alternate.low;
+    if (head->sampler.signal == HP_SIGNAL_HERE)
+        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
+    if (!hp_stack_has(&alternate, here))
+        return true; /* the host has taken it away */
+    const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
+    return bytes < 2 * (uint64_t)(from - here) + HOSTS_ROOM;
+}
+
+/* `here`: as above. */
+static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
+{
+    const uintptr_t stack = hp_cpu_stack_of(context);
+    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
+    if (!hp_sources_are_there(&head->sampler))
+        return;
+    if (may_fall_off(head, stack, here, context))
+        hp_sources_give_up(head);
+    else if (source == HP_CPU_BY_ENDING_PERF)
+        renew_perf(&head->sampler);
+}
+
+static enum hp_private_signal which_signal(int signal)
+{
+    return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
+}
+
+static void on_sample(int signal, siginfo_t *info, void *context)
+{
+    const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
+    if (!is_ours(source, head))
+        hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, context);
+    else if (head != NULL) {
+        if (hp_sampler_hold(head))
+            handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
+        hp_sampler_let_go(head);
+    }
+}
+
+bool hp_sample_take_signal(enum hp_private_signal which)
+{
+    return hp_private_signal_take(&hp_runtime->signals[which], which, on_sample);
+}

@@ -1,0 +1,60 @@
+/* Where a sample has found a thread. SPDX-License-Identifier: MIT */
+#include "sample_place.h"
+
+#include "thread_head.h"
+
+#define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED])
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !is_last(head, frame) && steps < MAX_DEPTH && count < HP_SAMPLE_FOLDED; frame--, steps++)
+        if (find_site(head, nodes, count, site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < MAX_DEPTH; steps++) {
+        const uint32_t above = find_site(head, nodes, count, site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    return count;
+}
+
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
+const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
+    for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(head, frame); steps++)
+        frame--;
+    return frame;
+}

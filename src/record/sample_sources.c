@@ -1,0 +1,295 @@
+/* Where samples of a thread come from. SPDX-License-Identifier: MIT */
+#include "sample_sources.h"
+
+#include <errno.h>
+
+#include "arith.h"
+#include "cpu.h"
+#include "private_signal.h"
+#include "thread_head.h"
+
+/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+#define TIMER_PERIODS 10u
+
+/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+#define OFTEN_SWITCHED 5000u
+#define SELDOM_SWITCHED 2500u
+#define JUDGED_NS (HP_SECOND_NS / 100)        /* over so much, ... */
+#define FIRST_JUDGED_NS (HP_SECOND_NS / 1000) /* ... or so little before perf is started for it */
+
+/* That the first event of a thread is good for. */
+#define FIRST_SAMPLES 64u
+
+/* -------------------------------------------------------------------------------------- timers and perf */
+
+static int signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
+
+static uint64_t timer_period(const struct hp_sampler *sampler)
+{
+    return (sampler->perf != NULL ? TIMER_PERIODS : 1) * hp_runtime->sampling.period_ns;
+}
+
+/*
+ * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
+ * what programs repeat in is.
+ */
+static uint64_t around(struct hp_sampler *sampler, uint64_t ns)
+{
+    uint64_t chance = sampler->chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    sampler->chance = chance;
+    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
+    return chance & 1 ? ns + off : ns - off;
+}
+
+/* Without perf ticks say when, and all of them are needed. */
+static void set_timer(struct hp_sampler *sampler)
+{
+    const uint64_t period = timer_period(sampler);
+    sampler->timer_ns = sampler->perf != NULL ? around(sampler, period) : period;
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
+}
+
+/* How far the first thread of the process has come that has met a zone. */
+enum { NOT_BEGUN, UNDER_WAY, BEGUN };
+
+static bool has_begun(void) { return __atomic_load_n(&hp_runtime->sampling.begun, __ATOMIC_ACQUIRE) == BEGUN; }
+
+/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+static uint32_t next_samples(struct hp_sampler *sampler)
+{
+    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : FIRST_SAMPLES;
+    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
+    return samples;
+}
+
+static void open_perf(struct hp_sampler *sampler)
+{
+    int refusal;
+    sampler->unseen = 0;
+    if (!hp_private_signal_guard_io())
+        return;
+    sampler->perf_ns = around(sampler, hp_runtime->sampling.period_ns);
+    sampler->perf = hp_cpu_perf_start(signal_of(sampler), sampler->perf_ns, next_samples(sampler), &refusal);
+    sampler->has_had_perf |= sampler->perf != NULL;
+}
+
+static void start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (!has_begun())
+        return; /* the first event takes ten milliseconds, and is under way */
+    sampler->perf_was_tried = true;
+    if (hp_runtime->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
+        return;
+    open_perf(sampler);
+    if (sampler->perf != NULL)
+        set_timer(sampler);
+}
+
+static void stop_perf(struct hp_sampler *sampler)
+{
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->perf = NULL;
+}
+
+static uint32_t *timers_in_use(void) { return &hp_page()->timers; }
+
+/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+static void start_timer(struct hp_sampler *sampler, uint64_t first_ns)
+{
+    const uint32_t others = __atomic_fetch_add(timers_in_use(), 1, __ATOMIC_RELAXED);
+    sampler->has_timer =
+        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, signal_of(sampler), hp_runtime, first_ns,
+                                                          hp_runtime->sampling.period_ns);
+    if (!sampler->has_timer)
+        __atomic_fetch_sub(timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+static void stop_timer(struct hp_sampler *sampler)
+{
+    if (!sampler->has_timer)
+        return;
+    hp_cpu_timer_stop(sampler->timer);
+    sampler->has_timer = false;
+    __atomic_fetch_sub(timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+void hp_sources_stop(struct hp_sampler *sampler)
+{
+    if (hp_is_sealed())
+        return; /* they end with the thread, or with the process */
+    stop_timer(sampler);
+    stop_perf(sampler);
+}
+
+void hp_sources_renew(struct hp_sampler *sampler)
+{
+    const uint64_t period = timer_period(sampler);
+    stop_perf(sampler);
+    open_perf(sampler);
+    if (timer_period(sampler) != period)
+        set_timer(sampler);
+}
+
+/* ---------------------------------------------------------------------------------- which of them it has */
+
+/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+static void look_after_io(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL || hp_private_signal_guard_io())
+        return;
+    stop_perf(sampler);
+    set_timer(sampler);
+}
+
+/* The event that never fires has the same price, for the thread that made it. */
+static void drop_prepared(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hp_runtime->sampling;
+    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
+}
+
+/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
+{
+    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
+    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
+    const uint64_t bound = sampler->is_switched_often ? SELDOM_SWITCHED : OFTEN_SWITCHED;
+    if (ns < least_ns)
+        return;
+    sampler->is_switched_often = switches > ns / (HP_SECOND_NS / bound);
+    sampler->judged = *now;
+}
+
+/* Its sources follow. The clocks were read just now. */
+static void judge_and_adapt(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool was_switched_often = sampler->is_switched_often;
+    judge(sampler, &sampler->counted, sampler->perf_was_tried ? JUDGED_NS : FIRST_JUDGED_NS);
+    if (sampler->is_switched_often == was_switched_often)
+        return;
+    if (!sampler->is_switched_often) {
+        start_perf(head);
+        return;
+    }
+    drop_prepared(head);
+    stop_perf(sampler);
+    set_timer(sampler);
+}
+
+/*
+ * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
+ * and nobody but the thread that is interrupted can tell how much.
+ */
+#define NO_GAP_ZONES 10u
+static void weigh_perf(const struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint64_t zone = hp_zone_ticks();
+    if (head->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+        return;
+    const struct hp_cpu_perf_weight weight =
+        hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
+}
+
+void hp_sources_look_after(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    weigh_perf(head); /* before it may turn out that the thread does without */
+    look_after_io(sampler);
+    judge_and_adapt(head);
+    if (!sampler->perf_was_tried)
+        start_perf(head);
+    else if (sampler->perf != NULL)
+        set_timer(sampler);
+}
+
+/* ------------------------------------------------------------------------------------------- beginning */
+
+/* 0, or why there is no perf. */
+static int prepare_perf(void **ret_perf)
+{
+    return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
+}
+
+/* Others have their timers meanwhile. */
+void hp_sources_begin_process(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hp_runtime->sampling;
+    struct hp_header *header = hp_store_header(head->store);
+    uint32_t not_begun = NOT_BEGUN;
+    void *perf = NULL;
+    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, UNDER_WAY, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    const int refusal = sampling->engine == HP_CPU_PERF ? prepare_perf(&perf) : 0;
+    if (refusal != 0) {
+        sampling->engine = HP_CPU_TIMERS;
+        HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
+        HOTPATH_PUT_(header->cpu_refusal, (uint32_t)refusal);
+    }
+    HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
+    __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
+    __atomic_store_n(&sampling->begun, BEGUN, __ATOMIC_RELEASE);
+}
+
+void hp_sources_end_process(void)
+{
+    hp_cpu_perf_stop(__atomic_exchange_n(&hp_runtime->sampling.perf, NULL, __ATOMIC_RELAXED));
+}
+
+void hp_sources_judge(struct hp_sampler *sampler) { judge(sampler, &sampler->counted, JUDGED_NS); }
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hp_runtime->sampling.period_ns;
+    return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
+}
+
+void hp_sources_start(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    start_timer(sampler, first_due(sampler->cpu));
+    sampler->perf_was_tried = false;
+    if (!sampler->has_timer || hp_head_is_of_first_thread(head))
+        start_perf(head);
+}
+
+/* ---------------------------------------------------------------------------------------------- ending */
+
+void hp_sources_end(struct hp_sampler *sampler)
+{
+    hp_sources_stop(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+void hp_sources_give_up(struct hp_head *head)
+{
+    hp_sources_end(&head->sampler);
+    head->sampler.known = HP_EVERYWHERE;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
+/* What the kernel has lent for perf cannot be had back later; a timer can. */
+void hp_sources_pause(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_pause(sampler->timer);
+    stop_perf(sampler);
+}
+
+/* By timers; these see to it that perf comes back. */
+void hp_sources_resume(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        set_timer(sampler);
+}

@@ -1,0 +1,144 @@
+/*
+ * How threads end: by a destructor of the C library's, or by a sandbox that forbids them to read the counter. Open zones are closed then,
+ * and the head is free for the next thread. SPDX-License-Identifier: MIT
+ */
+#include "thread_ends.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+
+#include "holding.h"
+#include "lane_switch.h"
+#include "lives.h"
+#include "sampler.h"
+#include "stacks.h"
+#include "thread_head.h"
+#include "zone_stack.h"
+
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+/* ------------------------------------------------------------------------------------- the end of a thread */
+
+static void close_zones(struct hp_head *head, uint64_t now)
+{
+    hp_head_hold(&head->hot);
+    hp_lane_end_thread(head, now);
+    while (head->hot.top > hp_frame_zero(head))
+        hp_zone_close_top(head, now);
+}
+
+static void close_records(struct hp_head *head)
+{
+    hp_sampler_end_thread(head);
+    if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+        return;
+    const uint64_t now = hp_now();
+    for (struct hp_head *at = head; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != hp_epoch())
+            continue; /* a handler's head for which there was no space */
+        close_zones(at, now);
+        __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
+    }
+}
+
+void hp_thread_release(struct hp_head *head)
+{
+    close_records(head);
+    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
+}
+
+/* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
+static struct hp_cpu_time used_by_now(void)
+{
+    struct hp_cpu_time used = {0};
+    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 && hp_calls_begin()) {
+        used = hp_cpu_of_thread();
+        hp_calls_end();
+    }
+    return used;
+}
+
+/* Of the copies of the library that know the thread, the last one ends it. */
+static void say_farewell(struct hp_head *head)
+{
+    struct hp_signals held;
+    struct hp_cpu_time used = {0};
+    if (head->copies == 1) {
+        hp_sampler_part(head);
+        used = used_by_now();
+    }
+    if (!hp_lock(&held))
+        return;
+    hotpath_v1_head = &hp_idle_head;
+    hp_thread_is_over = 1;
+    if (head->thread_id != 0 && --head->copies == 0) {
+        if (used.ns != 0)
+            hp_life_end(head, &used);
+        hp_thread_release(head);
+    }
+    hp_unlock(&held);
+}
+
+/* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
+#if defined(__x86_64__) || defined(__i386__)
+#define REALIGNED __attribute__((force_align_arg_pointer))
+#else
+#define REALIGNED
+#endif
+
+/*
+ * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
+ * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
+ */
+REALIGNED static void at_thread_exit(void *value)
+{
+    const int saved = errno;
+    struct hp_head *head = value;
+    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+        pthread_setspecific(exit_key, head);
+    else
+        say_farewell(head);
+    errno = saved;
+}
+
+/* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
+static void close_guards(struct hp_head *head, uintptr_t here)
+{
+    struct hp_stack own;
+    if (!hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_is_child(), &own))
+        return;
+    for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
+        struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
+            (uintptr_t)zone % sizeof zone->state == 0 &&
+            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
+            zone->state = HOTPATH_SKIPPED_;
+    }
+}
+
+void hp_thread_blind(struct hp_head *head)
+{
+    close_guards(head, (uintptr_t)__builtin_frame_address(0));
+    close_records(head);
+    head->is_blind = true;
+    for (struct hp_head *at = head; at != NULL; at = at->handler)
+        at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
+}
+
+bool hp_thread_exit_hook(void)
+{
+    if (!has_exit_key)
+        has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    return has_exit_key;
+}
+
+void hp_thread_await_end(struct hp_head *head)
+{
+    if (pthread_getspecific(exit_key) == head)
+        return;
+    head->copies++;
+    head->farewells = 0;
+    pthread_setspecific(exit_key, head);
+}

@@ -1,0 +1,50 @@
+/*
+ * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. With the head held.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_ZONE_STACK_H
+#define HP_RECORD_ZONE_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime.h"
+
+#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
+
+/* Sets up an empty tree, stack and index in a new record; false without space. */
+bool hp_zones_begin(struct hp_head *head);
+/* Makes the record of a thread that ended ready for the next one. */
+bool hp_zones_resume(struct hp_head *head);
+/* Makes room for one more zone; false without space. */
+bool hp_zone_make_room(struct hp_head *head);
+
+/* Makes the innermost zone end at that moment, or as one that was left at its last sign. */
+void hp_zone_close_top(struct hp_head *head, uint64_t now);
+void hp_zone_abandon_top(struct hp_head *head);
+
+/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
+static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
+                                 struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    bool is_nested = false;
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+        is_nested = stat->open != 0;
+        if (is_nested)
+            HOTPATH_ADD_(node->nested, ticks);
+    }
+    if (ticks < stat->min)
+        HOTPATH_PUT_(stat->min, ticks);
+    if (ticks > stat->max)
+        HOTPATH_PUT_(stat->max, ticks);
+    return is_nested;
+}
+
+static inline void hp_zone_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
+
+#endif
