@@ -21886,6 +21886,13 @@ const struct hp_section_type hotpath_section_bottlenecks_ = {
  * they called. Whoever has the stacks makes it; the library itself has none.
  */
 
+/* Where samples of processor time come from. */
+enum hp_stack_source {
+    HP_STACKS_BY_NOBODY,
+    HP_STACKS_BY_PERF,  /* the kernel takes them */
+    HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
+};
+
 struct hp_found_function {
     const char *name;
     const char *library;         /* the file that it is in, without its folders; "" where it is in none */
@@ -21911,6 +21918,7 @@ struct hp_function_profile {
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
     bool has_kernel;                              /* samples come from the kernel, too */
+    enum hp_stack_source source;
 };
 
 /* What could be won there: what is idle could not. */
@@ -21977,6 +21985,9 @@ static const struct hp_column_spec hp_functions_total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "by_timers",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
     {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
     {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
@@ -22081,6 +22092,8 @@ static bool hp_functions_set_summary(const struct hp_functions_view *view, struc
             hp_text_string(&line, " of it in the kernel");
         }
         hp_functions_put_whole(&line, profile->samples, " sample", " samples", profile->whole);
+        if (profile->source == HP_STACKS_BY_TIMERS)
+            hp_text_string(&line, ", by timers in the program, as perf is refused");
     }
     if (profile->waits > 0)
         hp_functions_put_waiting(&line, profile);
@@ -22096,6 +22109,7 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
     hp_section_add_total(section, "waits", profile->waits);

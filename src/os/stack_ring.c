@@ -84,8 +84,8 @@ static void *make_file(const char *path, uint64_t bytes)
     return memory;
 }
 
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity,
-                        const struct hp_stack_ring_owner *owner)
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns)
 {
     ring->header = NULL;
     if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0)
@@ -94,11 +94,9 @@ bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t c
     if (header == NULL)
         return false;
     header->capacity = capacity;
-    header->pid = owner->pid;
+    header->pid = pid;
     header->record_header_bytes = sizeof(struct hp_stack_record);
-    header->pid_namespace = owner->pid_namespace;
-    header->process_start = owner->process_start;
-    header->period_ns = owner->period_ns;
+    header->period_ns = period_ns;
     ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
     ring->capacity = capacity;
     ring->header = header;

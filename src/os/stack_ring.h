@@ -7,7 +7,7 @@
  * the C library, so all of it is for handlers.
  *
  *     struct hp_stack_ring ring;
- *     hp_stack_ring_make(&ring, path, bytes, &owner);
+ *     hp_stack_ring_make(&ring, path, capacity, pid, period_ns);
  *     struct hp_stack_registers registers;
  *     hp_stack_registers_of(context, &registers);       in a handler, or
  *     hp_stack_registers_here(&registers);              of the function that says so
@@ -35,22 +35,29 @@
 #define HP_STACK_RING_HEADER_BYTES 4096u
 #define HP_STACK_RING_SUFFIX ".ring"
 
+/* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
+#define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
+
 /* The first page. */
 struct hp_stack_ring_header {
     uint64_t magic;    /* written last */
     uint64_t capacity; /* bytes of records, behind this page; a power of two */
     uint32_t pid, record_header_bytes;
-    uint64_t pid_namespace;
-    uint64_t process_start; /* as in /proc/PID/stat */
-    uint64_t period_ns;     /* of samples of processor time */
-    uint64_t unused[2];
+    uint64_t period_ns; /* of samples of processor time; 0: there are none */
     /* Writers. */
     uint64_t head __attribute__((aligned(64))); /* everything before it is reserved */
     uint64_t lost;                              /* records for which there was no room */
     uint64_t refused; /* threads that cannot be sampled: the program's alternate stack is too small */
     /* The reader. */
     uint64_t tail __attribute__((aligned(64))); /* everything before it was read */
-    uint64_t is_closed; /* nobody reads any more, or the process is in a sandbox: no more system calls */
+    uint64_t is_closed;                         /* enum hp_stack_ring_end */
+};
+
+/* What the reader tells the writers. */
+enum hp_stack_ring_end {
+    HP_RING_OPEN,
+    HP_RING_UNREAD,  /* nobody reads it any more */
+    HP_RING_CONFINED /* the process was seen in a sandbox: no sample may make a system call */
 };
 
 enum hp_stack_kind {
@@ -159,20 +166,14 @@ struct hp_stack_ring {
     uint64_t capacity;
 };
 
-/* Who writes. */
-struct hp_stack_ring_owner {
-    uint32_t pid;
-    uint64_t pid_namespace, process_start, period_ns;
-};
-
 #define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
 
 /*
  * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
  * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
  */
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity,
-                        const struct hp_stack_ring_owner *owner);
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns);
 
 /* Gives the memory back; the file stays. No other thread may be writing. */
 void hp_stack_ring_unmap(struct hp_stack_ring *ring);
@@ -199,10 +200,10 @@ struct hp_stack_note {
 bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
                        const struct hp_stack_registers *registers, const struct hp_stack *own);
 
-/* Nobody reads it any more, or the reader saw that the process is in a sandbox. Asked before each system call that a sample makes. */
-static inline bool hp_stack_ring_is_closed(const struct hp_stack_ring *ring)
+/* To be asked before a sample makes system calls. */
+static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_ring *ring)
 {
-    return __atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED) != 0;
+    return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
 }
 
 #endif

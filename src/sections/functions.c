@@ -65,6 +65,9 @@ static const struct hp_column_spec total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "by_timers",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
     {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
     {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
@@ -169,6 +172,8 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
             hp_text_string(&line, " of it in the kernel");
         }
         put_whole(&line, profile->samples, " sample", " samples", profile->whole);
+        if (profile->source == HP_STACKS_BY_TIMERS)
+            hp_text_string(&line, ", by timers in the program, as perf is refused");
     }
     if (profile->waits > 0)
         put_waiting(&line, profile);
@@ -184,6 +189,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
     hp_section_add_total(section, "waits", profile->waits);

@@ -77,9 +77,9 @@ static void write_word(const struct hp_ring_reader *reader, size_t offset, uint6
         (void)!pwrite(reader->fd, &word, sizeof word, (off_t)offset);
 }
 
-void hp_ring_reader_tell_closed(struct hp_ring_reader *reader)
+void hp_ring_reader_tell(struct hp_ring_reader *reader, enum hp_stack_ring_end end)
 {
-    write_word(reader, offsetof(struct hp_stack_ring_header, is_closed), 1);
+    write_word(reader, offsetof(struct hp_stack_ring_header, is_closed), end);
 }
 
 /* ------------------------------------------------------------------------------------------------------- records */

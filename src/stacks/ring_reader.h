@@ -47,7 +47,7 @@ bool hp_ring_reader_open(struct hp_ring_reader *reader, const char *path);
 uint64_t hp_ring_reader_read(struct hp_ring_reader *reader, bool is_last, hp_ring_take *take, void *context);
 
 /* Tells the writers that they had better not. */
-void hp_ring_reader_tell_closed(struct hp_ring_reader *reader);
+void hp_ring_reader_tell(struct hp_ring_reader *reader, enum hp_stack_ring_end end);
 
 void hp_ring_reader_close(struct hp_ring_reader *reader);
 

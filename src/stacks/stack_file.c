@@ -13,7 +13,9 @@
 #include "files.h"
 
 #define VERSION 2u
+/* flags */
 #define HAS_KERNEL 1u
+#define BY_TIMERS 2u
 #define MOST_BYTES (UINT64_C(1) << 31)
 
 static const char magic[8] = "hpstacks";
@@ -71,7 +73,8 @@ static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
 {
     struct file_header header = {.version = VERSION,
-                                 .flags = stacks->has_kernel ? HAS_KERNEL : 0,
+                                 .flags = (stacks->has_kernel ? HAS_KERNEL : 0) |
+                                          (stacks->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0),
                                  .period_ns = stacks->period_ns,
                                  .samples = stacks->samples,
                                  .whole = stacks->whole,
@@ -257,7 +260,10 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .waits = header.waits,
                                            .waits_whole = header.waits_whole,
                                            .waits_recovered = header.waits_recovered,
-                                           .has_kernel = header.flags & HAS_KERNEL};
+                                           .has_kernel = header.flags & HAS_KERNEL,
+                                           .source = header.flags & BY_TIMERS ? HP_STACKS_BY_TIMERS
+                                                     : header.samples > 0     ? HP_STACKS_BY_PERF
+                                                                              : HP_STACKS_BY_NOBODY};
     if (take_all(&bytes, &header, ret_stacks))
         return true;
     hp_named_stacks_free(ret_stacks);

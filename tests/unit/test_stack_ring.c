@@ -33,8 +33,8 @@ static struct hp_ring_reader reader;
 static _Alignas(4096) uint64_t stack[STACK_WORDS];
 static const struct hp_stack whole = {(uintptr_t)stack, (uintptr_t)(stack + STACK_WORDS)};
 
-static const struct hp_stack_ring_owner owner = {
-    .pid = 17, .pid_namespace = 4, .process_start = 99, .period_ns = 1003009};
+#define PID 17u
+#define PERIOD 1003009u
 
 static int begin(void **state)
 {
@@ -45,7 +45,7 @@ static int begin(void **state)
         stack[at] = 1000 + at;
     if (!HP_STACK_RING_WORKS)
         return 0;
-    return !hp_stack_ring_make(&ring, path, CAPACITY, &owner) || !hp_ring_reader_open(&reader, path);
+    return !hp_stack_ring_make(&ring, path, CAPACITY, PID, PERIOD) || !hp_ring_reader_open(&reader, path);
 }
 
 static int end(void **state)
@@ -129,13 +129,11 @@ static void test_header(void **state)
 {
     (void)state;
     need_rings();
-    assert_int_equal(reader.header.pid, 17);
-    assert_int_equal(reader.header.pid_namespace, 4);
-    assert_int_equal(reader.header.process_start, 99);
-    assert_int_equal(reader.header.period_ns, 1003009);
-    assert_false(hp_stack_ring_is_closed(&ring));
-    hp_ring_reader_tell_closed(&reader);
-    assert_true(hp_stack_ring_is_closed(&ring));
+    assert_int_equal(reader.header.pid, PID);
+    assert_int_equal(reader.header.period_ns, PERIOD);
+    assert_int_equal(hp_stack_ring_end(&ring), HP_RING_OPEN);
+    hp_ring_reader_tell(&reader, HP_RING_CONFINED);
+    assert_int_equal(hp_stack_ring_end(&ring), HP_RING_CONFINED);
 }
 
 static void test_what_is_put_is_read(void **state)
@@ -340,12 +338,12 @@ static void test_no_room_on_disk(void **state)
     (void)state;
     need_rings();
     snprintf(second, sizeof second, "%s.second", path);
-    assert_false(hp_stack_ring_make(&other, path, CAPACITY, &owner)); /* it is there */
-    assert_false(hp_stack_ring_make(&other, second, CAPACITY + 1, &owner));
+    assert_false(hp_stack_ring_make(&other, path, CAPACITY, PID, PERIOD)); /* it is there */
+    assert_false(hp_stack_ring_make(&other, second, CAPACITY + 1, PID, PERIOD));
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_FSIZE, &small);
-    assert_false(hp_stack_ring_make(&other, second, CAPACITY, &owner));
+    assert_false(hp_stack_ring_make(&other, second, CAPACITY, PID, PERIOD));
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_not_equal(access(second, F_OK), 0);
 }
