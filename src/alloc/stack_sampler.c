@@ -49,6 +49,7 @@ struct self {
     uint64_t counted_ns; /* of its clock */
     void *alternate;     /* ours */
     struct hp_stack own;
+    bool is_refused; /* for want of a place for the handler, and counted */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
 
@@ -154,10 +155,13 @@ static bool may_fall_off(const void *context, uintptr_t here)
     return alternate.high - alternate.low < 2 * (from - here) + HOSTS_ROOM;
 }
 
-static void count_refused(struct hp_stack_ring *ring)
+/* Once for a thread. */
+static void count_refused(void)
 {
+    struct hp_stack_ring *ring = self.is_refused ? NULL : hp_process_ring();
     if (ring != NULL)
         __atomic_fetch_add(&ring->header->refused, 1, __ATOMIC_RELAXED);
+    self.is_refused = true;
 }
 
 static void take_sample(const void *context, uintptr_t here)
@@ -171,7 +175,7 @@ static void take_sample(const void *context, uintptr_t here)
         put_sample(ring, context);
     const bool falls_off = may_fall_off(context, here);
     if (falls_off)
-        count_refused(ring);
+        count_refused();
     if (falls_off || is_unread || hp_process_ring_is_refused())
         stop_timer();
 }
@@ -224,7 +228,7 @@ static void begin_thread(bool is_forked)
         !hp_private_signal_take(&sampler.taken, HP_SIGNAL_ASIDE, on_stack_sample))
         return;
     if (!has_alternate()) {
-        count_refused(hp_process_ring_present());
+        count_refused();
         return;
     }
     if (!hp_stack_is_own(here, is_first, is_forked, &self.own))
@@ -255,11 +259,8 @@ static void end_thread(void *unused)
 
 void hp_stack_sampler_change_alternate(size_t bytes)
 {
-    if (self.timer != NULL && !is_roomy(bytes) && !is_confined()) {
-        if (bytes > 0)
-            count_refused(hp_process_ring_present());
+    if (self.timer != NULL && !is_roomy(bytes) && !is_confined())
         stop_timer();
-    }
 }
 
 void hp_stack_sampler_alternate_changed(void)
@@ -282,6 +283,7 @@ static void follow_fork(void)
     const int saved = errno;
     const bool was_sampled = self.timer != NULL;
     self.timer = NULL;
+    self.is_refused = false;
     sampler.timers->pid = (uint32_t)getpid();
     sampler.taken.is_changing = 0; /* by a thread that is not here */
     if (was_sampled)

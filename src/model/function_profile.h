@@ -42,6 +42,7 @@ struct hp_function_profile {
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
+    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
 };
 
 /* What could be won there: what is idle could not. */

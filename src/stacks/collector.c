@@ -382,8 +382,10 @@ const struct hp_stacks *hp_collector_end(void)
     end_source();
     take_all(true);
     end_counts();
-    if (collector.stacks.source == HP_STACKS_BY_TIMERS)
+    if (collector.stacks.source == HP_STACKS_BY_TIMERS) {
         put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
+        collector.stacks.refused = hp_ring_source_refused();
+    }
     return &collector.stacks;
 }
 

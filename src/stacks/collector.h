@@ -17,6 +17,7 @@ struct hp_stacks {
     enum hp_stack_source source; /* of samples */
     bool has_kernel;             /* samples come from the kernel, too */
     uint64_t samples, lost;
+    uint64_t refused;                /* threads that could not be sampled */
     uint64_t whole;                  /* samples whose stack was followed to the start of its thread */
     uint64_t waits, waits_whole;     /* the same of threads that were found waiting ... */
     uint64_t waits_recovered;        /* ... and those of which a caller was found by a search of the stack */
