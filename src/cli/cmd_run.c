@@ -176,7 +176,8 @@ static void prepare(const void *context)
 /* Where processes may leave stacks; NULL: nothing of ours is in them that could. */
 static const char *folder_of_rings(const struct run *run)
 {
-    return run->is_preloaded && run->has_timers != NULL ? run->folder : NULL;
+    const bool may_call = !run->settings.record.reserve; /* the kernel, once the program runs */
+    return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
 }
 
 /* From outside, so the program has no part in it. */

@@ -69,40 +69,44 @@ static void *map_file(long fd, uint64_t bytes)
     return is_error(memory) ? NULL : (void *)(uintptr_t)memory;
 }
 
-static void *make_file(const char *path, uint64_t bytes)
+static void fill_header(struct hp_stack_ring_header *header, uint64_t capacity, uint32_t pid, uint64_t period_ns)
 {
-    if (!is_allowed(bytes))
-        return NULL;
-    const long fd =
-        hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
-    if (fd < 0)
-        return NULL;
-    void *memory = hp_raw_fallocate((int)fd, 0, bytes) == 0 ? map_file(fd, bytes) : NULL;
-    hp_raw(SYS_close, fd);
-    if (memory == NULL)
-        hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
-    return memory;
-}
-
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
-                        uint64_t period_ns)
-{
-    ring->header = NULL;
-    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0)
-        return false;
-    struct hp_stack_ring_header *header = make_file(path, HP_STACK_RING_HEADER_BYTES + capacity);
-    if (header == NULL)
-        return false;
     header->capacity = capacity;
     header->pid = pid;
     header->record_header_bytes = sizeof(struct hp_stack_record);
     header->period_ns = period_ns;
-    ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
-    ring->capacity = capacity;
-    ring->header = header;
     /* Release: a reader that sees the magic sees the rest. */
     __atomic_store_n(&header->magic, HP_STACK_RING_MAGIC, __ATOMIC_RELEASE);
-    return true;
+}
+
+/*
+ * When all is filled in, its mode is set once more, to what it is: of that the kernel tells those who watch the folder. (Of its end it would
+ * not: to the kernel a file is open as long as it is mapped.)
+ */
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns)
+{
+    const uint64_t bytes = HP_STACK_RING_HEADER_BYTES + capacity;
+    ring->header = NULL;
+    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0 ||
+        !is_allowed(bytes))
+        return false;
+    const long fd =
+        hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
+    if (fd < 0)
+        return false;
+    struct hp_stack_ring_header *header = hp_raw_fallocate((int)fd, 0, bytes) == 0 ? map_file(fd, bytes) : NULL;
+    if (header != NULL) {
+        fill_header(header, capacity, pid, period_ns);
+        hp_raw(SYS_fchmod, fd, (long)0600);
+        ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
+        ring->capacity = capacity;
+        ring->header = header;
+    } else {
+        hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
+    hp_raw(SYS_close, fd);
+    return header != NULL;
 }
 
 void hp_stack_ring_unmap(struct hp_stack_ring *ring)

@@ -29,7 +29,7 @@
 
 #define MOST_RINGS 256u /* at a time; further ones have to wait for a place */
 #define READ_MS 10
-#define SCAN_MS 100                 /* where the kernel does not tell of new files */
+#define SCAN_MS 50                  /* where the kernel does not tell of new files */
 #define LOOK_NS UINT64_C(20000000)  /* between two looks at what a process has mapped, at least */
 #define LOOKS_SHARE 100u            /* and so many times what a look takes */
 #define LIFE_NS UINT64_C(100000000) /* between two looks whether it lives */
@@ -54,6 +54,7 @@ static struct {
     char folder[MOST_PATH];
     struct ring *rings[MOST_RINGS];
     size_t count;
+    bool is_crowded; /* there was no place for a ring */
     uint64_t weight_ns, used_before_ns, refused;
     uint64_t confinement; /* of ourselves */
 } source = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -230,7 +231,10 @@ static void meet_ring(const char *name, void *unused)
     char path[2 * MOST_PATH];
     (void)unused;
     if (!hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) || strlen(name) >= sizeof((struct ring *)0)->name ||
-        source.count == MOST_RINGS || is_known(name))
+        is_known(name))
+        return;
+    source.is_crowded |= source.count == MOST_RINGS;
+    if (source.count == MOST_RINGS)
         return;
     struct ring *ring = calloc(1, sizeof *ring);
     if (ring == NULL)
@@ -249,7 +253,11 @@ static void meet_ring(const char *name, void *unused)
 
 /* ---------------------------------------------------------------------------------------------------- the thread */
 
-static void scan(void) { hp_file_each(source.folder, meet_ring, NULL); }
+static void scan(void)
+{
+    source.is_crowded = false;
+    hp_file_each(source.folder, meet_ring, NULL);
+}
 
 static void read_all(void)
 {
@@ -272,27 +280,35 @@ static bool is_over(void)
     return is;
 }
 
-static bool has_news(void)
+/* Files that are ready: stack_ring.c says so. Where so many were that some are missing, the whole folder has to be looked at. */
+static void take_news(const char *events, size_t length)
 {
-    char events[4096];
-    bool has = false;
-    while (source.news >= 0 && read(source.news, events, sizeof events) > 0)
-        has = true;
-    return has;
+    for (size_t at = 0; at + sizeof(struct inotify_event) <= length;) {
+        const struct inotify_event *event = (const struct inotify_event *)(const void *)(events + at);
+        if (event->mask & IN_Q_OVERFLOW)
+            scan();
+        else if (event->len > 0)
+            meet_ring(event->name, NULL);
+        at += sizeof *event + event->len;
+    }
 }
 
-/* A ring that was not ready when it was made known is found by the scan that comes anyway. */
+static void read_news(void)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t length;
+    while (source.news >= 0 && (length = read(source.news, events, sizeof events)) > 0)
+        take_news(events, (size_t)length);
+}
+
 static void *watch_rings(void *unused)
 {
     struct pollfd files[] = {{.fd = source.wake, .events = POLLIN}, {.fd = source.news, .events = POLLIN}};
-    uint64_t scanned_ns = 0;
     while (!is_over()) {
         poll(files, 2, source.count > 0 ? READ_MS : SCAN_MS);
-        const uint64_t now = hp_clock_monotonic_ns();
-        if (has_news() || now - scanned_ns >= SCAN_MS * UINT64_C(1000000)) {
+        read_news();
+        if (source.news < 0 || source.is_crowded)
             scan();
-            scanned_ns = now;
-        }
         read_all();
     }
     return unused;
@@ -317,7 +333,7 @@ bool hp_ring_source_begin(const char *folder)
     source.wake = eventfd(0, EFD_CLOEXEC);
     source.news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (source.news >= 0)
-        inotify_add_watch(source.news, folder, IN_CREATE);
+        inotify_add_watch(source.news, folder, IN_ATTRIB);
     source.is_over = false;
     source.weight_ns = source.refused = 0;
     source.used_before_ns = used_by_children();
