@@ -12,6 +12,9 @@
 
 _Static_assert(sizeof(struct hp_stack_record) == 56, "no gaps");
 _Static_assert(sizeof(struct hp_stack_ring_header) <= HP_STACK_RING_HEADER_BYTES, "one page");
+_Static_assert(offsetof(struct hp_stack_ring_header, head) == 64 &&
+                   offsetof(struct hp_stack_ring_header, tail) == 128,
+               "lines of the cache");
 
 /* --------------------------------------------------------------------------------------------------- registers */
 

@@ -38,19 +38,19 @@
 /* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
 
-/* The first page. */
+/* The first page. What writers and what the reader change are in different lines of the cache. */
 struct hp_stack_ring_header {
     uint64_t magic;    /* written last */
     uint64_t capacity; /* bytes of records, behind this page; a power of two */
     uint32_t pid, record_header_bytes;
     uint64_t period_ns; /* of samples of processor time; 0: there are none */
-    /* Writers. */
-    uint64_t head __attribute__((aligned(64))); /* everything before it is reserved */
-    uint64_t lost;                              /* records for which there was no room */
+    uint64_t unused[4];
+    uint64_t head;    /* by writers: everything before it is reserved */
+    uint64_t lost;    /* records for which there was no room */
     uint64_t refused; /* threads that cannot be sampled: the program's alternate stack is too small */
-    /* The reader. */
-    uint64_t tail __attribute__((aligned(64))); /* everything before it was read */
-    uint64_t is_closed;                         /* enum hp_stack_ring_end */
+    uint64_t unused_too[5];
+    uint64_t tail;      /* by the reader: everything before it was read */
+    uint64_t is_closed; /* enum hp_stack_ring_end */
 };
 
 /* What the reader tells the writers. */

@@ -117,7 +117,10 @@ static void hand_over(const struct hp_ring_reader *reader, hp_ring_take *take, v
 static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position, uint64_t head, uint16_t *ret_kind)
 {
     struct hp_stack_record record;
-    if (!read_at(reader, position, &record, SKIPPED_HEADER) || record.mark != hp_stack_mark(position))
+    if (!read_at(reader, position, &record, SKIPPED_HEADER))
+        return 0;
+    /* Acquire pairs with the writer's publish: what is read after this is what it has put there. */
+    if (__atomic_load_n(&record.mark, __ATOMIC_ACQUIRE) != hp_stack_mark(position))
         return 0;
     *ret_kind = record.kind;
     const uint64_t most = to_end(reader, position) < head - position ? to_end(reader, position) : head - position;
@@ -130,7 +133,6 @@ static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position
 /* The record was found to be published, so all of it is there by now. */
 static void take_record(struct hp_ring_reader *reader, uint32_t bytes, hp_ring_take *take, void *context)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the writer's publish */
     if (has_room(reader, bytes) && read_at(reader, reader->at, reader->buffer, bytes) &&
         is_sound((const struct hp_stack_record *)(const void *)reader->buffer))
         hand_over(reader, take, context);

@@ -181,9 +181,11 @@ static void look_at(struct ring *ring)
 
 /* ------------------------------------------------------------------------------------------------ coming and going */
 
-static void path_of(char path[2 * MOST_PATH], const char *name)
+#define MOST_WHOLE_PATH ((size_t)2 * MOST_PATH)
+
+static void path_of(char path[MOST_WHOLE_PATH], const char *name)
 {
-    snprintf(path, 2 * MOST_PATH, "%s/%s", source.folder, name);
+    snprintf(path, MOST_WHOLE_PATH, "%s/%s", source.folder, name);
 }
 
 static uint64_t refused_by(const struct ring *ring)
@@ -197,7 +199,7 @@ static uint64_t refused_by(const struct ring *ring)
 static void end_ring(size_t at)
 {
     struct ring *ring = source.rings[at];
-    char path[2 * MOST_PATH];
+    char path[MOST_WHOLE_PATH];
     path_of(path, ring->name);
     read_ring(ring, true);
     source.refused += refused_by(ring);
@@ -228,7 +230,7 @@ static bool is_known(const char *name)
 
 static void meet_ring(const char *name, void *unused)
 {
-    char path[2 * MOST_PATH];
+    char path[MOST_WHOLE_PATH];
     (void)unused;
     if (!hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) || strlen(name) >= sizeof((struct ring *)0)->name ||
         is_known(name))
