@@ -144,15 +144,22 @@ __attribute__((no_sanitize("address"))) static void copy_words(volatile uint64_t
         to[at] = from[at];
 }
 
+/* As in cpu.c: the kernel reads an action before it finds that there is no signal 0, and says whether it could. */
+static bool is_readable(uintptr_t address)
+{
+    const uintptr_t last = (address | (LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
+    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
 /*
  * Where that call is refused, as in some containers: all of the thread's own stack, or the rest of the page that the stack pointer is
- * in, which is there whatever stack it is.
+ * in.
  */
 static size_t copy_directly(void *to, uintptr_t from, size_t bytes, const struct hp_stack *own)
 {
     const size_t left = LEAST_PAGE - (from & (LEAST_PAGE - 1));
     const size_t sure = hp_stack_has(own, from) ? own->high - from : left, most = sure < bytes ? sure : bytes;
-    if (from % sizeof(uint64_t) != 0)
+    if (from % sizeof(uint64_t) != 0 || !is_readable(from))
         return 0;
     copy_words(to, (const volatile uint64_t *)from, most / sizeof(uint64_t));
     return most / sizeof(uint64_t) * sizeof(uint64_t);
