@@ -3,8 +3,11 @@
 #include "stack_sampler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -19,13 +22,15 @@
 #define MOST_TIMERS 1024u
 #define TIMERS_BYTES 65536u /* whole pages everywhere */
 #define HOSTS_ROOM 4096u    /* that handlers of the program are taken to need */
-#define MOST_PAUSES 1000u   /* for a handler on a thread that has lost its processor */
+#define MOST_PAUSES 2000u   /* for a handler on a thread that has lost its processor */
+#define PAUSE_NS 500000L
 
 /* ------------------------------------------------------------------------------------------------ what is known */
 
 /* A timer of a thread, for whoever has to stop it from another one. In memory that a forked child finds wiped: it has no timers. */
 struct timer {
     uint32_t is_taken;
+    uint32_t thread_id;
     int number;
     uint32_t is_at_work; /* its thread is in the handler */
 };
@@ -88,6 +93,7 @@ static void start_timer(void)
         return;
     self.counted_ns = hp_raw_clock(CLOCK_THREAD_CPUTIME_ID);
     __atomic_store_n(&timer->number, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&timer->thread_id, (uint32_t)hp_raw(SYS_gettid, 0), __ATOMIC_RELAXED);
     self.timer = timer; /* before a signal can come */
     if (!hp_cpu_timer_start(&number, hp_private_signal_number(HP_SIGNAL_ASIDE), &sampler, sampler.period_ns,
                             sampler.period_ns)) {
@@ -307,15 +313,44 @@ static void change_all(change_timer *change)
 
 static void go_on(int number) { hp_cpu_timer_change(number, sampler.period_ns, sampler.period_ns); }
 
+/* A line of /proc/self/task/TID/status with a set of signals. */
+static uint64_t signals_of(const char *status, const char *line)
+{
+    const char *at = strstr(status, line);
+    return at != NULL ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+/* Whether our signal waits for a thread, or the thread has not come back from its handler: it blocks what nobody else can. */
+static bool is_interrupted(uint32_t thread_id)
+{
+    char path[64], status[4096];
+    const uint64_t ours = UINT64_C(1) << (hp_private_signal_number(HP_SIGNAL_ASIDE) - 1);
+    snprintf(path, sizeof path, "/proc/self/task/%u/status", (unsigned)thread_id);
+    const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    const long length = hp_raw(SYS_read, fd, status, sizeof status - 1);
+    hp_raw(SYS_close, fd);
+    status[length > 0 ? length : 0] = '\0';
+    return ((signals_of(status, "\nSigPnd:") | signals_of(status, "\nSigBlk:")) & ours) != 0;
+}
+
+static bool is_busy(const struct timer *timer)
+{
+    return timer != self.timer && __atomic_load_n(&timer->is_taken, __ATOMIC_ACQUIRE) != 0 &&
+           (__atomic_load_n(&timer->is_at_work, __ATOMIC_SEQ_CST) != 0 ||
+            is_interrupted(__atomic_load_n(&timer->thread_id, __ATOMIC_RELAXED)));
+}
+
+/* A handler makes a system call to return, too. */
 static void wait_for_handlers(void)
 {
     for (uint32_t pauses = 0, at = 0; pauses < MOST_PAUSES && at < MOST_TIMERS;) {
-        const struct timer *timer = &sampler.timers->all[at];
-        if (timer == self.timer || __atomic_load_n(&timer->is_at_work, __ATOMIC_SEQ_CST) == 0) {
+        if (!is_busy(&sampler.timers->all[at])) {
             at++;
             continue;
         }
-        nanosleep(&(struct timespec){0, 50000}, NULL);
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
         pauses++;
     }
 }
