@@ -21886,6 +21886,13 @@ const struct hp_section_type hotpath_section_bottlenecks_ = {
  * they called. Whoever has the stacks makes it; the library itself has none.
  */
 
+/* Where samples of processor time come from. */
+enum hp_stack_source {
+    HP_STACKS_BY_NOBODY,
+    HP_STACKS_BY_PERF,  /* the kernel takes them */
+    HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
+};
+
 struct hp_found_function {
     const char *name;
     const char *library;         /* the file that it is in, without its folders; "" where it is in none */
@@ -21911,6 +21918,8 @@ struct hp_function_profile {
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
     bool has_kernel;                              /* samples come from the kernel, too */
+    enum hp_stack_source source;
+    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
 };
 
 /* What could be won there: what is idle could not. */
@@ -21977,6 +21986,12 @@ static const struct hp_column_spec hp_functions_total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "by_timers",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
+    {.key = "refused",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Threads that timers could not sample, as their alternate stacks for signals are too small."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
     {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
     {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
@@ -22081,6 +22096,8 @@ static bool hp_functions_set_summary(const struct hp_functions_view *view, struc
             hp_text_string(&line, " of it in the kernel");
         }
         hp_functions_put_whole(&line, profile->samples, " sample", " samples", profile->whole);
+        if (profile->source == HP_STACKS_BY_TIMERS)
+            hp_text_string(&line, ", by timers in the program, as perf is refused");
     }
     if (profile->waits > 0)
         hp_functions_put_waiting(&line, profile);
@@ -22096,6 +22113,8 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
+    hp_section_add_total(section, "refused", profile->refused);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
     hp_section_add_total(section, "waits", profile->waits);
@@ -22142,10 +22161,27 @@ static bool hp_functions_add_rows(struct hp_functions_view *view, struct hotpath
                                           shown, count, hp_functions_fill_row, view);
 }
 
+/* "1 thread could not be sampled: ..." */
+static bool hp_functions_note_refused(const struct hp_functions_view *view, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->profile->refused == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, view->profile->refused);
+    hp_text_string(&line, view->profile->refused == 1 ? " thread" : " threads");
+    hp_text_string(&line, " could not be sampled: alternate stacks of the program for signals are too small");
+    const char *note = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    if (note != NULL)
+        hp_section_note(section, note);
+    return note != NULL;
+}
+
 static bool hp_functions_has_data(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
-    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0);
+    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0 || functions->refused > 0);
 }
 
 static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -22165,7 +22201,8 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
     hp_functions_add_totals(section, view.profile);
-    return hp_functions_add_rows(&view, section) && (view.profile == &none || hp_functions_set_summary(&view, section));
+    return hp_functions_add_rows(&view, section) && hp_functions_note_refused(&view, section) &&
+           (view.profile == &none || hp_functions_set_summary(&view, section));
 }
 
 const struct hp_section_type hotpath_section_functions_ = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Walks through the machine code of the handler of samples, and of all that it calls.
 
-usage: check_handler.py LIBHOTPATH.SO
+usage: check_handler.py LIBHOTPATH.SO [NAME OF THE HANDLER]
 
 The handler may interrupt the host anywhere: within malloc, within a sanitizer, on a small stack. So it must not leave the library:
 no function of the C library, by which it would wait for a lock or be intercepted, and none that the dynamic linker has to find
@@ -108,9 +108,10 @@ class Walk:
 
 def main():
     walk = Walk(disassembled(sys.argv[1]))
-    handlers = walk.named(HANDLER)
+    name = sys.argv[2] if len(sys.argv) > 2 else HANDLER
+    handlers = walk.named(name)
     if len(handlers) != 1 or len(walk.named(PASSES_ON)) != 1:
-        print(f"{sys.argv[1]}: there is no {HANDLER}, or no {PASSES_ON}")
+        print(f"{sys.argv[1]}: there is no {name}, or no {PASSES_ON}")
         return 1
     stack = walk.depth(handlers[0]) + RED_ZONE
     if stack > MOST_STACK:

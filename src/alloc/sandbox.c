@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #include "find.h"
 #include "hotpath.h"
+#include "stack_sampler.h"
 
 /* linux/seccomp.h is not there for musl-gcc; these numbers are the kernel's ABI. */
 enum { MODE_STRICT = 1, MODE_FILTER = 2 };
@@ -54,6 +56,21 @@ static int what_confines(const struct call *call)
         return HOTPATH_CONFINES_CALLS_;
 #endif
     return 0;
+}
+
+/* The recorder has to know, and so has what samples stacks beside it. */
+static void announce(int what)
+{
+    if (what & HOTPATH_CONFINES_CALLS_)
+        hp_stack_sampler_confine();
+    hotpath_v1_confine(what);
+}
+
+static void take_back(int what)
+{
+    hotpath_v1_confine(-what);
+    if (what & HOTPATH_CONFINES_CALLS_)
+        hp_stack_sampler_release();
 }
 
 /* A filter with a listener has a descriptor for its result. One for all threads may have the number of a thread that is in the way. */
@@ -100,12 +117,14 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
         call.words[at] = va_arg(list, unsigned long);
     va_end(list);
     const int what = what_confines(&call);
+    if (number == SYS_sigaltstack) /* which samples depend on, by whatever name (thread_hooks.c) */
+        return sigaltstack((const stack_t *)call.words[0], (stack_t *)call.words[1]);
     if (what == 0)
         return pass_on(&call);
-    hotpath_v1_confine(what);
+    announce(what);
     const long result = pass_on(&call);
     if (is_refused(&call, result))
-        hotpath_v1_confine(-what);
+        take_back(what);
     return result;
 }
 
@@ -123,9 +142,9 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
         return (int)no_such_call();
     const int what = what_prctl_confines((unsigned long)option, words[0], words[1]);
     if (what != 0)
-        hotpath_v1_confine(what);
+        announce(what);
     const int result = next_prctl(option, words[0], words[1], words[2], words[3]);
     if (what != 0 && result != 0)
-        hotpath_v1_confine(-what);
+        take_back(what);
     return result;
 }

@@ -245,11 +245,11 @@ static void check_cpu(struct doctor *doctor)
         find(doctor, GOOD, "processor time is sampled by perf (%u of %u a second, paranoid %s) and timers (%u)",
              rate_of(HP_CPU_BY_PERF), TRIED_RATE, paranoia, rate_of(HP_CPU_BY_TIMER));
     } else {
-        find(
-            doctor, NOTE,
-            "processor time is sampled by timers alone: %u of %u samples a second, on the kernel's ticks; perf: %s "
-            "(perf_event_paranoid %s)",
-            rate_of(HP_CPU_BY_TIMER), TRIED_RATE, strerror(refusal), paranoia);
+        find(doctor, NOTE,
+             "processor time is sampled by timers alone, stacks too: %u of %u samples a second, on the kernel's "
+             "ticks; "
+             "perf: %s (perf_event_paranoid %s)",
+             rate_of(HP_CPU_BY_TIMER), TRIED_RATE, strerror(refusal), paranoia);
         advise(doctor, hp_cpu_advice((uint32_t)refusal));
     }
 }

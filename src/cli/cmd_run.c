@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@
 #include "run_folder.h"
 #include "sessions.h"
 #include "show.h"
+#include "stack_ring.h"
 #include "task_files.h"
 #include "text.h"
 #include "watcher.h"
@@ -37,6 +39,7 @@ struct run {
     char folder[HP_RUN_FOLDER];   /* "": none could be made */
     char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
     bool is_preloaded;            /* the program can take it, or pass it on to those that it starts */
+    bool *has_timers; /* stacks are taken by timers in the program; also for the process that becomes it */
     struct hp_clock_pair began;
 };
 
@@ -143,6 +146,17 @@ static void hand_down_confinement(void)
         unsetenv(HP_RUN_CONFINEMENT);
 }
 
+/* Programs take samples of their stacks themselves where the kernel does not let us. */
+static void pass_stack_period(const struct run *run)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, HP_STACK_PERIOD_NS);
+    if (run->has_timers != NULL && *run->has_timers)
+        setenv(HP_RUN_STACK_PERIOD, text, 1);
+    else
+        unsetenv(HP_RUN_STACK_PERIOD);
+}
+
 static void prepare(const void *context)
 {
     const struct run *run = context;
@@ -156,6 +170,14 @@ static void prepare(const void *context)
     setenv("HOTPATH_RUN", "1", 1);
     hand_down_confinement();
     setenv("HOTPATH_DIR", run->folder, 1);
+    pass_stack_period(run);
+}
+
+/* Where processes may leave stacks; NULL: nothing of ours is in them that could. */
+static const char *folder_of_rings(const struct run *run)
+{
+    const bool may_call = !run->settings.record.reserve; /* the kernel, once the program runs */
+    return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
 }
 
 /* From outside, so the program has no part in it. */
@@ -167,7 +189,10 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
-    const bool has_stacks = wants_stacks(run) && hp_collector_begin((uint32_t)pid, HP_STACK_PERIOD_NS);
+    const bool has_stacks =
+        wants_stacks(run) && hp_collector_begin((uint32_t)pid, HP_STACK_PERIOD_NS, folder_of_rings(run));
+    if (run->has_timers != NULL)
+        *run->has_timers = has_stacks && hp_collector_source() == HP_STACKS_BY_TIMERS;
     hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
@@ -296,6 +321,13 @@ static int refuse(const struct hp_launch *launch, struct run *run)
     return launch->error == ENOENT ? 127 : 126;
 }
 
+/* In memory that the process has, too, which is to become the program; NULL: there is none. */
+static bool *shared_flag(void)
+{
+    bool *flag = mmap(NULL, sizeof *flag, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return flag != MAP_FAILED ? flag : NULL;
+}
+
 static int execute(struct run *run)
 {
     struct hp_launch launch = {.argv = run->arguments->operands,
@@ -306,6 +338,7 @@ static int execute(struct run *run)
                                .is_stopping = hp_watcher_look_now};
     make_folder(run);
     find_alloc_library(run);
+    run->has_timers = shared_flag();
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
     hp_watcher_end();

@@ -54,7 +54,7 @@ bool hp_run_folder_keep_stacks(const char *folder)
     const struct hp_stacks *stacks = hp_collector_end();
     if (stacks == NULL)
         return false;
-    const bool is_named = stacks->samples + stacks->waits > 0 && hp_name_stacks(stacks, &named);
+    const bool is_named = stacks->samples + stacks->waits + stacks->refused > 0 && hp_name_stacks(stacks, &named);
     hp_collector_free();
     if (!is_named)
         return false;

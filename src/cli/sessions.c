@@ -20,6 +20,7 @@
 #include "process.h"
 #include "session_file.h"
 #include "stack_file.h"
+#include "stack_ring.h"
 #include "text.h"
 
 const char *hp_session_state_name(enum hp_session_state state)
@@ -344,7 +345,7 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     (void)unused;
     (void)path;
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
-                         strcmp(name, HP_STACK_FILE_NAME) == 0;
+                         hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 

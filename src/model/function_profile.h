@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where samples of processor time come from. */
+enum hp_stack_source {
+    HP_STACKS_BY_NOBODY,
+    HP_STACKS_BY_PERF,  /* the kernel takes them */
+    HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
+};
+
 struct hp_found_function {
     const char *name;
     const char *library;         /* the file that it is in, without its folders; "" where it is in none */
@@ -34,6 +41,8 @@ struct hp_function_profile {
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
     bool has_kernel;                              /* samples come from the kernel, too */
+    enum hp_stack_source source;
+    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
 };
 
 /* What could be won there: what is idle could not. */

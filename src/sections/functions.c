@@ -65,6 +65,12 @@ static const struct hp_column_spec total_table[] = {
      .about = "Samples whose stack was followed to the start of its thread."},
     {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+    {.key = "by_timers",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
+    {.key = "refused",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Threads that timers could not sample, as their alternate stacks for signals are too small."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
     {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
     {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
@@ -169,6 +175,8 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
             hp_text_string(&line, " of it in the kernel");
         }
         put_whole(&line, profile->samples, " sample", " samples", profile->whole);
+        if (profile->source == HP_STACKS_BY_TIMERS)
+            hp_text_string(&line, ", by timers in the program, as perf is refused");
     }
     if (profile->waits > 0)
         put_waiting(&line, profile);
@@ -184,6 +192,8 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "whole", profile->whole);
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
+    hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
+    hp_section_add_total(section, "refused", profile->refused);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
     hp_section_add_total(section, "waits", profile->waits);
@@ -230,10 +240,27 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
                                           shown, count, fill_row, view);
 }
 
+/* "1 thread could not be sampled: ..." */
+static bool note_refused(const struct view *view, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->profile->refused == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, view->profile->refused);
+    hp_text_string(&line, view->profile->refused == 1 ? " thread" : " threads");
+    hp_text_string(&line, " could not be sampled: alternate stacks of the program for signals are too small");
+    const char *note = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    if (note != NULL)
+        hp_section_note(section, note);
+    return note != NULL;
+}
+
 static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
-    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0);
+    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0 || functions->refused > 0);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -253,7 +280,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
     add_totals(section, view.profile);
-    return add_rows(&view, section) && (view.profile == &none || set_summary(&view, section));
+    return add_rows(&view, section) && note_refused(&view, section) &&
+           (view.profile == &none || set_summary(&view, section));
 }
 
 const struct hp_section_type hp_section_functions = {

@@ -12,6 +12,7 @@
 #include "perf_ring.h"
 #include "perf_source.h"
 #include "quiet_thread.h"
+#include "ring_source.h"
 #include "sample_weights.h"
 #include "seen.h"
 #include "space_table.h"
@@ -139,8 +140,10 @@ static void add_sample(const struct hp_seen *seen)
     if (found.node >= stacks->tree.count)
         return;
     stacks->tree.nodes[found.node].weight[HP_STACK_SAMPLES]++;
-    if (seen->processor >= HP_PERF_PROCESSORS ||
-        !hp_sample_window_add(&collector.windows[seen->processor], found.node, seen->is_kernel))
+    if (seen->processor == HP_SEEN_NO_PROCESSOR)
+        put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, seen->weight_ns);
+    else if (seen->processor >= HP_PERF_PROCESSORS ||
+             !hp_sample_window_add(&collector.windows[seen->processor], found.node, seen->is_kernel))
         put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, stacks->period_ns);
 }
 
@@ -312,23 +315,43 @@ static void *collect(void *unused)
     return unused;
 }
 
-static bool begin(uint64_t period_ns, bool has_perf)
+static void end_source(void)
 {
-    collector.has_perf = has_perf;
+    if (collector.stacks.source == HP_STACKS_BY_PERF)
+        hp_perf_source_end();
+    else if (collector.stacks.source == HP_STACKS_BY_TIMERS)
+        hp_ring_source_end();
+}
+
+static bool begin(uint64_t period_ns, enum hp_stack_source from)
+{
+    collector.has_perf = from == HP_STACKS_BY_PERF;
+    collector.stacks.source = from;
     collector.stacks.period_ns = period_ns;
-    collector.stacks.has_kernel = collector.has_perf && hp_perf_source_has_kernel();
+    collector.stacks.has_kernel =
+        from == HP_STACKS_BY_TIMERS || (collector.has_perf && hp_perf_source_has_kernel());
     collector.is_over = false;
     collector.is_begun = hp_quiet_thread_start(&collector.thread, collect);
-    if (!collector.is_begun && collector.has_perf)
-        hp_perf_source_end();
+    if (!collector.is_begun)
+        end_source();
     return collector.is_begun;
 }
 
-bool hp_collector_begin(uint32_t pid, uint64_t period_ns)
+static enum hp_stack_source begin_source(uint32_t pid, uint64_t period_ns, const char *folder)
+{
+    if (period_ns > 0 && hp_perf_source_begin(pid, period_ns))
+        return HP_STACKS_BY_PERF;
+    return period_ns > 0 && folder != NULL && hp_ring_source_begin(folder) ? HP_STACKS_BY_TIMERS
+                                                                           : HP_STACKS_BY_NOBODY;
+}
+
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder)
 {
     return !collector.is_begun && hp_machine_here() != NULL &&
-           begin(period_ns, period_ns > 0 && hp_perf_source_begin(pid, period_ns));
+           begin(period_ns, begin_source(pid, period_ns, folder));
 }
+
+enum hp_stack_source hp_collector_source(void) { return collector.stacks.source; }
 
 /* What is mapped already the kernel does not tell; and of how many threads it has, only the end. */
 bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
@@ -341,7 +364,7 @@ bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
         process->threads = UINT32_MAX / 2;
         hp_process_space_read(process, &collector.stacks.images);
     }
-    return begin(period_ns, has_perf) && has_perf;
+    return begin(period_ns, has_perf ? HP_STACKS_BY_PERF : HP_STACKS_BY_NOBODY) && has_perf;
 }
 
 bool hp_collector_is_begun(void) { return collector.is_begun; }
@@ -356,10 +379,13 @@ const struct hp_stacks *hp_collector_end(void)
     pthread_mutex_unlock(&collector.lock);
     pthread_join(collector.thread, NULL);
     collector.is_begun = false;
-    if (collector.has_perf)
-        hp_perf_source_end();
+    end_source();
     take_all(true);
     end_counts();
+    if (collector.stacks.source == HP_STACKS_BY_TIMERS) {
+        put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
+        collector.stacks.refused = hp_ring_source_refused();
+    }
     return &collector.stacks;
 }
 

@@ -5,6 +5,7 @@
 #ifndef HP_STACKS_COLLECTOR_H
 #define HP_STACKS_COLLECTOR_H
 
+#include "function_profile.h"
 #include "image_set.h"
 #include "stack_tree.h"
 #include "text_cache.h"
@@ -13,8 +14,10 @@ struct hp_stacks {
     struct hp_stack_tree tree;
     struct hp_image_set images;
     uint64_t period_ns;
-    bool has_kernel; /* samples come from the kernel, too */
+    enum hp_stack_source source; /* of samples */
+    bool has_kernel;             /* samples come from the kernel, too */
     uint64_t samples, lost;
+    uint64_t refused;                /* threads that could not be sampled */
     uint64_t whole;                  /* samples whose stack was followed to the start of its thread */
     uint64_t waits, waits_whole;     /* the same of threads that were found waiting ... */
     uint64_t waits_recovered;        /* ... and those of which a caller was found by a search of the stack */
@@ -22,10 +25,14 @@ struct hp_stacks {
 };
 
 /*
- * Begins with a process that has not begun to run yet. Where the kernel does not let us, or the period is 0, there are no samples, and
+ * Begins with a process that has not begun to run yet. Samples come from perf; where the kernel does not let us, from inside the processes,
+ * by rings in `folder`, if these are told to make them (NULL: they are not). Where the period is 0 there are no samples, and
  * stacks of threads that wait all the same. False: there will be nothing.
  */
-bool hp_collector_begin(uint32_t pid, uint64_t period_ns);
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder);
+
+/* Where samples come from. */
+enum hp_stack_source hp_collector_source(void);
 
 /*
  * The same with a process that runs already, all its threads and what they start. Whether there are samples or not, there can be stacks of

@@ -171,7 +171,9 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .waits = stacks->waits,
                                                 .waits_whole = stacks->waits_whole,
                                                 .waits_recovered = stacks->waits_recovered,
-                                                .has_kernel = stacks->has_kernel};
+                                                .has_kernel = stacks->has_kernel,
+                                                .source = stacks->source,
+                                                .refused = stacks->refused};
     if (!begin(&walk)) {
         end(&walk);
         return false;

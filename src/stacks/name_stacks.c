@@ -276,7 +276,9 @@ bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_
                                           .waits = stacks->waits,
                                           .waits_whole = stacks->waits_whole,
                                           .waits_recovered = stacks->waits_recovered,
-                                          .has_kernel = stacks->has_kernel};
+                                          .has_kernel = stacks->has_kernel,
+                                          .source = stacks->source,
+                                          .refused = stacks->refused};
     const bool is_done = name_images(&naming) && name_nodes(&naming);
     free(naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);

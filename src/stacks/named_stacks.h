@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "function_profile.h"
 #include "stack_tree.h"
 
 #define HP_WAITING_NAME "[waiting: " /* how functions begin that are what is waited for; they end with a bracket */
@@ -44,6 +45,8 @@ struct hp_named_stacks {
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waits, waits_whole, waits_recovered; /* the same of threads that were found waiting */
     bool has_kernel;                              /* samples come from the kernel, too */
+    enum hp_stack_source source;
+    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
     struct hp_named_image *images;
     struct hp_named_function *functions;
     struct hp_named_frame *frames;

@@ -1,6 +1,6 @@
 /*
- * What was seen of a run, in order of time: by the kernel, one line for each processor (perf_source.h), and by whoever looks at
- * threads that wait (wait_source.h). It lies here until the collector takes it. SPDX-License-Identifier: MIT
+ * What was seen of a run, in order of time: by the kernel, one line for each processor (perf_source.h), by the processes
+ * themselves (ring_source.h), and by whoever looks at threads that wait (wait_source.h). It lies here until the collector takes it. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_SEEN_H
 #define HP_STACKS_SEEN_H
@@ -23,6 +23,7 @@ enum hp_seen_kind {
     HP_SEEN_LOST,    /* that many samples */
     HP_SEEN_WAITING, /* a thread was found so, for what `path` says; `wait` is its number until that is over */
     HP_SEEN_WAITED,  /* it is over */
+    HP_SEEN_MAPS,    /* what code `pid` has mapped by now, as /proc says it: `path` */
     HP_SEEN_MET      /* `pid` is looked at from now on; where the kernel tells nothing, it may be another program */
 };
 
@@ -37,6 +38,7 @@ struct hp_seen {
     uint64_t lost;
     uint32_t processor; /* of samples and counts */
     uint64_t counted_ns;
+    uint64_t weight_ns; /* of a sample of HP_SEEN_NO_PROCESSOR */
     /* Of mapped code. */
     uint64_t start, end, offset, inode;
     struct hp_build_id build_id;
@@ -52,8 +54,11 @@ struct hp_seen {
     uint64_t waited_ns, idle_ns;
 };
 
-#define HP_SEEN_LINES 65u
+#define HP_SEEN_NO_PROCESSOR UINT32_MAX /* the sample knows by itself how much it stands for */
+
+#define HP_SEEN_LINES 66u
 #define HP_SEEN_BY_LOOKS (HP_SEEN_LINES - 1) /* the line of those who look at threads */
+#define HP_SEEN_BY_RINGS (HP_SEEN_LINES - 2) /* that of samples from inside processes */
 
 /*
  * With that many more bytes, which begin at hp_seen_more. NULL: there is no room, and it is counted; of what is no copy of a stack there

@@ -75,6 +75,16 @@ static void execute(struct hp_space_table *table, const struct hp_seen *seen)
     process->read_ns = 0;
 }
 
+static void map_all_anew(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+{
+    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    if (process == NULL)
+        return;
+    hp_space_free(&process->space);
+    hp_space_add_maps(&process->space, images, (pid_t)seen->pid, seen->path);
+    process->read_ns = hp_clock_monotonic_ns();
+}
+
 static void map_code(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(table, seen->pid);
@@ -103,6 +113,9 @@ void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *imag
     case HP_SEEN_ENDED:
         end_task(table, seen);
         break;
+    case HP_SEEN_MAPS:
+        map_all_anew(table, images, seen);
+        break;
     default:
         break;
     }
@@ -110,8 +123,7 @@ void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *imag
 
 /* ---------------------------------------------------------------------------------------- what is asked */
 
-/* The whole text, for free; NULL: it is not there. */
-static char *read_maps(uint32_t pid)
+char *hp_process_maps(uint32_t pid)
 {
     char path[HP_TASK_PATH], *text = NULL;
     size_t length = 0, room = 0;
@@ -136,7 +148,7 @@ static char *read_maps(uint32_t pid)
 
 bool hp_process_space_read(struct hp_process_space *process, struct hp_image_set *images)
 {
-    char *text = read_maps(process->pid);
+    char *text = hp_process_maps(process->pid);
     process->read_ns = hp_clock_monotonic_ns();
     if (text == NULL)
         return false;

@@ -25,6 +25,9 @@ struct hp_process_space *hp_space_table_find(struct hp_space_table *table, uint3
 /* Takes in what is about processes and their mappings, and nothing else. */
 void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen);
 
+/* What a process has mapped as /proc has it, for free; NULL: it is not there. */
+char *hp_process_maps(uint32_t pid);
+
 /* Forgets what it has mapped, and asks /proc for that. False: the process cannot be asked, and all is as it was. */
 bool hp_process_space_read(struct hp_process_space *process, struct hp_image_set *images);
 

@@ -13,7 +13,11 @@
 #include "files.h"
 
 #define VERSION 2u
+/* flags */
 #define HAS_KERNEL 1u
+#define BY_TIMERS 2u
+#define REFUSED_FROM 16u /* the upper half: how many threads were refused */
+#define MOST_REFUSED 0xffffu
 #define MOST_BYTES (UINT64_C(1) << 31)
 
 static const char magic[8] = "hpstacks";
@@ -68,10 +72,17 @@ static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
     return !ferror(file);
 }
 
+static uint32_t refused_flags(uint64_t refused)
+{
+    return (uint32_t)(refused < MOST_REFUSED ? refused : MOST_REFUSED) << REFUSED_FROM;
+}
+
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
 {
     struct file_header header = {.version = VERSION,
-                                 .flags = stacks->has_kernel ? HAS_KERNEL : 0,
+                                 .flags = (stacks->has_kernel ? HAS_KERNEL : 0) |
+                                          (stacks->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
+                                          refused_flags(stacks->refused),
                                  .period_ns = stacks->period_ns,
                                  .samples = stacks->samples,
                                  .whole = stacks->whole,
@@ -257,7 +268,11 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .waits = header.waits,
                                            .waits_whole = header.waits_whole,
                                            .waits_recovered = header.waits_recovered,
-                                           .has_kernel = header.flags & HAS_KERNEL};
+                                           .has_kernel = header.flags & HAS_KERNEL,
+                                           .refused = header.flags >> REFUSED_FROM,
+                                           .source = header.flags & BY_TIMERS ? HP_STACKS_BY_TIMERS
+                                                     : header.samples > 0     ? HP_STACKS_BY_PERF
+                                                                              : HP_STACKS_BY_NOBODY};
     if (take_all(&bytes, &header, ret_stacks))
         return true;
     hp_named_stacks_free(ret_stacks);

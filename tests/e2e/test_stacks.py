@@ -132,8 +132,10 @@ def test_not_wanted(cli):
 
 
 def test_where_the_kernel_does_not_let_us(cli):
+    """The program samples itself (test_stack_timers.py), unless nothing of ours may be in it."""
     cli.program = PROGRAMS / "without_perf"
-    section = cli.run(STACKED, "split", 50).report.values["sections"].get("functions")
+    report = cli.run("--no-preload", STACKED, "split", 50).report
+    section = report and report.values["sections"].get("functions")
     assert section is None or section["totals"]["samples"] == 0  # it may have been found waiting
 
 

@@ -1,0 +1,429 @@
+/* Stacks from inside. How it works is in stack_sampler.h. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1
+#include "stack_sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "private_signal.h"
+#include "process_ring.h"
+#include "raw_call.h"
+#include "stacks.h"
+
+#define MOST_TIMERS 1024u
+#define TIMERS_BYTES 65536u /* whole pages everywhere */
+#define HOSTS_ROOM 4096u    /* that handlers of the program are taken to need */
+#define MOST_PAUSES 2000u   /* for a handler on a thread that has lost its processor */
+#define PAUSE_NS 500000L
+
+/* ------------------------------------------------------------------------------------------------ what is known */
+
+/* A timer of a thread, for whoever has to stop it from another one. In memory that a forked child finds wiped: it has no timers. */
+struct timer {
+    uint32_t is_taken;
+    uint32_t thread_id;
+    int number;
+    uint32_t is_at_work; /* its thread is in the handler */
+};
+
+struct timers {
+    uint32_t pid; /* 0: in a forked child */
+    struct timer all[MOST_TIMERS];
+};
+
+static struct {
+    bool is_on;
+    uint64_t period_ns;
+    struct timers *timers;
+    struct hp_taken_signal taken;
+    pthread_key_t at_end; /* of threads */
+    uint32_t confinements;
+} sampler;
+
+/* Of the calling thread. */
+struct self {
+    struct timer *timer; /* NULL: it is not sampled */
+    uint64_t counted_ns; /* of its clock */
+    void *alternate;     /* ours */
+    struct hp_stack own;
+    bool is_refused; /* for want of a place for the handler, and counted */
+};
+static __thread struct self self __attribute__((tls_model("initial-exec")));
+
+bool hp_stack_sampler_is_on(void) { return sampler.is_on; }
+
+static bool is_confined(void) { return __atomic_load_n(&sampler.confinements, __ATOMIC_SEQ_CST) != 0; }
+
+/* ------------------------------------------------------------------------------------------------------- timers */
+
+/* Each takes a place that the program may need for a signal of its own: at least half of them are left to it. */
+static struct timer *free_timer(void)
+{
+    const uint64_t queue = hp_cpu_queue() / 2, most = queue < MOST_TIMERS ? queue : MOST_TIMERS;
+    for (uint64_t at = 0; at < most; at++) {
+        uint32_t is_taken = 0;
+        if (__atomic_compare_exchange_n(&sampler.timers->all[at].is_taken, &is_taken, 1, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return &sampler.timers->all[at];
+    }
+    return NULL;
+}
+
+static void give_back(struct timer *timer)
+{
+    __atomic_store_n(&timer->number, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&timer->is_at_work, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&timer->is_taken, 0, __ATOMIC_RELEASE);
+}
+
+static void start_timer(void)
+{
+    struct timer *timer = free_timer();
+    int number;
+    if (timer == NULL)
+        return;
+    self.counted_ns = hp_raw_clock(CLOCK_THREAD_CPUTIME_ID);
+    __atomic_store_n(&timer->number, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&timer->thread_id, (uint32_t)hp_raw(SYS_gettid, 0), __ATOMIC_RELAXED);
+    self.timer = timer; /* before a signal can come */
+    if (!hp_cpu_timer_start(&number, hp_private_signal_number(HP_SIGNAL_ASIDE), &sampler, sampler.period_ns,
+                            sampler.period_ns)) {
+        self.timer = NULL;
+        give_back(timer);
+        return;
+    }
+    __atomic_store_n(&timer->number, number, __ATOMIC_SEQ_CST);
+    if (is_confined())
+        hp_cpu_timer_pause(number); /* who did that may not have seen it */
+}
+
+/* In a forked child it is gone already, and its number may be that of another. */
+static void stop_timer(void)
+{
+    struct timer *timer = self.timer;
+    self.timer = NULL;
+    if (timer == NULL || __atomic_load_n(&timer->is_taken, __ATOMIC_RELAXED) == 0)
+        return;
+    hp_cpu_timer_stop(timer->number);
+    give_back(timer);
+}
+
+/* ------------------------------------------------------------------------------------------------------ the handler */
+
+/* A call that is to be made again stands before its instruction: as if it had been made. */
+static void step_over_call(struct hp_stack_registers *registers)
+{
+#if defined __x86_64__
+    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, which it leaves behind */
+        registers->value[HP_STACK_PC] += 2;
+#else
+    (void)registers;
+#endif
+}
+
+static void put_sample(struct hp_stack_ring *ring, const void *context)
+{
+    struct hp_stack_registers registers;
+    const uint64_t now_ns = hp_raw_clock(CLOCK_THREAD_CPUTIME_ID);
+    const bool is_kernel = hp_cpu_mode_of(context) == HP_CPU_KERNEL;
+    const struct hp_stack_note note = {.kind = HP_STACK_CPU,
+                                       .flags = is_kernel ? HP_STACK_IN_KERNEL : 0,
+                                       .thread_id = (uint32_t)hp_raw(SYS_gettid, 0),
+                                       .ns = hp_raw_clock(CLOCK_MONOTONIC),
+                                       .weight = now_ns - self.counted_ns};
+    if (!hp_stack_registers_of(context, &registers))
+        return;
+    if (is_kernel)
+        step_over_call(&registers);
+    self.counted_ns = now_ns;
+    hp_stack_ring_put(ring, &note, &registers, &self.own);
+}
+
+/*
+ * The program may have set an alternate stack by the system call itself, which nobody stands in front of: of one that is too small for a
+ * handler of the program and ours the first sample tells us. `here`: the handler's own place.
+ */
+static bool may_fall_off(const void *context, uintptr_t here)
+{
+    const struct hp_stack alternate = hp_cpu_alternate_of(context);
+    const uintptr_t stack = hp_cpu_stack_of(context);
+    if (!hp_stack_has(&alternate, here))
+        return true;
+    const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
+    return alternate.high - alternate.low < 2 * (from - here) + HOSTS_ROOM;
+}
+
+/* Once for a thread. */
+static void count_refused(void)
+{
+    struct hp_stack_ring *ring = self.is_refused ? NULL : hp_process_ring();
+    if (ring != NULL)
+        __atomic_fetch_add(&ring->header->refused, 1, __ATOMIC_RELAXED);
+    self.is_refused = true;
+}
+
+static void take_sample(const void *context, uintptr_t here)
+{
+    struct hp_stack_ring *present = hp_process_ring_present();
+    if (present != NULL && hp_stack_ring_end(present) == HP_RING_CONFINED)
+        return;
+    struct hp_stack_ring *ring = hp_process_ring();
+    const bool is_unread = ring != NULL && hp_stack_ring_end(ring) == HP_RING_UNREAD;
+    if (ring != NULL && !is_unread)
+        put_sample(ring, context);
+    const bool falls_off = may_fall_off(context, here);
+    if (falls_off)
+        count_refused();
+    if (falls_off || is_unread || hp_process_ring_is_refused())
+        stop_timer();
+}
+
+/* At work is said before it is asked whether the process is shut in: who shuts it in waits for that. */
+static void on_stack_sample(int signal, siginfo_t *info, void *context)
+{
+    struct timer *timer = self.timer;
+    if (hp_cpu_source_of(info, &sampler) != HP_CPU_BY_TIMER) {
+        hp_private_signal_pass_on(&sampler.taken, signal, info, context);
+        return;
+    }
+    if (timer == NULL)
+        return; /* it was on its way when its timer was stopped */
+    __atomic_store_n(&timer->is_at_work, 1, __ATOMIC_SEQ_CST);
+    if (!is_confined())
+        take_sample(context, (uintptr_t)__builtin_frame_address(0));
+    if (self.timer != NULL)
+        __atomic_store_n(&timer->is_at_work, 0, __ATOMIC_SEQ_CST);
+}
+
+/* ------------------------------------------------------------------------------------------------------ threads */
+
+/* Half of it is left for handlers of the program. */
+static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + HOSTS_ROOM); }
+
+/* A place for the handler. */
+static bool has_alternate(void)
+{
+    uint64_t bytes;
+    switch (hp_alternate_present(&bytes)) {
+    case HP_ALTERNATE_NONE:
+        self.alternate = hp_alternate_make();
+        return self.alternate != NULL;
+    case HP_ALTERNATE_OURS:
+        return true;
+    case HP_ALTERNATE_HOSTS:
+        return is_roomy(bytes);
+    case HP_ALTERNATE_IN_USE:
+        return false;
+    }
+    return false;
+}
+
+static void begin_thread(bool is_forked)
+{
+    const bool is_first = hp_raw(SYS_gettid, 0) == hp_raw(SYS_getpid, 0);
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!sampler.is_on || self.timer != NULL || is_confined() ||
+        !hp_private_signal_take(&sampler.taken, HP_SIGNAL_ASIDE, on_stack_sample))
+        return;
+    if (!has_alternate()) {
+        count_refused();
+        return;
+    }
+    if (!hp_stack_is_own(here, is_first, is_forked, &self.own))
+        self.own = (struct hp_stack){0, 0};
+    pthread_setspecific(sampler.at_end, &self);
+    start_timer();
+}
+
+void hp_stack_sampler_begin_thread(void)
+{
+    const int saved = errno;
+    begin_thread(false);
+    errno = saved;
+}
+
+/* In a sandbox it ends with what it has. */
+static void end_thread(void *unused)
+{
+    const int saved = errno;
+    (void)unused;
+    if (!is_confined()) {
+        stop_timer();
+        hp_alternate_end(self.alternate, true);
+        self.alternate = NULL;
+    }
+    errno = saved;
+}
+
+void hp_stack_sampler_change_alternate(size_t bytes)
+{
+    if (self.timer != NULL && !is_roomy(bytes) && !is_confined())
+        stop_timer();
+}
+
+void hp_stack_sampler_alternate_changed(void)
+{
+    uint64_t bytes;
+    if (!sampler.is_on || self.timer != NULL || is_confined() ||
+        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE)
+        return;
+    if (self.alternate !=
+        NULL) { /* the program has put its own in the place of ours, and may have taken that away again */
+        hp_alternate_end(self.alternate, true);
+        self.alternate = NULL;
+    }
+    hp_stack_sampler_begin_thread();
+}
+
+/* The thread that forked is the only one there, with the alternate stack that it had, and no timer. */
+static void follow_fork(void)
+{
+    const int saved = errno;
+    const bool was_sampled = self.timer != NULL;
+    self.timer = NULL;
+    self.is_refused = false;
+    sampler.timers->pid = (uint32_t)getpid();
+    sampler.taken.is_changing = 0; /* by a thread that is not here */
+    if (was_sampled)
+        begin_thread(true);
+    errno = saved;
+}
+
+/* ------------------------------------------------------------------------------------------------------ sandboxes */
+
+typedef void change_timer(int number);
+
+static void change_all(change_timer *change)
+{
+    for (size_t at = 0; at < MOST_TIMERS; at++) {
+        const int number = __atomic_load_n(&sampler.timers->all[at].number, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&sampler.timers->all[at].is_taken, __ATOMIC_RELAXED) != 0 && number >= 0)
+            change(number);
+    }
+}
+
+static void go_on(int number) { hp_cpu_timer_change(number, sampler.period_ns, sampler.period_ns); }
+
+/* A line of /proc/self/task/TID/status with a set of signals. */
+static uint64_t signals_of(const char *status, const char *line)
+{
+    const char *at = strstr(status, line);
+    return at != NULL ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+/* Whether our signal waits for a thread, or the thread has not come back from its handler: it blocks what nobody else can. */
+static bool is_interrupted(uint32_t thread_id)
+{
+    char path[64], status[4096];
+    const uint64_t ours = UINT64_C(1) << (hp_private_signal_number(HP_SIGNAL_ASIDE) - 1);
+    snprintf(path, sizeof path, "/proc/self/task/%u/status", (unsigned)thread_id);
+    const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    const long length = hp_raw(SYS_read, fd, status, sizeof status - 1);
+    hp_raw(SYS_close, fd);
+    status[length > 0 ? length : 0] = '\0';
+    return ((signals_of(status, "\nSigPnd:") | signals_of(status, "\nSigBlk:")) & ours) != 0;
+}
+
+static bool is_busy(const struct timer *timer)
+{
+    return timer != self.timer && __atomic_load_n(&timer->is_taken, __ATOMIC_ACQUIRE) != 0 &&
+           (__atomic_load_n(&timer->is_at_work, __ATOMIC_SEQ_CST) != 0 ||
+            is_interrupted(__atomic_load_n(&timer->thread_id, __ATOMIC_RELAXED)));
+}
+
+/* A handler makes a system call to return, too. */
+static void wait_for_handlers(void)
+{
+    for (uint32_t pauses = 0, at = 0; pauses < MOST_PAUSES && at < MOST_TIMERS;) {
+        if (!is_busy(&sampler.timers->all[at])) {
+            at++;
+            continue;
+        }
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+        pauses++;
+    }
+}
+
+/* A child of vfork has the memory of its parent, and what it does to itself is none of the parent's. */
+static bool is_parents(void)
+{
+    const uint32_t pid = sampler.timers->pid;
+    return !is_confined() && pid != 0 && pid != (uint32_t)hp_raw(SYS_getpid, 0);
+}
+
+void hp_stack_sampler_confine(void)
+{
+    const int saved = errno;
+    if (!sampler.is_on || is_parents() || __atomic_fetch_add(&sampler.confinements, 1, __ATOMIC_SEQ_CST) != 0)
+        return;
+    change_all(hp_cpu_timer_pause);
+    wait_for_handlers();
+    errno = saved;
+}
+
+void hp_stack_sampler_release(void)
+{
+    if (sampler.is_on && is_confined() && __atomic_fetch_sub(&sampler.confinements, 1, __ATOMIC_SEQ_CST) == 1)
+        change_all(go_on);
+}
+
+/* ------------------------------------------------------------------------------------------------------ beginning */
+
+/* Since then a timer that goes off in a system call does not cut it short: its signal comes on the way back. */
+#if defined __aarch64__
+enum { LEAST_MAJOR = 6, LEAST_MINOR = 1 };
+#else
+enum { LEAST_MAJOR = 5, LEAST_MINOR = 10 };
+#endif
+
+static bool is_kernel_harmless(void)
+{
+    struct utsname system;
+    char *end;
+    if (uname(&system) != 0)
+        return false;
+    const unsigned long major = strtoul(system.release, &end, 10),
+                        minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR);
+}
+
+/* What `hotpath run` wants of this process; 0: nothing. */
+static uint64_t wanted_period(void)
+{
+    const char *period = getenv(HP_RUN_STACK_PERIOD);
+    return period != NULL ? strtoull(period, NULL, 10) : 0;
+}
+
+static bool make_timers(void)
+{
+    _Static_assert(sizeof(struct timers) <= TIMERS_BYTES, "they fit");
+    void *memory = mmap(NULL, TIMERS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, TIMERS_BYTES, MADV_WIPEONFORK) != 0)
+        return false;
+    sampler.timers = memory;
+    sampler.timers->pid = (uint32_t)getpid();
+    return true;
+}
+
+/* After malloc is found (watch.c), and after the recorder. */
+__attribute__((constructor(103))) static void begin_sampling(void)
+{
+    const int saved = errno;
+    sampler.period_ns = wanted_period();
+    sampler.is_on = sampler.period_ns > 0 && is_kernel_harmless() && hp_process_ring_prepare(sampler.period_ns) &&
+                    make_timers() && pthread_key_create(&sampler.at_end, end_thread) == 0 &&
+                    pthread_atfork(NULL, NULL, follow_fork) == 0;
+    hp_stack_sampler_begin_thread();
+    errno = saved;
+}

@@ -1,0 +1,134 @@
+/*
+ * Where threads are sampled from inside (stack_sampler.h), the library that `hotpath run` preloads stands in front of the functions that
+ * begin threads, so that each thread has its timer from the start, and of the one that sets alternate stacks, on which samples are
+ * handled. Else calls are passed on and nothing else. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <threads.h>
+
+#include "find.h"
+#include "stack_sampler.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define MOST_STARTS 256u
+
+typedef void *start_routine(void *argument);
+
+/* A thread that was asked for and has not begun yet: what it is to do. */
+struct start {
+    uint32_t is_taken;
+    union {
+        start_routine *by_pthread;
+        thrd_start_t by_thrd;
+    } routine;
+    void *argument;
+};
+static struct start starts[MOST_STARTS];
+
+typedef int create_thread(pthread_t *thread, const pthread_attr_t *attributes, start_routine *routine,
+                          void *argument);
+typedef int create_thrd(thrd_t *thread, thrd_start_t routine, void *argument);
+typedef int set_alternate(const stack_t *wanted, stack_t *before);
+static create_thread *next_create;
+static create_thrd *next_thrd;
+static set_alternate *next_alternate;
+
+/* Early, since the dynamic linker may have a lock that a forked child waits for in vain. */
+__attribute__((constructor)) static void find_next(void)
+{
+    next_create = (create_thread *)(uintptr_t)hp_find_symbol("pthread_create");
+    next_thrd = (create_thrd *)(uintptr_t)hp_find_symbol("thrd_create");
+    next_alternate = (set_alternate *)(uintptr_t)hp_find_symbol("sigaltstack");
+}
+
+static struct start *free_start(void)
+{
+    for (size_t at = 0; at < MOST_STARTS; at++) {
+        uint32_t is_taken = 0;
+        if (__atomic_compare_exchange_n(&starts[at].is_taken, &is_taken, 1, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return &starts[at];
+    }
+    return NULL;
+}
+
+static void give_back(struct start *start) { __atomic_store_n(&start->is_taken, 0, __ATOMIC_RELEASE); }
+
+/* Left by a jump: the thread's stack looks as without us. */
+static void *begin_pthread(void *context)
+{
+    struct start *start = context;
+    start_routine *routine = start->routine.by_pthread;
+    void *argument = start->argument;
+    give_back(start);
+    hp_stack_sampler_begin_thread();
+    return routine(argument);
+}
+
+static int begin_thrd(void *context)
+{
+    struct start *start = context;
+    const thrd_start_t routine = start->routine.by_thrd;
+    void *argument = start->argument;
+    give_back(start);
+    hp_stack_sampler_begin_thread();
+    return routine(argument);
+}
+
+PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_routine *routine,
+                          void *argument)
+{
+    if (next_create == NULL)
+        find_next();
+    if (next_create == NULL)
+        return ENOSYS;
+    struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
+    if (start == NULL)
+        return next_create(thread, attributes, routine, argument);
+    start->routine.by_pthread = routine;
+    start->argument = argument;
+    const int status = next_create(thread, attributes, begin_pthread, start);
+    if (status != 0)
+        give_back(start);
+    return status;
+}
+
+PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+    if (next_thrd == NULL)
+        find_next();
+    if (next_thrd == NULL)
+        return thrd_error;
+    struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
+    if (start == NULL)
+        return next_thrd(thread, routine, argument);
+    start->routine.by_thrd = routine;
+    start->argument = argument;
+    const int status = next_thrd(thread, begin_thrd, start);
+    if (status != thrd_success)
+        give_back(start);
+    return status;
+}
+
+/* What the program has then may be too small for our handler: it must know before. */
+PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
+{
+    if (next_alternate == NULL)
+        find_next();
+    if (next_alternate == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (wanted == NULL || !hp_stack_sampler_is_on())
+        return next_alternate(wanted, before);
+    hp_stack_sampler_change_alternate(wanted->ss_flags & SS_DISABLE ? 0 : wanted->ss_size);
+    const int status = next_alternate(wanted, before);
+    hp_stack_sampler_alternate_changed();
+    return status;
+}

@@ -1,0 +1,209 @@
+/*
+ * Stacks on their way from a program to the `hotpath run` that unwinds them: a ring in a file that the program has mapped and that
+ * `hotpath` reads by offset (src/stacks/ring_reader.h).
+ *
+ * Writers are signal handlers and malloc, on any thread at once. A writer reserves its piece by one compare-and-swap, fills it, and
+ * publishes it by a store with release. Where the ring is full the record is lost and counted; nobody ever waits. Nothing here calls
+ * the C library, so all of it is for handlers.
+ *
+ *     struct hp_stack_ring ring;
+ *     hp_stack_ring_make(&ring, path, capacity, pid, period_ns);
+ *     struct hp_stack_registers registers;
+ *     hp_stack_registers_of(context, &registers);       in a handler, or
+ *     hp_stack_registers_here(&registers);              of the function that says so
+ *     hp_stack_ring_put(&ring, &(struct hp_stack_note){.kind = HP_STACK_CPU, ...}, &registers, &own);
+ *
+ * Positions are counts of bytes that never fall; a position's place in the file is its rest by the capacity. A record never crosses
+ * the end of the file: one that would is preceded by a record of kind HP_STACK_SKIPPED. `mark` is the record's own position, disguised:
+ * what was there before, or the bytes of a stack, do not look like a published record of this position. So a reader that meets a
+ * record which was never published, because its writer was killed, finds the next one behind it.
+ *
+ * Only machines whose stacks can be unwound have rings; on others hp_stack_ring_make refuses. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_STACK_RING_H
+#define HP_OS_STACK_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stacks.h"
+
+/* ------------------------------------------------------------------------------------------------- in the file */
+
+#define HP_STACK_RING_MAGIC UINT64_C(0x31676e6972706821)
+#define HP_STACK_RING_HEADER_BYTES 4096u
+#define HP_STACK_RING_SUFFIX ".ring"
+
+/* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
+#define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
+
+/* The first page. What writers and what the reader change are in different lines of the cache. */
+struct hp_stack_ring_header {
+    uint64_t magic;    /* written last */
+    uint64_t capacity; /* bytes of records, behind this page; a power of two */
+    uint32_t pid, record_header_bytes;
+    uint64_t period_ns; /* of samples of processor time; 0: there are none */
+    uint64_t unused[4];
+    uint64_t head;    /* by writers: everything before it is reserved */
+    uint64_t lost;    /* records for which there was no room */
+    uint64_t refused; /* threads that cannot be sampled: the program's alternate stack is too small */
+    uint64_t unused_too[5];
+    uint64_t tail;      /* by the reader: everything before it was read */
+    uint64_t is_closed; /* enum hp_stack_ring_end */
+};
+
+/* What the reader tells the writers. */
+enum hp_stack_ring_end {
+    HP_RING_OPEN,
+    HP_RING_UNREAD,  /* nobody reads it any more */
+    HP_RING_CONFINED /* the process was seen in a sandbox: no sample may make a system call */
+};
+
+enum hp_stack_kind {
+    HP_STACK_SKIPPED,   /* nothing: the rest of the file */
+    HP_STACK_CPU,       /* a sample of processor time; weight: nanoseconds */
+    HP_STACK_ALLOCATION /* a sampled allocation; weight: bytes */
+};
+
+/* flags */
+#define HP_STACK_IN_KERNEL 1u /* the thread was in the system call before its pc */
+
+#define HP_STACK_MOST_WORDS 8u
+#define HP_STACK_RECORD_ALIGN 16u
+
+/*
+ * One record: this, then `words` words of its kind, then the registers whose bits are set in `known` in the order of their numbers, then
+ * the bytes of the stack from sp upwards.
+ */
+struct hp_stack_record {
+    uint64_t mark;
+    uint32_t bytes; /* of the whole record, as reserved */
+    uint16_t kind;
+    uint8_t words, flags;
+    uint32_t thread_id;
+    uint32_t node; /* of the zone that the thread was in; 0: none is known */
+    uint64_t ns;   /* CLOCK_MONOTONIC */
+    uint64_t weight;
+    uint64_t known;
+    uint32_t stack_bytes;
+    uint32_t unused;
+};
+
+static inline uint64_t hp_stack_mark(uint64_t position) { return position ^ HP_STACK_RING_MAGIC; }
+
+/* --------------------------------------------------------------------------------------------------- registers */
+
+/* Numbered as DWARF does; on aarch64 the pc is 32. */
+#define HP_STACK_REGISTERS 33u
+struct hp_stack_registers {
+    uint64_t value[HP_STACK_REGISTERS];
+    uint64_t known; /* bits */
+};
+
+#if defined __x86_64__ && defined __LP64__
+#define HP_STACK_RING_WORKS 1
+#define HP_STACK_SP 7u
+#define HP_STACK_PC 16u
+#elif defined __aarch64__ && defined __LP64__
+#define HP_STACK_RING_WORKS 1
+#define HP_STACK_SP 31u
+#define HP_STACK_PC 32u
+#else
+#define HP_STACK_RING_WORKS 0
+#define HP_STACK_SP 0u
+#define HP_STACK_PC 0u
+#endif
+
+/* Those that a signal has interrupted (a ucontext_t). False: not known on this machine. */
+bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers);
+
+/* Those of the calling function that its callers need back; the rest is not known. In a function that is not inlined further out. */
+static inline __attribute__((always_inline)) void hp_stack_registers_here(struct hp_stack_registers *ret_registers)
+{
+#if defined __x86_64__ && defined __LP64__
+    uint64_t *value = ret_registers->value;
+    __asm__ volatile("mov %%rbx, 24(%0)\n\t"
+                     "mov %%rbp, 48(%0)\n\t"
+                     "mov %%rsp, 56(%0)\n\t"
+                     "mov %%r12, 96(%0)\n\t"
+                     "mov %%r13, 104(%0)\n\t"
+                     "mov %%r14, 112(%0)\n\t"
+                     "mov %%r15, 120(%0)\n\t"
+                     "lea 1f(%%rip), %%rax\n\t"
+                     "mov %%rax, 128(%0)\n"
+                     "1:"
+                     :
+                     : "r"(value)
+                     : "rax", "memory");
+    ret_registers->known = UINT64_C(1) << 3 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 16;
+#elif defined __aarch64__
+    uint64_t *value = ret_registers->value;
+    __asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+                     "stp x21, x22, [%0, #168]\n\t"
+                     "stp x23, x24, [%0, #184]\n\t"
+                     "stp x25, x26, [%0, #200]\n\t"
+                     "stp x27, x28, [%0, #216]\n\t"
+                     "stp x29, x30, [%0, #232]\n\t"
+                     "mov x16, sp\n\t"
+                     "adr x17, 1f\n\t"
+                     "stp x16, x17, [%0, #248]\n"
+                     "1:"
+                     :
+                     : "r"(value)
+                     : "x16", "x17", "memory");
+    ret_registers->known = UINT64_C(0x1fff80000); /* 19 to 32 */
+#else
+    ret_registers->known = 0;
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------------------ writing */
+
+struct hp_stack_ring {
+    struct hp_stack_ring_header *header; /* NULL: there is none */
+    unsigned char *records;
+    uint64_t capacity;
+};
+
+#define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
+
+/*
+ * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
+ * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
+ */
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns);
+
+/* Gives the memory back; the file stays. No other thread may be writing. */
+void hp_stack_ring_unmap(struct hp_stack_ring *ring);
+
+/* What there is to say of a stack, beside the stack. */
+struct hp_stack_note {
+    enum hp_stack_kind kind;
+    uint8_t flags;
+    uint32_t thread_id, node;
+    uint64_t ns, weight;
+    const uint64_t *words; /* of its kind */
+    uint8_t word_count;    /* up to HP_STACK_MOST_WORDS */
+};
+
+#define HP_STACK_MOST_BYTES 63488u    /* of a stack, as in samples of perf's */
+#define HP_STACK_UNKNOWN_BYTES 16384u /* where it is not known how far it goes */
+#define HP_STACK_FARTHEST (1ul << 28) /* stacks are not larger */
+
+/*
+ * Puts a record with the stack from the sp of `registers` upwards, at most HP_STACK_MOST_BYTES. `own`: the part of the thread's own
+ * stack of which it is known that whatever is above the stack pointer can be read; below that the stack may go on. What cannot be read
+ * is left out: the copy never faults. False: there was no room, and it is counted.
+ */
+bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
+                       const struct hp_stack_registers *registers, const struct hp_stack *own);
+
+/* To be asked before a sample makes system calls. */
+static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_ring *ring)
+{
+    return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
+}
+
+#endif

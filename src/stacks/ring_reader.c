@@ -1,0 +1,225 @@
+/* Reading a ring of stacks. SPDX-License-Identifier: MIT */
+#include "ring_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "regular_file.h"
+
+#define MOST_CAPACITY (UINT64_C(1) << 28)
+#define SKIPPED_HEADER 16u /* of a record that is the rest of the file */
+#define PATIENCE_NS UINT64_C(1000000000)
+#define STEP 65536u /* bytes that are searched at a time */
+
+static off_t place_of(const struct hp_ring_reader *reader, uint64_t position)
+{
+    return (off_t)(HP_STACK_RING_HEADER_BYTES + (position & (reader->header.capacity - 1)));
+}
+
+/* Less than that is nothing. */
+static bool read_at(const struct hp_ring_reader *reader, uint64_t position, void *to, size_t bytes)
+{
+    return pread(reader->fd, to, bytes, place_of(reader, position)) == (ssize_t)bytes;
+}
+
+static uint64_t to_end(const struct hp_ring_reader *reader, uint64_t position)
+{
+    return reader->header.capacity - (position & (reader->header.capacity - 1));
+}
+
+/* ------------------------------------------------------------------------------------------------------- opening */
+
+static bool is_sound_ring(const struct hp_stack_ring_header *header)
+{
+    return header->record_header_bytes == sizeof(struct hp_stack_record) &&
+           header->capacity >= HP_STACK_RING_LEAST && header->capacity <= MOST_CAPACITY &&
+           (header->capacity & (header->capacity - 1)) == 0;
+}
+
+bool hp_ring_reader_open(struct hp_ring_reader *reader, const char *path)
+{
+    *reader = (struct hp_ring_reader){.fd = hp_regular_open(AT_FDCWD, path, O_RDWR)};
+    if (reader->fd < 0)
+        return false;
+    const bool is_there =
+        pread(reader->fd, &reader->header, sizeof reader->header, 0) == (ssize_t)sizeof reader->header &&
+        reader->header.magic == HP_STACK_RING_MAGIC;
+    /* The magic is written last: what was read together with it may be older. */
+    if (is_there && pread(reader->fd, &reader->header, sizeof reader->header, 0) > 0 &&
+        is_sound_ring(&reader->header)) {
+        reader->at = reader->header.tail;
+        return true;
+    }
+    close(reader->fd);
+    reader->fd = -1;
+    errno = is_there ? EINVAL : EAGAIN;
+    return false;
+}
+
+void hp_ring_reader_close(struct hp_ring_reader *reader)
+{
+    if (reader->fd >= 0)
+        close(reader->fd);
+    free(reader->buffer);
+    *reader = (struct hp_ring_reader){.fd = -1};
+}
+
+/* Only over what is there: a file that was cut off stays as it is. */
+static void write_word(const struct hp_ring_reader *reader, size_t offset, uint64_t word)
+{
+    const off_t size = lseek(reader->fd, 0, SEEK_END);
+    if (size >= (off_t)HP_STACK_RING_HEADER_BYTES)
+        (void)!pwrite(reader->fd, &word, sizeof word, (off_t)offset);
+}
+
+void hp_ring_reader_tell(struct hp_ring_reader *reader, enum hp_stack_ring_end end)
+{
+    write_word(reader, offsetof(struct hp_stack_ring_header, is_closed), end);
+}
+
+/* ------------------------------------------------------------------------------------------------------- records */
+
+static bool has_room(struct hp_ring_reader *reader, size_t bytes)
+{
+    if (bytes <= reader->room)
+        return true;
+    unsigned char *larger = realloc(reader->buffer, bytes);
+    if (larger == NULL)
+        return false;
+    reader->buffer = larger;
+    reader->room = bytes;
+    return true;
+}
+
+/* Whether the parts fit into the whole. */
+static bool is_sound(const struct hp_stack_record *head)
+{
+    const uint64_t registers = head->known >> HP_STACK_REGISTERS == 0 ? (uint64_t)__builtin_popcountll(head->known)
+                                                                      : HP_STACK_REGISTERS + 1;
+    return registers <= HP_STACK_REGISTERS && head->words <= HP_STACK_MOST_WORDS &&
+           sizeof *head + 8 * (head->words + registers) + head->stack_bytes <= head->bytes;
+}
+
+static void hand_over(const struct hp_ring_reader *reader, hp_ring_take *take, void *context)
+{
+    const struct hp_stack_record *head = (const struct hp_stack_record *)(const void *)reader->buffer;
+    const uint64_t *words = (const uint64_t *)(const void *)(head + 1), *registers = words + head->words;
+    const struct hp_ring_record record = {head, words, registers, registers + __builtin_popcountll(head->known)};
+    take(context, &record);
+}
+
+/* What stands at a position: how long it is, or 0: nothing that was published. */
+static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position, uint64_t head, uint16_t *ret_kind)
+{
+    struct hp_stack_record record;
+    if (!read_at(reader, position, &record, SKIPPED_HEADER))
+        return 0;
+    /* Acquire pairs with the writer's publish: what is read after this is what it has put there. */
+    if (__atomic_load_n(&record.mark, __ATOMIC_ACQUIRE) != hp_stack_mark(position))
+        return 0;
+    *ret_kind = record.kind;
+    const uint64_t most = to_end(reader, position) < head - position ? to_end(reader, position) : head - position;
+    const bool is_possible = record.bytes >= SKIPPED_HEADER && record.bytes % HP_STACK_RECORD_ALIGN == 0 &&
+                             record.bytes <= most &&
+                             (record.kind == HP_STACK_SKIPPED || record.bytes >= sizeof record);
+    return is_possible ? record.bytes : 0;
+}
+
+/* The record was found to be published, so all of it is there by now. */
+static void take_record(struct hp_ring_reader *reader, uint32_t bytes, hp_ring_take *take, void *context)
+{
+    if (has_room(reader, bytes) && read_at(reader, reader->at, reader->buffer, bytes) &&
+        is_sound((const struct hp_stack_record *)(const void *)reader->buffer))
+        hand_over(reader, take, context);
+    else
+        reader->skipped++;
+}
+
+/* The next record that was published behind the present position, or `head`. */
+static uint64_t next_published(const struct hp_ring_reader *reader, uint64_t head)
+{
+    static unsigned char bytes[STEP]; /* one thread reads */
+    uint16_t kind;
+    for (uint64_t from = reader->at + HP_STACK_RECORD_ALIGN; from < head;) {
+        const uint64_t left = head - from < to_end(reader, from) ? head - from : to_end(reader, from);
+        const size_t length = (size_t)(left < STEP ? left : STEP);
+        if (!read_at(reader, from, bytes, length))
+            return head;
+        for (size_t at = 0; at + SKIPPED_HEADER <= length; at += HP_STACK_RECORD_ALIGN) {
+            uint64_t mark;
+            memcpy(&mark, bytes + at, sizeof mark);
+            if (mark == hp_stack_mark(from + at) && length_at(reader, from + at, head, &kind) > 0)
+                return from + at;
+        }
+        from += length;
+    }
+    return head;
+}
+
+/* ------------------------------------------------------------------------------------------------------- reading */
+
+static bool is_full(const struct hp_ring_reader *reader, uint64_t head)
+{
+    return head - reader->at > reader->header.capacity - HP_STACK_MOST_BYTES - 4096;
+}
+
+/* A writer may have lost its processor; but it does not come back if it was killed, or left by a jump. */
+static bool is_hopeless(struct hp_ring_reader *reader, uint64_t head, bool is_last)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    if (reader->stuck_ns == 0)
+        reader->stuck_ns = now;
+    return is_last || (is_full(reader, head) && now - reader->stuck_ns > PATIENCE_NS);
+}
+
+/* Here, and by the writers. */
+static uint64_t lost_since(struct hp_ring_reader *reader)
+{
+    const uint64_t before = reader->lost, skipped = reader->skipped;
+    uint64_t lost;
+    reader->skipped = 0;
+    if (pread(reader->fd, &lost, sizeof lost, (off_t)offsetof(struct hp_stack_ring_header, lost)) !=
+            (ssize_t)sizeof lost ||
+        lost < before)
+        return skipped;
+    reader->lost = lost;
+    return lost - before + skipped;
+}
+
+static uint64_t read_head(const struct hp_ring_reader *reader)
+{
+    uint64_t head;
+    if (pread(reader->fd, &head, sizeof head, (off_t)offsetof(struct hp_stack_ring_header, head)) !=
+            (ssize_t)sizeof head ||
+        head < reader->at || head - reader->at > reader->header.capacity)
+        return reader->at;
+    return head;
+}
+
+uint64_t hp_ring_reader_read(struct hp_ring_reader *reader, bool is_last, hp_ring_take *take, void *context)
+{
+    const uint64_t began = reader->at, head = read_head(reader);
+    while (reader->at < head) {
+        uint16_t kind = HP_STACK_SKIPPED;
+        const uint32_t bytes = length_at(reader, reader->at, head, &kind);
+        if (bytes == 0) {
+            if (!is_hopeless(reader, head, is_last))
+                break;
+            reader->skipped++;
+            reader->at = next_published(reader, head);
+            continue;
+        }
+        reader->stuck_ns = 0;
+        if (kind != HP_STACK_SKIPPED)
+            take_record(reader, bytes, take, context);
+        reader->at += bytes;
+    }
+    if (reader->at != began)
+        write_word(reader, offsetof(struct hp_stack_ring_header, tail), reader->at);
+    return lost_since(reader);
+}

@@ -1,0 +1,373 @@
+/*
+ * One thread. A ring says which process it is of, and that process has it mapped as long as it runs the program that made it: so what
+ * /proc says of its memory is believed only if the ring is part of it. After exec it is not, and the ring has ended.
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1 /* syscall */
+#include "ring_source.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+#include "quiet_thread.h"
+#include "ring_reader.h"
+#include "seen.h"
+#include "space_table.h"
+#include "task_files.h"
+#include "text.h"
+
+#define MOST_RINGS 256u /* at a time; further ones have to wait for a place */
+#define READ_MS 10
+#define SCAN_MS 50                  /* where the kernel does not tell of new files */
+#define LOOK_NS UINT64_C(20000000)  /* between two looks at what a process has mapped, at least */
+#define LOOKS_SHARE 100u            /* and so many times what a look takes */
+#define LIFE_NS UINT64_C(100000000) /* between two looks whether it lives */
+#define MOST_PATH 1200u
+
+struct ring {
+    char name[64];
+    struct hp_ring_reader reader;
+    uint64_t process_start;
+    uint64_t maps_hash; /* of what was told; 0: nothing */
+    uint64_t looked_ns, look_takes_ns, lived_ns;
+    bool has_news; /* records since the last look */
+    bool is_over;  /* its process has ended, or runs another program */
+    bool is_confined;
+};
+
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock; /* of is_over */
+    bool is_over, is_begun;
+    int wake, news; /* -1: there is none */
+    char folder[MOST_PATH];
+    struct ring *rings[MOST_RINGS];
+    size_t count;
+    bool is_crowded; /* there was no place for a ring */
+    uint64_t weight_ns, used_before_ns, refused;
+    uint64_t confinement; /* of ourselves */
+} source = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ------------------------------------------------------------------------------------------------------ records */
+
+static void take_cpu_sample(const struct ring *ring, const struct hp_ring_record *record)
+{
+    const struct hp_stack_record *head = record->head;
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_SAMPLE, head->ns, head->stack_bytes);
+    if (seen == NULL)
+        return;
+    const uint64_t *value = record->registers;
+    for (unsigned number = 0; number < HP_REGISTERS; number++)
+        if (head->known >> number & 1)
+            hp_register_set(&seen->registers, number, *value++);
+    seen->pid = ring->reader.header.pid;
+    seen->tid = head->thread_id;
+    seen->processor = HP_SEEN_NO_PROCESSOR;
+    seen->weight_ns = head->weight;
+    seen->is_kernel = head->flags & HP_STACK_IN_KERNEL;
+    seen->stack = memcpy(hp_seen_more(seen), record->stack, head->stack_bytes);
+    seen->stack_bytes = head->stack_bytes;
+    hp_seen_put(HP_SEEN_BY_RINGS, seen);
+    source.weight_ns += head->weight;
+}
+
+static void take_record(void *context, const struct hp_ring_record *record)
+{
+    struct ring *ring = context;
+    ring->has_news = true;
+    if (ring->maps_hash == 0)
+        hp_seen_drop(1); /* it ended before anybody could ask where its code is */
+    else if (record->head->kind == HP_STACK_CPU)
+        take_cpu_sample(ring, record);
+}
+
+static void read_ring(struct ring *ring, bool is_last)
+{
+    const uint64_t lost = hp_ring_reader_read(&ring->reader, is_last, take_record, ring);
+    if (lost > 0)
+        hp_seen_drop(lost);
+}
+
+/* --------------------------------------------------------------------------------------------- what is mapped */
+
+static void tell_maps(struct ring *ring, const char *text, uint64_t now)
+{
+    const size_t length = strlen(text);
+    const uint64_t hash = hp_text_hash(text, length) | 1;
+    if (hash == ring->maps_hash)
+        return;
+    struct hp_seen *seen = hp_seen_new(HP_SEEN_MAPS, now, length + 1);
+    if (seen == NULL)
+        return;
+    seen->pid = ring->reader.header.pid;
+    hp_seen_set_path(seen, hp_seen_more(seen), text, length);
+    hp_seen_put(HP_SEEN_BY_RINGS, seen);
+    ring->maps_hash = hash;
+}
+
+/* Only lines of code are of use, and the others change all the time. In place. */
+static void leave_code_only(char *text)
+{
+    char *to = text;
+    for (char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n"), whole = length + (line[length] != '\0');
+        const char *blank = memchr(line, ' ', length);
+        if (blank != NULL && line + length - blank > 4 && blank[3] == 'x') {
+            memmove(to, line, whole);
+            to += whole;
+        }
+        line += whole;
+    }
+    *to = '\0';
+}
+
+/* Samples that were read before this are of the program that the process was until now. */
+static void look_at_maps(struct ring *ring)
+{
+    const uint64_t before = hp_clock_monotonic_ns();
+    char *text = hp_process_maps(ring->reader.header.pid);
+    if (text != NULL && strstr(text, ring->name) == NULL) {
+        ring->is_over = true;
+    } else if (text != NULL) {
+        leave_code_only(text);
+        tell_maps(ring, text, before);
+    }
+    free(text);
+    ring->looked_ns = hp_clock_monotonic_ns();
+    ring->look_takes_ns = ring->looked_ns - before;
+    ring->has_news = false;
+}
+
+/* A sandbox that was not announced: no sample may make a system call there. */
+static void look_at_confinement(struct ring *ring)
+{
+    if (ring->is_confined || hp_task_confinement(ring->reader.header.pid) <= source.confinement)
+        return;
+    ring->is_confined = true;
+    hp_ring_reader_tell(&ring->reader, HP_RING_CONFINED);
+}
+
+static void look_at_life(struct ring *ring, uint64_t now)
+{
+    uint64_t start = 0;
+    const char state = hp_task_state(ring->reader.header.pid, 0, &start);
+    ring->lived_ns = now;
+    ring->is_over |= state == 'X' || state == 'Z' || start != ring->process_start;
+}
+
+static void look_at(struct ring *ring)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    const uint64_t pause =
+        LOOKS_SHARE * ring->look_takes_ns > LOOK_NS ? LOOKS_SHARE * ring->look_takes_ns : LOOK_NS;
+    if (ring->has_news && now - ring->looked_ns >= pause) {
+        look_at_maps(ring);
+        look_at_confinement(ring);
+    }
+    if (now - ring->lived_ns >= LIFE_NS)
+        look_at_life(ring, now);
+}
+
+/* ------------------------------------------------------------------------------------------------ coming and going */
+
+#define MOST_WHOLE_PATH ((size_t)2 * MOST_PATH)
+
+static void path_of(char path[MOST_WHOLE_PATH], const char *name)
+{
+    snprintf(path, MOST_WHOLE_PATH, "%s/%s", source.folder, name);
+}
+
+static uint64_t refused_by(const struct ring *ring)
+{
+    uint64_t refused = 0;
+    (void)!pread(ring->reader.fd, &refused, sizeof refused, (off_t)offsetof(struct hp_stack_ring_header, refused));
+    return refused;
+}
+
+/* Who goes on after that is told that nobody reads. */
+static void end_ring(size_t at)
+{
+    struct ring *ring = source.rings[at];
+    char path[MOST_WHOLE_PATH];
+    path_of(path, ring->name);
+    read_ring(ring, true);
+    source.refused += refused_by(ring);
+    hp_ring_reader_tell(&ring->reader, HP_RING_UNREAD);
+    hp_ring_reader_close(&ring->reader);
+    unlink(path);
+    free(ring);
+    source.rings[at] = source.rings[--source.count];
+}
+
+/* The same process runs another program now. */
+static void end_earlier(uint32_t pid)
+{
+    for (size_t at = 0; at < source.count;)
+        if (source.rings[at]->reader.header.pid == pid)
+            end_ring(at);
+        else
+            at++;
+}
+
+static bool is_known(const char *name)
+{
+    for (size_t at = 0; at < source.count; at++)
+        if (strcmp(source.rings[at]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void meet_ring(const char *name, void *unused)
+{
+    char path[MOST_WHOLE_PATH];
+    (void)unused;
+    if (!hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) || strlen(name) >= sizeof((struct ring *)0)->name ||
+        is_known(name))
+        return;
+    source.is_crowded |= source.count == MOST_RINGS;
+    if (source.count == MOST_RINGS)
+        return;
+    struct ring *ring = calloc(1, sizeof *ring);
+    if (ring == NULL)
+        return;
+    memcpy(ring->name, name, strlen(name) + 1);
+    path_of(path, name);
+    if (!hp_ring_reader_open(&ring->reader, path)) {
+        free(ring); /* it is not ready, or is none */
+        return;
+    }
+    end_earlier(ring->reader.header.pid);
+    hp_task_state(ring->reader.header.pid, 0, &ring->process_start);
+    look_at_maps(ring);
+    source.rings[source.count++] = ring;
+}
+
+/* ---------------------------------------------------------------------------------------------------- the thread */
+
+static void scan(void)
+{
+    source.is_crowded = false;
+    hp_file_each(source.folder, meet_ring, NULL);
+}
+
+static void read_all(void)
+{
+    for (size_t at = 0; at < source.count;) {
+        struct ring *ring = source.rings[at];
+        read_ring(ring, false);
+        look_at(ring);
+        if (ring->is_over)
+            end_ring(at);
+        else
+            at++;
+    }
+}
+
+static bool is_over(void)
+{
+    pthread_mutex_lock(&source.lock);
+    const bool is = source.is_over;
+    pthread_mutex_unlock(&source.lock);
+    return is;
+}
+
+/* Files that are ready: stack_ring.c says so. Where so many were that some are missing, the whole folder has to be looked at. */
+static void take_news(const char *events, size_t length)
+{
+    for (size_t at = 0; at + sizeof(struct inotify_event) <= length;) {
+        const struct inotify_event *event = (const struct inotify_event *)(const void *)(events + at);
+        if (event->mask & IN_Q_OVERFLOW)
+            scan();
+        else if (event->len > 0)
+            meet_ring(event->name, NULL);
+        at += sizeof *event + event->len;
+    }
+}
+
+static void read_news(void)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t length;
+    while (source.news >= 0 && (length = read(source.news, events, sizeof events)) > 0)
+        take_news(events, (size_t)length);
+}
+
+static void *watch_rings(void *unused)
+{
+    struct pollfd files[] = {{.fd = source.wake, .events = POLLIN}, {.fd = source.news, .events = POLLIN}};
+    while (!is_over()) {
+        poll(files, 2, source.count > 0 ? READ_MS : SCAN_MS);
+        read_news();
+        if (source.news < 0 || source.is_crowded)
+            scan();
+        read_all();
+    }
+    return unused;
+}
+
+/* ---------------------------------------------------------------------------------------------------- the run */
+
+static uint64_t used_by_children(void)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_CHILDREN, &used) != 0)
+        return 0;
+    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * UINT64_C(1000000000) +
+           (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * UINT64_C(1000);
+}
+
+bool hp_ring_source_begin(const char *folder)
+{
+    if (!HP_STACK_RING_WORKS || strlen(folder) >= sizeof source.folder)
+        return false;
+    memcpy(source.folder, folder, strlen(folder) + 1);
+    source.wake = eventfd(0, EFD_CLOEXEC);
+    source.news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (source.news >= 0)
+        inotify_add_watch(source.news, folder, IN_ATTRIB);
+    source.is_over = false;
+    source.weight_ns = source.refused = 0;
+    source.used_before_ns = used_by_children();
+    source.confinement = hp_task_confinement((uint32_t)getpid());
+    source.is_begun = hp_quiet_thread_start(&source.thread, watch_rings);
+    return source.is_begun;
+}
+
+void hp_ring_source_end(void)
+{
+    if (!source.is_begun)
+        return;
+    pthread_mutex_lock(&source.lock);
+    source.is_over = true;
+    pthread_mutex_unlock(&source.lock);
+    if (source.wake >= 0)
+        eventfd_write(source.wake, 1);
+    pthread_join(source.thread, NULL);
+    source.is_begun = false;
+    scan();
+    while (source.count > 0)
+        end_ring(source.count - 1);
+    if (source.wake >= 0)
+        close(source.wake);
+    if (source.news >= 0)
+        close(source.news);
+}
+
+uint64_t hp_ring_source_unsampled_ns(void)
+{
+    const uint64_t used = used_by_children() - source.used_before_ns;
+    return used > source.weight_ns ? used - source.weight_ns : 0;
+}
+
+uint64_t hp_ring_source_refused(void) { return source.refused; }

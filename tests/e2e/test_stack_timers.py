@@ -1,0 +1,190 @@
+"""Which functions use the processor, where the kernel refuses perf: by timers in the program, which is none the wiser."""
+import math
+import platform
+import shutil
+
+import pytest
+
+from harness import PROGRAMS, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc and timers are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+
+STACKED, HARD = PROGRAMS / "stacked", PROGRAMS / "self_sampled"
+MS = 1_000_000
+
+
+@pytest.fixture
+def cli(box):
+    cli = Cli(box)
+    cli.program = PROGRAMS / "without_perf"
+    return cli
+
+
+def rows(report):
+    return {row.name: row for row in report.rows("functions")}
+
+
+def totals(report):
+    return report.values["sections"]["functions"]["totals"]
+
+
+def run(cli, *arguments, **more):
+    """What it found, which all comes from timers, and leaves no ring behind."""
+    done = cli.run(*arguments, **more)
+    assert totals(done.report)["by_timers"] == 1
+    assert not list(cli.folder.rglob("*.ring"))
+    return done, rows(done.report)
+
+
+def used(found, name):
+    return found[name].total_ns / MS if name in found else 0
+
+
+# ------------------------------------------------------------------------------------------------------- the truth
+
+
+@pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
+def test_functions_as_their_clocks_have_them(cli, case):
+    done, found = run(cli, STACKED, case, 500)
+    told, of = pairs(done.stdout), totals(done.report)
+    whole = told["heavy"] + told["light"]
+    both = found["heavy"].total_ns + found["light"].total_ns
+    # Each sample stands for what the thread's clock says: what is missing is what came after the last one, and before the first.
+    assert 0.8 * whole < both < 1.05 * whole, (both, whole)
+    assert sum(row.self_ns for row in done.report.rows("functions")) == of["cpu_ns"] > 0.97 * whole
+    # Samples come on ticks, and under load stand for very different times: three times the error of their number.
+    truth, samples = told["heavy"] / whole, of["samples"]
+    share = found["heavy"].total_ns / both
+    assert abs(share - truth) < 3 * 3 * math.sqrt(truth * (1 - truth) / samples) + 0.02, (share, truth, samples)
+    assert both <= found["outer"].total_ns <= of["cpu_ns"] and found["outer"].self_ns < both / 4
+    assert case == "handler" or of["whole"] >= 0.98 * of["samples"]
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
+@pytest.mark.parametrize("case", ["threads", "deep"])
+def test_the_same_as_by_perf(cli, box, case):
+    """The same functions in the same libraries, called by the same."""
+    _, inside = run(cli, STACKED, case, 400)
+    outside = rows(Cli(box).run(STACKED, case, 400).report)
+    for name in ("main", "outer", "heavy", "light", "compute", "in_thread", "dive", "start_thread", "_start"):
+        assert (name in inside) == (name in outside), name
+        if name not in inside:
+            continue
+        assert inside[name].library == outside[name].library and inside[name].file == outside[name].file
+        assert abs(inside[name].percent_total - outside[name].percent_total) < 25, name
+        assert abs(inside[name].percent_self - outside[name].percent_self) < 25, name
+
+
+def test_who_is_too_short_is_counted(cli):
+    done, found = run(cli, STACKED, "brief", 150)
+    told = pairs(done.stdout)
+    assert found["<not sampled>"].self_ns > 0.5 * told["brief"] and found["<not sampled>"].samples == 0
+    assert totals(done.report)["cpu_ns"] > 0.97 * (told["brief"] + told["heavy"] + told["light"])
+
+
+def test_the_kernel_by_system_call(cli):
+    _, found = run(cli, STACKED, "kernel", 300)
+    assert found["[kernel: read]"].user_ns == 0 and found["[kernel: read]"].kernel_ns > 30 * MS
+    assert found["read_on"].total_ns >= found["[kernel: read]"].self_ns
+    named = sum(row.self_ns for name, row in found.items() if name.startswith("[kernel: "))
+    assert named > 4 * (found["[kernel]"].self_ns if "[kernel]" in found else 0)
+
+
+def test_in_the_table(cli):
+    done = cli("run", STACKED, "split", 800)
+    assert ", by timers in the program, as perf is refused" in done.stderr
+    assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
+    assert "by timers in the program" in cli("report").stdout
+
+
+def test_not_wanted(cli):
+    for flag in ("--no-stacks", "--no-cpu"):
+        assert "functions" not in cli.run(flag, STACKED, "split", 50).report.values["sections"]
+
+
+# ------------------------------------------------------------------------------------------------------- programs of others
+
+
+SUMS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500000) SELECT sum(i * i % 7) FROM n;"
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
+@pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS], ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
+                         ids=["bzip2", "sqlite3", "perl"])
+def test_programs_of_others(cli, box, command):
+    """Their busiest function is the same by both, but for those that are nearly equal; and so is what they write."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"there is no {command[0]}")
+    data = {"input": "".join(f"{i * i % 9973} line {i % 17}\n" for i in range(400000))} if command[0] == "bzip2" else {}
+    inside = run(cli, *command, **data)
+    outside = Cli(box).run(*command, **data)
+    assert inside[0].stdout == outside.stdout and inside[0].status == 0
+    first = max(outside.report.rows("functions"), key=lambda row: row.self_ns)
+    mine = inside[1][first.name]
+    assert mine.library == first.library
+    assert mine.self_ns > 0.6 * max(row.self_ns for row in inside[1].values()), (first.name, mine.self_ns)
+    assert totals(inside[0].report)["whole"] > 0.9 * totals(inside[0].report)["samples"]
+
+
+# ------------------------------------------------------------------------------------------------------- hard cases
+
+LONG = 800  # ms: under load only a few ticks find a thread at work, and of a handful of samples callers are not shown
+
+
+def test_an_alternate_stack_that_is_too_small(cli):
+    """A sample there would be the end of the program: none comes as long as it has that."""
+    done, found = run(cli, HARD, "alternate", LONG)
+    assert 0.8 * LONG < used(found, "without_one") < 1.05 * LONG
+    assert "with_small_one" not in found and "with_small_one_by_syscall" not in found
+    assert found["<not sampled>"].self_ns > 1.9 * LONG * MS and totals(done.report)["refused"] == 1
+    assert "1 thread could not be sampled" in cli("report").stdout
+
+
+def test_a_handler_on_a_small_stack(cli):
+    """Which may have no room for a handler of the program and one of ours: then it is not sampled."""
+    done, found = run(cli, HARD, "handler", LONG)
+    assert totals(done.report)["refused"] == ("on_signal" not in found)
+    assert totals(done.report)["cpu_ns"] > 0.95 * LONG * MS
+
+
+@pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"), ("cancel", "until_cancelled"),
+                                        ("ended", "in_short_thread"), ("killed", "before_kill")])
+def test_where_it_is_hard(cli, case, name):
+    """On a stack without room for a signal; in threads of C11, that are cancelled, that end; before SIGKILL."""
+    done, found = run(cli, HARD, case, LONG, status=-9 if case == "killed" else 0)
+    all_ns = totals(done.report)["cpu_ns"]
+    assert found[name].total_ns > (0.3 if case in ("ended", "cancel") else 0.8) * all_ns
+    if case == "ended":
+        assert pairs(done.stdout)["timers"] <= 1  # that of the first thread
+
+
+def test_a_forked_child_has_a_ring_of_its_own(cli):
+    _, found = run(cli, HARD, "forked", LONG)
+    for name in ("in_parent", "in_child"):
+        assert 0.8 * LONG < used(found, name) < 1.05 * LONG
+
+
+def test_a_process_that_becomes_another_program(cli):
+    """What it was before is named as what it was."""
+    _, found = run(cli, HARD, "becoming", LONG, STACKED, "split", LONG)
+    for name in ("before_exec", "outer"):
+        assert 0.8 * LONG < used(found, name) < 1.05 * LONG
+    assert found["before_exec"].library == HARD.name and found["outer"].library == STACKED.name
+
+
+def test_a_sandbox(cli):
+    """In which the handler could not even return."""
+    done = cli.run(HARD, "sandbox", 200)
+    assert (done.status, done.stdout) == (0, "survived\n")
+
+
+@pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "probe"])
+def test_programs_that_shut_themselves_in(cli, how):
+    done = cli.run(PROGRAMS / "shut_in_off", how, status=None)
+    if done.status == 77:
+        pytest.skip("no such thing here")
+    assert (done.status, done.stdout) == (0, "survived\n")
