@@ -110,8 +110,9 @@ def test_the_kernel_by_system_call(cli):
 def test_static_programs(cli):
     """No library can be preloaded there, and none is needed."""
     done = cli.run(PROGRAMS / "kin_static", "burn", 200)
-    rows = {row.name: row for row in done.report.rows("functions") if row.library == "kin_static"}
-    assert rows["burn"].total_ns > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns
+    rows = {row.name: row for row in done.report.rows("functions") if row.name == "<not sampled>" or row.library == "kin_static"}
+    unseen = rows["<not sampled>"].self_ns if "<not sampled>" in rows else 0  # it asks for the time: of the kernel only root has samples
+    assert rows["burn"].total_ns + unseen > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns > 0
 
 
 def test_shown_again(cli):
