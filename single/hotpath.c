@@ -671,6 +671,69 @@ size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size)
     return strlen(hp_text_end(&name));
 }
 
+/* ---- src/base/exponential.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Exponential distances, by whole numbers alone: whoever asks may be in a program whose floating point is not to be touched.
+ */
+
+/* The next of a row of random numbers (xorshift64*). The state is any number but 0, which is made one. */
+HP_PRIVATE uint64_t hp_random_next(uint64_t *state);
+
+/*
+ * How far it is to the next point where points lie `mean` apart on average, and wherever one stands: exponentially distributed, rounded up,
+ * so at least 1. `random` is uniform in 64 bits. A `mean` above 2^40 is taken for that.
+ */
+HP_PRIVATE uint64_t hp_exponential_distance(uint64_t random, uint64_t mean);
+
+/* ---- src/base/exponential.c ---------------------------------------------------------------------------------- */
+
+/* Exponential distances. */
+
+#define HP_EXPONENTIAL_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_EXPONENTIAL_LOG_BITS 24u             /* of the fraction */
+#define HP_EXPONENTIAL_LN_2 UINT64_C(186065279) /* ln 2, with 28 bits of fraction */
+#define HP_EXPONENTIAL_SOME_STATE UINT64_C(0x9e3779b97f4a7c15)
+
+uint64_t hp_random_next(uint64_t *state)
+{
+    uint64_t x = *state != 0 ? *state : HP_EXPONENTIAL_SOME_STATE;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *state = x;
+    return x * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* Bit by bit: to square a number doubles its logarithm. `mantissa` is from 2^31 up to 2^32, that is from 1 up to 2. */
+static uint64_t hp_exponential_fraction_of_log(uint64_t mantissa)
+{
+    uint64_t fraction = 0;
+    for (unsigned bit = 0; bit < HP_EXPONENTIAL_LOG_BITS; bit++) {
+        mantissa = mantissa * mantissa >> 31;
+        fraction <<= 1;
+        if (mantissa >> 32 != 0) {
+            mantissa >>= 1;
+            fraction |= 1;
+        }
+    }
+    return fraction;
+}
+
+/* -ln(random / 2^64) is the logarithm to base 2, of which the position of the highest bit is the whole part, times ln 2. */
+uint64_t hp_exponential_distance(uint64_t random, uint64_t mean)
+{
+    const uint64_t some = random | 1; /* 0 has no logarithm */
+    const unsigned zeros = (unsigned)__builtin_clzll(some);
+    const uint64_t mantissa = some << zeros >> 32;
+    const uint64_t log = ((uint64_t)(zeros + 1) << HP_EXPONENTIAL_LOG_BITS) - hp_exponential_fraction_of_log(mantissa);
+    const uint64_t natural = log * HP_EXPONENTIAL_LN_2 >> 28; /* with LOG_BITS of fraction, 44 at most: 30 bits */
+    const uint64_t used = mean < HP_EXPONENTIAL_MOST_MEAN ? mean : HP_EXPONENTIAL_MOST_MEAN;
+    const uint64_t whole = (used >> HP_EXPONENTIAL_LOG_BITS) * natural;
+    const uint64_t rest = (used & ((UINT64_C(1) << HP_EXPONENTIAL_LOG_BITS) - 1)) * natural >> HP_EXPONENTIAL_LOG_BITS;
+    return whole + rest + 1;
+}
+
 /* ---- src/base/json.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -33318,7 +33381,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xdb52f62684c46e43)
+#define HP_SHARED_LAYOUT UINT64_C(0xcbd799f136b5a1b0)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -34535,6 +34598,199 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
         hp_functions_rehearse_enter(&in, function);
         hp_functions_rehearse_exit(&in, function);
     }
+}
+
+/* ---- src/record/heap_blocks.h -------------------------------------------------------------------------------- */
+
+/*
+ * Blocks of the heap that were sampled and live: by their address, the number of the sample. Whoever frees a block has to ask whether it is
+ * one of them, so a filter of one byte for each set of places answers that for nearly all: one byte is read.
+ *
+ * Nothing here waits for anything. Any thread, handlers included, at any time.
+ */
+
+#define HP_HEAP_SET_BITS 14u
+#define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
+#define HP_HEAP_WAYS 8u
+
+struct hp_heap_block {
+    uintptr_t address; /* 0: free */
+    uint32_t number;
+};
+
+/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
+struct hp_heap_blocks {
+    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+    struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
+    uint32_t live; /* in all sets */
+};
+
+static inline uint32_t hp_heap_set_of(const void *block)
+{
+    const uint64_t address = (uintptr_t)block;
+    return (uint32_t)(address >> 4 ^ address >> 33) * UINT32_C(0x9e3779b1) >> (32 - HP_HEAP_SET_BITS);
+}
+
+/* False: it was not sampled. */
+static inline __attribute__((always_inline)) bool hp_heap_may_have(const struct hp_heap_blocks *blocks,
+                                                                   const void *block)
+{
+    return __builtin_expect(__atomic_load_n(&blocks->filter[hp_heap_set_of(block)], __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* Before anybody but the caller knows of the block. False: there is no place for it. */
+HP_PRIVATE bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number);
+
+/* Before the block is given back. 0: it is not there. */
+HP_PRIVATE uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block);
+
+/* ---- src/record/heap_blocks.c -------------------------------------------------------------------------------- */
+
+/*
+ * Sampled blocks that live.
+ *
+ * An address is there at most once, and whoever takes it out has the block in his hands, so nobody else can put it in meanwhile. Of places, a
+ * compare-and-swap decides. Release in `take` pairs with acquire in `put`: the number of the next block is not written before
+ * that of the last one was read.
+ */
+
+bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number)
+{
+    const uint32_t set = hp_heap_set_of(block);
+    __atomic_fetch_add(&blocks->filter[set], 1, __ATOMIC_RELAXED); /* before: whoever has the block finds it */
+    for (unsigned way = 0; way < HP_HEAP_WAYS; way++) {
+        struct hp_heap_block *place = &blocks->sets[set][way];
+        uintptr_t none = 0;
+        if (__atomic_load_n(&place->address, __ATOMIC_RELAXED) != 0 ||
+            !__atomic_compare_exchange_n(&place->address, &none, (uintptr_t)block, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&place->number, number, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&blocks->live, 1, __ATOMIC_RELAXED);
+        return true;
+    }
+    __atomic_fetch_sub(&blocks->filter[set], 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
+{
+    const uint32_t set = hp_heap_set_of(block);
+    for (unsigned way = 0; way < HP_HEAP_WAYS; way++) {
+        struct hp_heap_block *place = &blocks->sets[set][way];
+        uintptr_t its = (uintptr_t)block;
+        if (__atomic_load_n(&place->address, __ATOMIC_RELAXED) != its)
+            continue;
+        const uint32_t number = __atomic_load_n(&place->number, __ATOMIC_RELAXED);
+        if (!__atomic_compare_exchange_n(&place->address, &its, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return 0; /* a program that frees a block twice, on two threads */
+        __atomic_fetch_sub(&blocks->filter[set], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&blocks->live, 1, __ATOMIC_RELAXED);
+        return number;
+    }
+    return 0;
+}
+
+/* ---- src/record/heap_sampler.h ------------------------------------------------------------------------------- */
+
+/*
+ * Which allocations are sampled. The bytes that a thread allocates are a line, on which points lie at exponential distances: a block that has
+ * a point on it is a sample. So a block of s bytes is one with probability 1 - exp(-s / mean), whatever was allocated before it, and stands
+ * for the inverse of that number of blocks.
+ *
+ * Programs that allocate quickly get a larger mean, which is decided by samples that are past: those that follow say which one was
+ * theirs, so sums stay unbiased.
+ */
+
+#define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
+#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process */
+#define HP_HEAP_MOST_LIVE 16384u      /* sampled blocks; beyond that there are fewer samples */
+
+/* Of a process: how far apart samples are. Any thread. */
+struct hp_heap_pace {
+    uint64_t least_mean; /* as it was asked for */
+    uint64_t mean;
+    uint64_t since_ns; /* the count began */
+    uint32_t count;    /* of samples */
+};
+
+/* Of a thread. */
+struct hp_heap_countdown {
+    uint64_t sample_at; /* when it has allocated that many bytes */
+    uint64_t mean;      /* by which that was drawn */
+    uint64_t random;
+};
+
+HP_PRIVATE void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
+
+/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
+HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+
+/* A thread that has allocated `bytes`. `seed` is different for each. */
+HP_PRIVATE void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
+                             uint64_t bytes);
+
+/* After a sample: the next one. `bytes` include it. */
+HP_PRIVATE void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
+
+/* ---- src/record/heap_sampler.c ------------------------------------------------------------------------------- */
+
+/* Which allocations are sampled. */
+
+#define HP_HEAP_SAMPLER_PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
+#define HP_HEAP_SAMPLER_LOOK_NS (HP_HEAP_SAMPLER_PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define HP_HEAP_SAMPLER_MOST_STEP 64u /* the mean grows by that factor at most */
+
+void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
+{
+    pace->least_mean = mean;
+    pace->mean = mean;
+    pace->since_ns = now_ns;
+    pace->count = 0;
+}
+
+/* So much larger that as many would take LOOK_NS. */
+static uint64_t hp_heap_sampler_larger(uint64_t mean, uint64_t elapsed_ns)
+{
+    const uint64_t ratio = HP_HEAP_SAMPLER_LOOK_NS / (elapsed_ns + 1) + 1;
+    const uint64_t mean_then = mean * (ratio < HP_HEAP_SAMPLER_MOST_STEP ? ratio : HP_HEAP_SAMPLER_MOST_STEP);
+    return mean_then < HP_HEAP_MOST_MEAN ? mean_then : HP_HEAP_MOST_MEAN;
+}
+
+/* Back to the one that was asked for, by halves: where it is never changed it stays exactly that. */
+static uint64_t hp_heap_sampler_smaller(const struct hp_heap_pace *pace, uint64_t mean)
+{
+    return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
+}
+
+/* Of threads that look at the same time one is right, and the other looks again after as many samples. */
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
+{
+    if (__atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED) % HP_HEAP_SAMPLER_PER_LOOK != 0)
+        return;
+    const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
+    const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    if (elapsed < HP_HEAP_SAMPLER_LOOK_NS)
+        __atomic_store_n(&pace->mean, hp_heap_sampler_larger(mean, elapsed), __ATOMIC_RELAXED);
+    else if (live > HP_HEAP_MOST_LIVE)
+        __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
+    else if (elapsed > 4 * HP_HEAP_SAMPLER_LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
+        __atomic_store_n(&pace->mean, hp_heap_sampler_smaller(pace, mean), __ATOMIC_RELAXED);
+}
+
+void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)
+{
+    countdown->mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    countdown->sample_at = bytes + hp_exponential_distance(hp_random_next(&countdown->random), countdown->mean);
+}
+
+void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
+                             uint64_t bytes)
+{
+    countdown->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    hp_random_next(&countdown->random);
+    hp_heap_countdown_next(countdown, pace, bytes);
 }
 
 /* ---- src/record/holders.c ------------------------------------------------------------------------------------ */

@@ -1,0 +1,49 @@
+/*
+ * Blocks of the heap that were sampled and live: by their address, the number of the sample. Whoever frees a block has to ask whether it is
+ * one of them, so a filter of one byte for each set of places answers that for nearly all: one byte is read.
+ *
+ * Nothing here waits for anything. Any thread, handlers included, at any time. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_HEAP_BLOCKS_H
+#define HP_RECORD_HEAP_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_HEAP_SET_BITS 14u
+#define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
+#define HP_HEAP_WAYS 8u
+
+struct hp_heap_block {
+    uintptr_t address; /* 0: free */
+    uint32_t number;
+};
+
+/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
+struct hp_heap_blocks {
+    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+    struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
+    uint32_t live; /* in all sets */
+};
+
+static inline uint32_t hp_heap_set_of(const void *block)
+{
+    const uint64_t address = (uintptr_t)block;
+    return (uint32_t)(address >> 4 ^ address >> 33) * UINT32_C(0x9e3779b1) >> (32 - HP_HEAP_SET_BITS);
+}
+
+/* False: it was not sampled. */
+static inline __attribute__((always_inline)) bool hp_heap_may_have(const struct hp_heap_blocks *blocks,
+                                                                   const void *block)
+{
+    return __builtin_expect(__atomic_load_n(&blocks->filter[hp_heap_set_of(block)], __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* Before anybody but the caller knows of the block. False: there is no place for it. */
+bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number);
+
+/* Before the block is given back. 0: it is not there. */
+uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block);
+
+#endif

@@ -1,0 +1,59 @@
+/* Which allocations are sampled. SPDX-License-Identifier: MIT */
+#include "heap_sampler.h"
+
+#include "exponential.h"
+
+#define PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
+#define LOOK_NS (PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define MOST_STEP 64u /* the mean grows by that factor at most */
+
+void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
+{
+    pace->least_mean = mean;
+    pace->mean = mean;
+    pace->since_ns = now_ns;
+    pace->count = 0;
+}
+
+/* So much larger that as many would take LOOK_NS. */
+static uint64_t larger(uint64_t mean, uint64_t elapsed_ns)
+{
+    const uint64_t ratio = LOOK_NS / (elapsed_ns + 1) + 1;
+    const uint64_t mean_then = mean * (ratio < MOST_STEP ? ratio : MOST_STEP);
+    return mean_then < HP_HEAP_MOST_MEAN ? mean_then : HP_HEAP_MOST_MEAN;
+}
+
+/* Back to the one that was asked for, by halves: where it is never changed it stays exactly that. */
+static uint64_t smaller(const struct hp_heap_pace *pace, uint64_t mean)
+{
+    return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
+}
+
+/* Of threads that look at the same time one is right, and the other looks again after as many samples. */
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
+{
+    if (__atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED) % PER_LOOK != 0)
+        return;
+    const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
+    const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    if (elapsed < LOOK_NS)
+        __atomic_store_n(&pace->mean, larger(mean, elapsed), __ATOMIC_RELAXED);
+    else if (live > HP_HEAP_MOST_LIVE)
+        __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
+    else if (elapsed > 4 * LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
+        __atomic_store_n(&pace->mean, smaller(pace, mean), __ATOMIC_RELAXED);
+}
+
+void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)
+{
+    countdown->mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    countdown->sample_at = bytes + hp_exponential_distance(hp_random_next(&countdown->random), countdown->mean);
+}
+
+void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
+                             uint64_t bytes)
+{
+    countdown->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    hp_random_next(&countdown->random);
+    hp_heap_countdown_next(countdown, pace, bytes);
+}

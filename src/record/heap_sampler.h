@@ -1,0 +1,47 @@
+/*
+ * Which allocations are sampled. The bytes that a thread allocates are a line, on which points lie at exponential distances: a block that has
+ * a point on it is a sample. So a block of s bytes is one with probability 1 - exp(-s / mean), whatever was allocated before it, and stands
+ * for the inverse of that number of blocks.
+ *
+ * Programs that allocate quickly get a larger mean, which is decided by samples that are past: those that follow say which one was
+ * theirs, so sums stay unbiased. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_HEAP_SAMPLER_H
+#define HP_RECORD_HEAP_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
+#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process */
+#define HP_HEAP_MOST_LIVE 16384u      /* sampled blocks; beyond that there are fewer samples */
+
+/* Of a process: how far apart samples are. Any thread. */
+struct hp_heap_pace {
+    uint64_t least_mean; /* as it was asked for */
+    uint64_t mean;
+    uint64_t since_ns; /* the count began */
+    uint32_t count;    /* of samples */
+};
+
+/* Of a thread. */
+struct hp_heap_countdown {
+    uint64_t sample_at; /* when it has allocated that many bytes */
+    uint64_t mean;      /* by which that was drawn */
+    uint64_t random;
+};
+
+void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
+
+/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+
+/* A thread that has allocated `bytes`. `seed` is different for each. */
+void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
+                             uint64_t bytes);
+
+/* After a sample: the next one. `bytes` include it. */
+void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
+
+#endif

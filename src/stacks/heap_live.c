@@ -1,0 +1,241 @@
+/*
+ * Sampled blocks that live.
+ *
+ * The peak by stack is a copy of what lives by stack, made whenever more lives than ever before. Only stacks that have changed since the last
+ * copy are copied, so a sample costs the same however many stacks there are. SPDX-License-Identifier: MIT
+ */
+#include "heap_live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grown.h"
+
+/* ---------------------------------------------------------------------------------------------------- worth */
+
+/* 1 - exp(-x), where that is all but x itself: to subtract would leave nothing of it. */
+static double share_of_small(double x)
+{
+    double term = x, sum = 0;
+    for (unsigned at = 2; at < 20; at++) {
+        sum += term;
+        term *= -x / (double)at;
+    }
+    return sum;
+}
+
+double hp_heap_share(uint64_t bytes, uint64_t mean)
+{
+    const double x = (double)bytes / (double)(mean > 0 ? mean : 1);
+    if (x > 40)
+        return 1;
+    unsigned halves = 0;
+    double small = x;
+    for (; small > 0.5; small /= 2)
+        halves++;
+    double share = share_of_small(small);
+    for (; halves > 0; halves--) /* exp(-2x) is exp(-x) squared */
+        share = share * (2 - share);
+    return share;
+}
+
+static uint64_t rounded(double value, double *left)
+{
+    const double all = value + *left;
+    const uint64_t whole = all > 0 ? (uint64_t)(all + 0.5) : 0;
+    *left = all - (double)whole;
+    return whole;
+}
+
+struct hp_heap_worth hp_heap_worth(struct hp_heap_live *heap, uint64_t bytes, uint64_t mean)
+{
+    const double share = hp_heap_share(bytes > 0 ? bytes : 1, mean);
+    return (struct hp_heap_worth){.bytes = rounded((double)bytes / share, &heap->bytes_left),
+                                  .blocks = rounded(1 / share, &heap->blocks_left)};
+}
+
+/* ---------------------------------------------------------------------------------------------------- index */
+
+static size_t home_of(const struct hp_heap_index *index, uint32_t key)
+{
+    return (size_t)(key * UINT32_C(0x9e3779b1) >> 7) & (index->size - 1);
+}
+
+/* Its slot, or the free one where it would be. */
+static size_t slot_of(const struct hp_heap_index *index, uint32_t key)
+{
+    size_t at = home_of(index, key);
+    while (index->slots[at].key != 0 && index->slots[at].key != key)
+        at = (at + 1) & (index->size - 1);
+    return at;
+}
+
+static bool has_room(struct hp_heap_index *index)
+{
+    if (2 * (index->count + 1) <= index->size)
+        return true;
+    struct hp_heap_index larger = {.count = index->count, .size = index->size > 0 ? 2 * index->size : 256};
+    larger.slots = calloc(larger.size, sizeof *larger.slots);
+    if (larger.slots == NULL)
+        return false;
+    for (size_t at = 0; at < index->size; at++)
+        if (index->slots[at].key != 0)
+            larger.slots[slot_of(&larger, index->slots[at].key)] = index->slots[at];
+    free(index->slots);
+    *index = larger;
+    return true;
+}
+
+static void put(struct hp_heap_index *index, uint32_t key, uint32_t value)
+{
+    index->slots[slot_of(index, key)] = (struct hp_heap_slot){key, value};
+    index->count++;
+}
+
+static bool find(const struct hp_heap_index *index, uint32_t key, uint32_t *ret_value)
+{
+    const size_t at = index->size > 0 ? slot_of(index, key) : 0;
+    if (index->size == 0 || index->slots[at].key == 0)
+        return false;
+    *ret_value = index->slots[at].value;
+    return true;
+}
+
+/* Those behind it move up, unless they would come before their home. */
+static void take_out(struct hp_heap_index *index, uint32_t key)
+{
+    const size_t mask = index->size - 1;
+    size_t hole = slot_of(index, key);
+    for (size_t at = (hole + 1) & mask; index->slots[at].key != 0; at = (at + 1) & mask) {
+        const size_t home = home_of(index, index->slots[at].key);
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        index->slots[hole] = index->slots[at];
+        hole = at;
+    }
+    index->slots[hole].key = 0;
+    index->count--;
+}
+
+/* --------------------------------------------------------------------------------------------------- stacks */
+
+/* Its place, made if it is new. Keys are one more: a stack may be number 0. */
+static bool find_stack(struct hp_heap_live *heap, uint32_t stack, uint32_t *ret_at)
+{
+    if (find(&heap->stack_index, stack + 1, ret_at))
+        return true;
+    struct hp_heap_stack *stacks = hp_grown(heap->stacks, heap->stack_count, &heap->stack_room, sizeof *stacks);
+    if (stacks == NULL)
+        return false;
+    heap->stacks = stacks;
+    if (!has_room(&heap->stack_index))
+        return false;
+    *ret_at = (uint32_t)heap->stack_count;
+    stacks[heap->stack_count++] = (struct hp_heap_stack){.stack = stack};
+    put(&heap->stack_index, stack + 1, *ret_at);
+    return true;
+}
+
+/* There is room in the list. */
+static void note_change(struct hp_heap_live *heap, uint32_t at)
+{
+    if (!heap->stacks[at].is_changed)
+        heap->changed[heap->changed_count++] = at;
+    heap->stacks[at].is_changed = true;
+}
+
+static bool make_room_for_change(struct hp_heap_live *heap)
+{
+    uint32_t *changed = hp_grown(heap->changed, heap->changed_count, &heap->changed_room, sizeof *changed);
+    if (changed != NULL)
+        heap->changed = changed;
+    return changed != NULL;
+}
+
+static void copy_peak(struct hp_heap_live *heap)
+{
+    heap->peak_bytes = heap->live_bytes;
+    for (size_t at = 0; at < heap->changed_count; at++) {
+        struct hp_heap_stack *stack = &heap->stacks[heap->changed[at]];
+        stack->peak = stack->live;
+        stack->is_changed = false;
+    }
+    heap->changed_count = 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- blocks */
+
+/* A place for one more block; it stays free until it is used. */
+static bool find_place(struct hp_heap_live *heap, uint32_t *ret_at)
+{
+    if (heap->unused_count > 0) {
+        *ret_at = heap->unused[heap->unused_count - 1];
+        return true;
+    }
+    struct hp_heap_block_seen *blocks =
+        hp_grown(heap->blocks, heap->block_count, &heap->block_room, sizeof *blocks);
+    if (blocks == NULL)
+        return false;
+    heap->blocks = blocks;
+    *ret_at = (uint32_t)heap->block_count;
+    return true;
+}
+
+static void use_place(struct hp_heap_live *heap, uint32_t at)
+{
+    if (at < heap->block_count)
+        heap->unused_count--;
+    else
+        heap->block_count++;
+}
+
+bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack, const struct hp_heap_worth *worth)
+{
+    uint32_t stack_at, place;
+    hp_heap_live_remove(heap, number); /* whoever has its number now */
+    if (number == 0 || !find_stack(heap, stack, &stack_at) || !make_room_for_change(heap) ||
+        !find_place(heap, &place) || !has_room(&heap->block_index))
+        return false;
+    use_place(heap, place);
+    heap->blocks[place] = (struct hp_heap_block_seen){stack_at, *worth};
+    put(&heap->block_index, number, place);
+    heap->stacks[stack_at].live.bytes += worth->bytes;
+    heap->stacks[stack_at].live.blocks += worth->blocks;
+    heap->live_bytes += worth->bytes;
+    note_change(heap, stack_at);
+    if (heap->live_bytes > heap->peak_bytes)
+        copy_peak(heap);
+    return true;
+}
+
+/* What is not in the list of changes, or of places, for want of memory, makes the peak a little wrong, and nothing else. */
+void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number)
+{
+    uint32_t place;
+    if (number == 0 || !find(&heap->block_index, number, &place))
+        return;
+    const struct hp_heap_block_seen *block = &heap->blocks[place];
+    struct hp_heap_stack *stack = &heap->stacks[block->stack_at];
+    stack->live.bytes -= block->worth.bytes;
+    stack->live.blocks -= block->worth.blocks;
+    heap->live_bytes -= block->worth.bytes;
+    take_out(&heap->block_index, number);
+    if (make_room_for_change(heap))
+        note_change(heap, block->stack_at);
+    uint32_t *unused = hp_grown(heap->unused, heap->unused_count, &heap->unused_room, sizeof *unused);
+    if (unused == NULL)
+        return;
+    heap->unused = unused;
+    unused[heap->unused_count++] = place;
+}
+
+void hp_heap_live_free(struct hp_heap_live *heap)
+{
+    free(heap->stacks);
+    free(heap->blocks);
+    free(heap->changed);
+    free(heap->unused);
+    free(heap->stack_index.slots);
+    free(heap->block_index.slots);
+    memset(heap, 0, sizeof *heap);
+}
