@@ -24,6 +24,7 @@ _hotpath()
         run:--only) return ;;
         run:--cpu-rate) return ;;
         run:--cpu-engine) COMPREPLY=($(compgen -W 'auto timers' -- "$word")); return ;;
+        run:--alloc-stacks) return ;;
         run:--filter) return ;;
         run:--skip) return ;;
         run:--log) return ;;
@@ -109,7 +110,7 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-waits --alloc-library --only --cpu --cpu-rate --cpu-engine --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-alloc-stacks --no-waits --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --cold --from --to --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         flame) COMPREPLY=($(compgen -W '--diff --output -o --no-open --dir --help -h' -- "$word")) ;;

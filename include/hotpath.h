@@ -754,10 +754,10 @@ HOTPATH_API_ void hotpath_v1_alloc_is_not_watched(const char *reason, int at_onc
 HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);
 /*
- * After a block became another, or got another size where it is: both a free and an allocation. Whether another thread had
- * allocated it has to be asked before.
+ * Before a block becomes another, or gets another size where it is, and after it: both a free and an allocation. The first says whether
+ * another thread had allocated it, which the second is told.
  */
-HOTPATH_API_ int hotpath_v1_is_foreign(const void *block);
+HOTPATH_API_ int hotpath_v1_reallocating(const void *block);
 HOTPATH_API_ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked,
                                          size_t usable, uintptr_t stack);
 /* An allocation that did not succeed. */

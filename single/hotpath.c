@@ -5939,6 +5939,491 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
     return false;
 }
 
+/* ---- src/os/stack_ring.h ------------------------------------------------------------------------------------- */
+
+/*
+ * Stacks on their way from a program to the `hotpath run` that unwinds them: a ring in a file that the program has mapped and that
+ * `hotpath` reads by offset (src/stacks/ring_reader.h).
+ *
+ * Writers are signal handlers and malloc, on any thread at once. A writer reserves its piece by one compare-and-swap, fills it, and
+ * publishes it by a store with release. Where the ring is full the record is lost and counted; nobody ever waits. Nothing here calls
+ * the C library, so all of it is for handlers.
+ *
+ *     struct hp_stack_ring ring;
+ *     hp_stack_ring_make(&ring, path, capacity, pid, period_ns);
+ *     struct hp_stack_registers registers;
+ *     hp_stack_registers_of(context, &registers);       in a handler, or
+ *     hp_stack_registers_here(&registers);              of the function that says so
+ *     hp_stack_ring_put(&ring, &(struct hp_stack_note){.kind = HP_STACK_CPU, ...}, &registers, &own);
+ *
+ * Positions are counts of bytes that never fall; a position's place in the file is its rest by the capacity. A record never crosses
+ * the end of the file: one that would is preceded by a record of kind HP_STACK_SKIPPED. `mark` is the record's own position, disguised:
+ * what was there before, or the bytes of a stack, do not look like a published record of this position. So a reader that meets a
+ * record which was never published, because its writer was killed, finds the next one behind it.
+ *
+ * Only machines whose stacks can be unwound have rings; on others hp_stack_ring_make refuses.
+ */
+
+/* ------------------------------------------------------------------------------------------------- in the file */
+
+#define HP_STACK_RING_MAGIC UINT64_C(0x31676e6972706821)
+#define HP_STACK_RING_HEADER_BYTES 4096u
+#define HP_STACK_RING_SUFFIX ".ring"
+#define HP_HEAP_RING_SUFFIX ".heap" /* that of allocations */
+
+/* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
+#define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
+
+/* The first page. What writers and what the reader change are in different lines of the cache. */
+struct hp_stack_ring_header {
+    uint64_t magic;    /* written last */
+    uint64_t capacity; /* bytes of records, behind this page; a power of two */
+    uint32_t pid, record_header_bytes;
+    uint64_t period_ns; /* of samples of processor time; 0: there are none */
+    uint64_t unused[4];
+    uint64_t head;    /* by writers: everything before it is reserved */
+    uint64_t lost;    /* records for which there was no room */
+    uint64_t refused; /* threads that cannot be sampled: the program's alternate stack is too small */
+    uint64_t unused_too[5];
+    uint64_t tail;      /* by the reader: everything before it was read */
+    uint64_t is_closed; /* enum hp_stack_ring_end */
+};
+
+/* What the reader tells the writers. */
+enum hp_stack_ring_end {
+    HP_RING_OPEN,
+    HP_RING_UNREAD,  /* nobody reads it any more */
+    HP_RING_CONFINED /* the process was seen in a sandbox: no sample may make a system call */
+};
+
+enum hp_stack_kind {
+    HP_STACK_SKIPPED,    /* nothing: the rest of the file */
+    HP_STACK_CPU,        /* a sample of processor time; weight: nanoseconds */
+    HP_STACK_ALLOCATION, /* a sampled allocation: its number, its bytes, the mean distance of samples, where malloc was called, what lived before, the least
+                          mean */
+    HP_STACK_FREED /* the number of one whose block is freed, what lived before (0: not known); without a stack */
+};
+
+/* flags */
+#define HP_STACK_IN_KERNEL 1u /* the thread was in the system call before its pc */
+
+#define HP_STACK_MOST_WORDS 8u
+#define HP_STACK_RECORD_ALIGN 16u
+
+/*
+ * One record: this, then `words` words of its kind, then the registers whose bits are set in `known` in the order of their numbers, then
+ * the bytes of the stack from sp upwards.
+ */
+struct hp_stack_record {
+    uint64_t mark;
+    uint32_t bytes; /* of the whole record, as reserved */
+    uint16_t kind;
+    uint8_t words, flags;
+    uint32_t thread_id;
+    uint32_t node; /* of the zone that the thread was in; 0: none is known */
+    uint64_t ns;   /* CLOCK_MONOTONIC */
+    uint64_t weight;
+    uint64_t known;
+    uint32_t stack_bytes;
+    uint32_t unused;
+};
+
+static inline uint64_t hp_stack_mark(uint64_t position) { return position ^ HP_STACK_RING_MAGIC; }
+
+/* --------------------------------------------------------------------------------------------------- registers */
+
+/* Numbered as DWARF does; on aarch64 the pc is 32. */
+#define HP_STACK_REGISTERS 33u
+struct hp_stack_registers {
+    uint64_t value[HP_STACK_REGISTERS];
+    uint64_t known; /* bits */
+};
+
+#if defined __x86_64__ && defined __LP64__
+#define HP_STACK_RING_WORKS 1
+#define HP_STACK_SP 7u
+#define HP_STACK_PC 16u
+#elif defined __aarch64__ && defined __LP64__
+#define HP_STACK_RING_WORKS 1
+#define HP_STACK_SP 31u
+#define HP_STACK_PC 32u
+#else
+#define HP_STACK_RING_WORKS 0
+#define HP_STACK_SP 0u
+#define HP_STACK_PC 0u
+#endif
+
+/* Those that a signal has interrupted (a ucontext_t). False: not known on this machine. */
+HP_PRIVATE bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers);
+
+/* Those of the calling function that its callers need back; the rest is not known. In a function that is not inlined further out. */
+static inline __attribute__((always_inline)) void hp_stack_registers_here(struct hp_stack_registers *ret_registers)
+{
+#if defined __x86_64__ && defined __LP64__
+    uint64_t *value = ret_registers->value;
+    __asm__ volatile("mov %%rbx, 24(%0)\n\t"
+                     "mov %%rbp, 48(%0)\n\t"
+                     "mov %%rsp, 56(%0)\n\t"
+                     "mov %%r12, 96(%0)\n\t"
+                     "mov %%r13, 104(%0)\n\t"
+                     "mov %%r14, 112(%0)\n\t"
+                     "mov %%r15, 120(%0)\n\t"
+                     "lea 1f(%%rip), %%rax\n\t"
+                     "mov %%rax, 128(%0)\n"
+                     "1:"
+                     :
+                     : "r"(value)
+                     : "rax", "memory");
+    ret_registers->known = UINT64_C(1) << 3 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 16;
+#elif defined __aarch64__
+    uint64_t *value = ret_registers->value;
+    __asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+                     "stp x21, x22, [%0, #168]\n\t"
+                     "stp x23, x24, [%0, #184]\n\t"
+                     "stp x25, x26, [%0, #200]\n\t"
+                     "stp x27, x28, [%0, #216]\n\t"
+                     "stp x29, x30, [%0, #232]\n\t"
+                     "mov x16, sp\n\t"
+                     "adr x17, 1f\n\t"
+                     "stp x16, x17, [%0, #248]\n"
+                     "1:"
+                     :
+                     : "r"(value)
+                     : "x16", "x17", "memory");
+    ret_registers->known = UINT64_C(0x1fff80000); /* 19 to 32 */
+#else
+    ret_registers->known = 0;
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------------------ writing */
+
+struct hp_stack_ring {
+    struct hp_stack_ring_header *header; /* NULL: there is none */
+    unsigned char *records;
+    uint64_t capacity;
+};
+
+#define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
+
+/*
+ * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
+ * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
+ */
+HP_PRIVATE bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns);
+
+/* Gives the memory back; the file stays. No other thread may be writing. */
+HP_PRIVATE void hp_stack_ring_unmap(struct hp_stack_ring *ring);
+
+/* What there is to say of a stack, beside the stack. */
+struct hp_stack_note {
+    enum hp_stack_kind kind;
+    uint8_t flags;
+    uint32_t thread_id, node;
+    uint64_t ns, weight;
+    const uint64_t *words; /* of its kind */
+    uint8_t word_count;    /* up to HP_STACK_MOST_WORDS */
+};
+
+#define HP_STACK_MOST_BYTES 63488u    /* of a stack, as in samples of perf's */
+#define HP_STACK_UNKNOWN_BYTES 16384u /* where it is not known how far it goes */
+#define HP_STACK_FARTHEST (1ul << 28) /* stacks are not larger */
+
+/*
+ * Puts a record with the stack from the sp of `registers` upwards, at most HP_STACK_MOST_BYTES. `own`: the part of the thread's own
+ * stack of which it is known that whatever is above the stack pointer can be read; below that the stack may go on. What cannot be read
+ * is left out: the copy never faults. Without registers (NULL) there is no stack. False: there was no room, and it is counted.
+ */
+HP_PRIVATE bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
+                       const struct hp_stack_registers *registers, const struct hp_stack *own);
+
+/* To be asked before a sample makes system calls. */
+static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_ring *ring)
+{
+    return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
+}
+
+/* ---- src/os/stack_ring.c ------------------------------------------------------------------------------------- */
+
+/* The writers' side of a ring of stacks. */
+
+_Static_assert(sizeof(struct hp_stack_record) == 56, "no gaps");
+_Static_assert(sizeof(struct hp_stack_ring_header) <= HP_STACK_RING_HEADER_BYTES, "one page");
+_Static_assert(offsetof(struct hp_stack_ring_header, head) == 64 &&
+                   offsetof(struct hp_stack_ring_header, tail) == 128,
+               "lines of the cache");
+
+/* --------------------------------------------------------------------------------------------------- registers */
+
+#if HP_STACK_RING_WORKS && defined __x86_64__
+bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers)
+{
+    static const uint8_t places[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                                     REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    const ucontext_t *interrupted = context;
+    for (size_t at = 0; at < sizeof places; at++)
+        ret_registers->value[at] = (uint64_t)interrupted->uc_mcontext.gregs[places[at]];
+    ret_registers->known = (UINT64_C(1) << sizeof places) - 1;
+    return true;
+}
+#elif HP_STACK_RING_WORKS
+bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers)
+{
+    const ucontext_t *interrupted = context;
+    for (size_t at = 0; at < 31; at++)
+        ret_registers->value[at] = interrupted->uc_mcontext.regs[at];
+    ret_registers->value[HP_STACK_SP] = interrupted->uc_mcontext.sp;
+    ret_registers->value[HP_STACK_PC] = interrupted->uc_mcontext.pc;
+    ret_registers->known = (UINT64_C(1) << HP_STACK_REGISTERS) - 1;
+    return true;
+}
+#else
+bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers)
+{
+    (void)context, (void)ret_registers;
+    return false;
+}
+#endif
+
+/* ------------------------------------------------------------------------------------------------------- making */
+
+/* A file that grows beyond the limit costs its process a signal. */
+static bool hp_stack_ring_is_allowed(uint64_t bytes)
+{
+    struct {
+        uint64_t soft, hard;
+    } limit;
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && bytes <= limit.soft;
+}
+
+static bool hp_stack_ring_is_error(long result) { return result < 0 && result > -4096; }
+
+/* The memory, or NULL. */
+static void *hp_stack_ring_map_file(long fd, uint64_t bytes)
+{
+#ifdef SYS_mmap2
+    const long memory = hp_raw(SYS_mmap2, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+#else
+    const long memory = hp_raw(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+#endif
+    return hp_stack_ring_is_error(memory) ? NULL : (void *)(uintptr_t)memory;
+}
+
+static void hp_stack_ring_fill_header(struct hp_stack_ring_header *header, uint64_t capacity, uint32_t pid, uint64_t period_ns)
+{
+    header->capacity = capacity;
+    header->pid = pid;
+    header->record_header_bytes = sizeof(struct hp_stack_record);
+    header->period_ns = period_ns;
+    /* Release: a reader that sees the magic sees the rest. */
+    __atomic_store_n(&header->magic, HP_STACK_RING_MAGIC, __ATOMIC_RELEASE);
+}
+
+/*
+ * When all is filled in, its mode is set once more, to what it is: of that the kernel tells those who watch the folder. (Of its end it would
+ * not: to the kernel a file is open as long as it is mapped.)
+ */
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns)
+{
+    const uint64_t bytes = HP_STACK_RING_HEADER_BYTES + capacity;
+    ring->header = NULL;
+    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0 ||
+        !hp_stack_ring_is_allowed(bytes))
+        return false;
+    const long fd =
+        hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
+    if (fd < 0)
+        return false;
+    struct hp_stack_ring_header *header = hp_raw_fallocate((int)fd, 0, bytes) == 0 ? hp_stack_ring_map_file(fd, bytes) : NULL;
+    if (header != NULL) {
+        hp_stack_ring_fill_header(header, capacity, pid, period_ns);
+        hp_raw(SYS_fchmod, fd, (long)0600);
+        ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
+        ring->capacity = capacity;
+        ring->header = header;
+    } else {
+        hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
+    hp_raw(SYS_close, fd);
+    return header != NULL;
+}
+
+void hp_stack_ring_unmap(struct hp_stack_ring *ring)
+{
+    if (ring->header != NULL)
+        hp_raw(SYS_munmap, ring->header, HP_STACK_RING_HEADER_BYTES + ring->capacity);
+    ring->header = NULL;
+}
+
+#if HP_STACK_RING_WORKS
+/* ------------------------------------------------------------------------------------------------ copying a stack */
+
+#define HP_STACK_RING_LEAST_PAGE 4096u
+
+struct hp_stack_ring_piece {
+    const void *start;
+    size_t bytes;
+};
+
+/* The kernel copies what is there, and stops where nothing is mapped. */
+static long hp_stack_ring_copy_by_kernel(void *to, uintptr_t from, size_t bytes)
+{
+    const struct hp_stack_ring_piece local = {to, bytes}, remote = {(const void *)from, bytes};
+    return hp_raw(SYS_process_vm_readv, hp_raw(SYS_getpid, 0), &local, 1, &remote, 1, 0);
+}
+
+/* A loop that compilers do not take for memcpy, which is the C library's. */
+__attribute__((no_sanitize("address"))) static void hp_stack_ring_copy_words(volatile uint64_t *to, const volatile uint64_t *from,
+                                                               size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        to[at] = from[at];
+}
+
+/* As in cpu.c: the kernel reads an action before it finds that there is no signal 0, and says whether it could. */
+static bool hp_stack_ring_is_readable(uintptr_t address)
+{
+    const uintptr_t last = (address | (HP_STACK_RING_LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
+    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
+/*
+ * Where that call is refused, as in some containers: all of the thread's own stack, or the rest of the page that the stack pointer is
+ * in.
+ */
+static size_t hp_stack_ring_copy_directly(void *to, uintptr_t from, size_t bytes, const struct hp_stack *own)
+{
+    const size_t left = HP_STACK_RING_LEAST_PAGE - (from & (HP_STACK_RING_LEAST_PAGE - 1));
+    const size_t sure = hp_stack_has(own, from) ? own->high - from : left, most = sure < bytes ? sure : bytes;
+    if (from % sizeof(uint64_t) != 0 || !hp_stack_ring_is_readable(from))
+        return 0;
+    hp_stack_ring_copy_words(to, (const volatile uint64_t *)from, most / sizeof(uint64_t));
+    return most / sizeof(uint64_t) * sizeof(uint64_t);
+}
+
+static size_t hp_stack_ring_copy_stack(void *to, uintptr_t from, size_t bytes, const struct hp_stack *own)
+{
+    const long copied = hp_stack_ring_copy_by_kernel(to, from, bytes);
+    if (copied >= 0)
+        return (size_t)copied;
+    return copied == -EFAULT ? 0 : hp_stack_ring_copy_directly(to, from, bytes, own);
+}
+
+/* ----------------------------------------------------------------------------------------------------- reserving */
+
+static size_t hp_stack_ring_aligned(size_t bytes)
+{
+    return (bytes + HP_STACK_RECORD_ALIGN - 1) & ~(size_t)(HP_STACK_RECORD_ALIGN - 1);
+}
+
+static struct hp_stack_record *hp_stack_ring_record_at(const struct hp_stack_ring *ring, uint64_t position)
+{
+    return (struct hp_stack_record *)(void *)(ring->records + (position & (ring->capacity - 1)));
+}
+
+/* Release pairs with the reader, which looks at the mark first. */
+static void hp_stack_ring_publish(struct hp_stack_record *record, uint64_t position)
+{
+    __atomic_store_n(&record->mark, hp_stack_mark(position), __ATOMIC_RELEASE);
+}
+
+/* Too short for a whole header where it is the last piece of the file: the mark and the length are enough. */
+static void hp_stack_ring_put_skipped(const struct hp_stack_ring *ring, uint64_t position, uint64_t bytes)
+{
+    struct hp_stack_record *record = hp_stack_ring_record_at(ring, position);
+    record->bytes = (uint32_t)bytes;
+    record->kind = HP_STACK_SKIPPED;
+    hp_stack_ring_publish(record, position);
+}
+
+/* A piece of so many bytes that does not cross the end of the file. False: the ring is full. */
+static bool hp_stack_ring_reserve(const struct hp_stack_ring *ring, uint64_t bytes, uint64_t *ret_position)
+{
+    struct hp_stack_ring_header *header = ring->header;
+    uint64_t head = __atomic_load_n(&header->head, __ATOMIC_RELAXED), skipped;
+    do {
+        /* Acquire: what the reader has done with is ours only then. */
+        const uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
+        const uint64_t to_end = ring->capacity - (head & (ring->capacity - 1));
+        skipped = bytes > to_end ? to_end : 0;
+        if (head - tail > ring->capacity || skipped + bytes > ring->capacity - (head - tail))
+            return false;
+    } while (!__atomic_compare_exchange_n(&header->head, &head, head + skipped + bytes, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED));
+    if (skipped > 0)
+        hp_stack_ring_put_skipped(ring, head, skipped);
+    *ret_position = head + skipped;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------- putting */
+
+static size_t hp_stack_ring_stack_bytes(uintptr_t sp, const struct hp_stack *own)
+{
+    if (own->high <= sp || own->high - sp > HP_STACK_FARTHEST)
+        return HP_STACK_UNKNOWN_BYTES;
+    return own->high - sp < HP_STACK_MOST_BYTES ? (own->high - sp) & ~(uintptr_t)7 : HP_STACK_MOST_BYTES;
+}
+
+static uint64_t *hp_stack_ring_put_registers(uint64_t *to, const struct hp_stack_registers *registers)
+{
+    for (unsigned number = 0; number < HP_STACK_REGISTERS; number++)
+        if (registers->known >> number & 1)
+            *to++ = registers->value[number];
+    return to;
+}
+
+static void hp_stack_ring_fill(struct hp_stack_record *record, const struct hp_stack_note *note,
+                 const struct hp_stack_registers *registers, size_t stack, const struct hp_stack *own)
+{
+    uint64_t *more = (uint64_t *)(void *)(record + 1);
+    record->kind = (uint16_t)note->kind;
+    record->words = note->word_count;
+    record->flags = note->flags;
+    record->thread_id = note->thread_id;
+    record->node = note->node;
+    record->ns = note->ns;
+    record->weight = note->weight;
+    record->known = registers != NULL ? registers->known : 0;
+    record->stack_bytes = 0;
+    record->unused = 0;
+    for (unsigned at = 0; at < note->word_count; at++)
+        *(volatile uint64_t *)more++ = note->words[at];
+    if (registers == NULL)
+        return;
+    more = hp_stack_ring_put_registers(more, registers);
+    record->stack_bytes = (uint32_t)hp_stack_ring_copy_stack(more, (uintptr_t)registers->value[HP_STACK_SP], stack, own);
+}
+
+bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
+                       const struct hp_stack_registers *registers, const struct hp_stack *own)
+{
+    const size_t stack = registers != NULL ? hp_stack_ring_stack_bytes((uintptr_t)registers->value[HP_STACK_SP], own) : 0;
+    const size_t words =
+        note->word_count + (size_t)(registers != NULL ? __builtin_popcountll(registers->known) : 0);
+    const size_t bytes = hp_stack_ring_aligned(sizeof(struct hp_stack_record) + 8 * words + stack);
+    uint64_t position;
+    if (note->word_count > HP_STACK_MOST_WORDS || !hp_stack_ring_reserve(ring, bytes, &position)) {
+        __atomic_fetch_add(&ring->header->lost, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    struct hp_stack_record *record = hp_stack_ring_record_at(ring, position);
+    record->bytes = (uint32_t)bytes;
+    hp_stack_ring_fill(record, note, registers, stack, own);
+    hp_stack_ring_publish(record, position);
+    return true;
+}
+#else
+bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
+                       const struct hp_stack_registers *registers, const struct hp_stack *own)
+{
+    (void)ring, (void)note, (void)registers, (void)own;
+    return false;
+}
+#endif
+
 /* ---- src/os/stacks.c ----------------------------------------------------------------------------------------- */
 
 /* Stacks of threads. */
@@ -7690,12 +8175,13 @@ struct hp_record_settings {
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
-    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool is_list;        /* the value that holds is a list of names */
-    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
-    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
-    bool cpu;            /* as it was given; what holds is in `kinds` */
+    uint32_t alloc_stacks; /* bytes between allocations that are sampled with their stacks; 0: none are */
+    bool is_set;           /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool is_off;           /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool is_list;          /* the value that holds is a list of names */
+    bool is_run;           /* HOTPATH_RUN: another process reports at the end */
+    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
+    bool cpu;              /* as it was given; what holds is in `kinds` */
     bool leave_signals;
     bool reserve;
     bool waits;
@@ -9674,6 +10160,8 @@ HP_PRIVATE bool hp_option_parse_sampling_rate(const struct hp_option *option, co
                                    struct hp_text *ret_problem);
 HP_PRIVATE bool hp_option_parse_bound(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem);
+HP_PRIVATE bool hp_option_parse_alloc_stacks(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                  struct hp_text *ret_problem);
 HP_PRIVATE bool hp_option_parse_max_bytes(const struct hp_option *option, const char *text, struct hp_settings *settings,
                                struct hp_text *ret_problem);
 HP_PRIVATE bool hp_option_parse_flag(const struct hp_option *option, const char *text, struct hp_settings *settings,
@@ -10007,6 +10495,10 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_CPU_ENGINE", "cpu_engine", HP_OPTION_TABLE_FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
      "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE,
      HP_OPTION_TABLE_AT_BOTH(record, cpu_engine), hp_option_parse_engine},
+    {"HOTPATH_ALLOC_STACKS", NULL, HP_OPTION_TABLE_FLAG("alloc-stacks", 0, RECORD), "SIZE", "512KB", "",
+     "By hotpath run: mean distance, in allocated bytes, between allocations that are sampled with their stacks; 0 "
+     "samples none.",
+     HP_OPTION_BYTES, HP_OPTION_TABLE_AT_SETTINGS(record.alloc_stacks), hp_option_parse_alloc_stacks},
     {"HOTPATH_FILTER", "filter", HP_OPTION_TABLE_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
@@ -10421,6 +10913,7 @@ bool hp_option_parse_bound(const struct hp_option *option, const char *text, str
     return true;
 }
 
+#define HP_OPTION_VALUES_MOST_ALLOC_STACKS (UINT64_C(1) << 30)
 #define HP_OPTION_VALUES_MOST_BYTES (UINT64_C(4) << 30)
 _Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
 
@@ -10432,6 +10925,17 @@ bool hp_option_parse_max_bytes(const struct hp_option *option, const char *text,
     if (!hp_number_bytes(text, strlen(text), HP_OPTION_VALUES_MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
         return hp_option_complain(ret_problem, "is not a size from 256KB to 4GB");
     settings->record.max_bytes = bytes;
+    return true;
+}
+
+bool hp_option_parse_alloc_stacks(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                  struct hp_text *ret_problem)
+{
+    uint64_t bytes;
+    (void)option;
+    if (!hp_number_bytes(text, strlen(text), HP_OPTION_VALUES_MOST_ALLOC_STACKS, &bytes))
+        return hp_option_complain(ret_problem, "is not a size from 0 to 1GB");
+    settings->record.alloc_stacks = (uint32_t)bytes;
     return true;
 }
 
@@ -21482,6 +21986,7 @@ HP_SHARED const struct hp_section_type hotpath_section_timing_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_functions_;
 HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
 HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 HP_SHARED const struct hp_section_type hotpath_section_waits_;
@@ -21956,6 +22461,13 @@ enum hp_stack_source {
     HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
 };
 
+/* Of the heap, estimated. */
+struct hp_found_heap {
+    uint64_t bytes, blocks;           /* allocated */
+    uint64_t peak_bytes, peak_blocks; /* of these, what lived when the heap was at its largest */
+    uint64_t left_bytes, left_blocks; /* what was never freed */
+};
+
 struct hp_found_function {
     const char *name;
     const char *library;         /* the file that it is in, without its folders; "" where it is in none */
@@ -21970,6 +22482,10 @@ struct hp_found_function {
     const char *waits_for;        /* most of it: "disk: /data/x.db"; NULL: it did not wait */
     size_t waits_for_length;      /* of that text */
     uint64_t waits_for_ns;        /* with the same cause */
+    /* What it allocated, by samples: its own where the C library did it for it. */
+    struct hp_found_heap heap;       /* of itself */
+    struct hp_found_heap total_heap; /* with what it called */
+    uint64_t alloc_samples;
 };
 
 struct hp_function_profile {
@@ -21980,6 +22496,9 @@ struct hp_function_profile {
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
+    struct hp_found_heap heap;                    /* of all stacks */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* sampled allocations */
+    uint64_t alloc_mean;                          /* bytes between them */
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
@@ -22000,7 +22519,7 @@ static inline uint64_t hp_found_work_ns(const struct hp_found_function *function
 
 struct hp_functions_columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, file;
+        waits, total_waiting, work, alloc, total_alloc, file;
 };
 
 #define HP_FUNCTIONS_AT(column) .index = offsetof(struct hp_functions_columns, column)
@@ -22037,6 +22556,10 @@ static const struct hp_column_spec hp_functions_column_table[] = {
     {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, HP_FUNCTIONS_AT(waits), "How often it was found waiting anew."},
     {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(total_waiting), "With all that it called."},
     {"work_ns", "Work", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(work), "self_ns and waiting_ns without idle_ns."},
+    {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, 0, HP_FUNCTIONS_AT(alloc),
+     "Bytes that it allocated itself, or had the C library allocate, estimated by samples; 0 where nobody took "
+     "any."},
+    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, HP_FUNCTIONS_AT(total_alloc), "With all that it called."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(file), "Its source; null: not known."},
 };
 
@@ -22114,6 +22637,8 @@ static bool hp_functions_fill_row(void *context, struct hp_row *row, const void 
     hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
     hp_section_set_number(row, columns->total, (double)function->total_ns);
     hp_section_set_number(row, columns->total_percent, hp_functions_share(view, function->total_ns));
+    hp_section_set_count(row, columns->alloc, function->heap.bytes);
+    hp_section_set_count(row, columns->total_alloc, function->total_heap.bytes);
     return hp_functions_fill_waiting(view, row, function);
 }
 
@@ -23505,6 +24030,214 @@ const struct hp_section_type hotpath_section_alloc_threads_ = {
     .about_row =
         "A thread. The row <others> stands for the threads of a process that had no record yet, or none any more.",
     .always = "order"};
+
+/* ---- src/sections/alloc_functions.c -------------------------------------------------------------------------- */
+
+/*
+ * The section `alloc-functions`: which functions allocate, whether or not they are measured, by samples of allocations with their stacks; what
+ * of it lived when the heap was at its largest, and what was never freed. There where somebody took stacks; the library does not.
+ */
+
+struct hp_alloc_functions_columns {
+    size_t name, library, samples, own, own_percent, blocks, total, total_percent, peak, total_peak, left,
+        total_left, total_blocks, peak_blocks, left_blocks, file;
+};
+
+#define HP_ALLOC_FUNCTIONS_AT(column) .index = offsetof(struct hp_alloc_functions_columns, column)
+
+static const struct hp_column_spec hp_alloc_functions_column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(name),
+     "Its name, or the place in the library where it has none."},
+    {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_ALLOC_FUNCTIONS_AT(library),
+     "The program or library that it is in; null: none."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(samples),
+     "Allocations of its own that the numbers come from."},
+    {"self_bytes", "Self", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(own),
+     "Bytes that it asked for itself, or had the C library ask for."},
+    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     HP_ALLOC_FUNCTIONS_AT(own_percent)},
+    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(blocks), "In so many allocations."},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(total), "With all that it called."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     HP_ALLOC_FUNCTIONS_AT(total_percent)},
+    {"peak_bytes", "At Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(peak),
+     "Of its own, what lived when the heap of its process was at its largest."},
+    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, 0, HP_ALLOC_FUNCTIONS_AT(total_peak), "With all that it called."},
+    {"left_bytes", "Never Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(left),
+     "Of its own, what lived when its process ended."},
+    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, 0, HP_ALLOC_FUNCTIONS_AT(total_left), "With all that it called."},
+    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(total_blocks), "With all that it called."},
+    {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(peak_blocks)},
+    {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(left_blocks)},
+    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_ALLOC_FUNCTIONS_AT(file), "Its source; null: not known."},
+};
+
+static const struct hp_column_spec hp_alloc_functions_total_table[] = {
+    {.key = "bytes",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Allocated, estimated; what was counted is exact, and "
+              "in the other sections."},
+    {.key = "blocks", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "At the largest of each process."},
+    {.key = "left_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Never freed."},
+    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "whole",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Samples whose stack was followed to the start of its thread."},
+    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+    {.key = "mean_bytes",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Between two samples, on average; more in programs that allocate quickly."},
+};
+
+struct hp_alloc_functions_view {
+    struct hotpath_results *results;
+    const struct hp_function_profile *profile;
+    struct hp_alloc_functions_columns columns;
+};
+
+static double hp_alloc_functions_share(const struct hp_alloc_functions_view *view, uint64_t bytes)
+{
+    return view->profile->heap.bytes > 0 ? 100 * (double)bytes / (double)view->profile->heap.bytes : 0;
+}
+
+static bool hp_alloc_functions_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct hp_alloc_functions_view *view = context;
+    const struct hp_found_function *function = about;
+    const struct hp_found_heap *own = &function->heap, *total = &function->total_heap;
+    const struct hp_alloc_functions_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
+    if (function->library[0] != '\0')
+        hp_section_set_text(row, columns->library, function->library);
+    if (function->file[0] != '\0')
+        hp_section_set_text(row, columns->file, function->file);
+    hp_section_set_count(row, columns->samples, function->alloc_samples);
+    hp_section_set_count(row, columns->own, own->bytes);
+    hp_section_set_number(row, columns->own_percent, hp_alloc_functions_share(view, own->bytes));
+    hp_section_set_count(row, columns->blocks, own->blocks);
+    hp_section_set_count(row, columns->total, total->bytes);
+    hp_section_set_number(row, columns->total_percent, hp_alloc_functions_share(view, total->bytes));
+    hp_section_set_count(row, columns->peak, own->peak_bytes);
+    hp_section_set_count(row, columns->total_peak, total->peak_bytes);
+    hp_section_set_count(row, columns->left, own->left_bytes);
+    hp_section_set_count(row, columns->total_left, total->left_bytes);
+    hp_section_set_count(row, columns->total_blocks, total->blocks);
+    hp_section_set_count(row, columns->peak_blocks, own->peak_blocks);
+    hp_section_set_count(row, columns->left_blocks, own->left_blocks);
+    return true;
+}
+
+/* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 2400 samples, 512.0 KB apart" */
+static bool hp_alloc_functions_set_summary(const struct hp_alloc_functions_view *view, struct hotpath_section *section)
+{
+    char bytes[512];
+    struct hp_text line;
+    const struct hp_function_profile *profile = view->profile;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Estimated: ");
+    hp_units_bytes(&line, profile->heap.bytes);
+    hp_text_string(&line, " in ");
+    hp_text_u64(&line, profile->heap.blocks);
+    hp_text_string(&line, " allocations, ");
+    hp_units_bytes(&line, profile->heap.peak_bytes);
+    hp_text_string(&line, " at the peak, ");
+    hp_units_bytes(&line, profile->heap.left_bytes);
+    hp_text_string(&line, " never freed; ");
+    hp_text_u64(&line, profile->allocs);
+    hp_text_string(&line, profile->allocs == 1 ? " sample" : " samples");
+    if (profile->allocs_lost > 0) {
+        hp_text_string(&line, ", ");
+        hp_text_u64(&line, profile->allocs_lost);
+        hp_text_string(&line, " lost");
+    }
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static void hp_alloc_functions_add_totals(struct hotpath_section *section, const struct hp_function_profile *profile)
+{
+    hp_section_add_total(section, "bytes", profile->heap.bytes);
+    hp_section_add_total(section, "blocks", profile->heap.blocks);
+    hp_section_add_total(section, "peak_bytes", profile->heap.peak_bytes);
+    hp_section_add_total(section, "left_bytes", profile->heap.left_bytes);
+    hp_section_add_total(section, "samples", profile->allocs);
+    hp_section_add_total(section, "whole", profile->allocs_whole);
+    hp_section_add_total(section, "lost", profile->allocs_lost);
+    hp_section_add_total(section, "mean_bytes", profile->alloc_mean);
+}
+
+static bool hp_alloc_functions_is_shown(const struct hp_alloc_functions_view *view, const struct hp_found_function *function)
+{
+    const struct hp_pattern_subject subject = {.names = {function->name},
+                                               .files = {function->file, function->library}};
+    return function->total_heap.bytes > 0 &&
+           !hp_share_is_small(function->total_heap.bytes, view->profile->heap.bytes,
+                              &view->results->settings->show) &&
+           hp_results_show_subject(view->results, &subject);
+}
+
+static int hp_alloc_functions_by_own_bytes(const void *a, const void *b)
+{
+    const struct hp_found_function *x = a, *y = b;
+    if (x->heap.bytes != y->heap.bytes)
+        return x->heap.bytes < y->heap.bytes ? 1 : -1;
+    if (x->total_heap.bytes != y->total_heap.bytes)
+        return x->total_heap.bytes < y->total_heap.bytes ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+static bool hp_alloc_functions_add_rows(struct hp_alloc_functions_view *view, struct hotpath_section *section)
+{
+    const struct hp_function_profile *profile = view->profile;
+    const void **shown = hp_arena_take_array(view->results->model->arena, profile->count + 1, sizeof *shown);
+    size_t count = 0;
+    for (size_t at = 0; shown != NULL && at < profile->count; at++)
+        if (hp_alloc_functions_is_shown(view, &profile->all[at]))
+            shown[count++] = &profile->all[at];
+    if (shown != NULL)
+        hp_sort(shown, count, hp_alloc_functions_by_own_bytes);
+    section->total_rows = count;
+    return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
+                                          shown, count, hp_alloc_functions_fill_row, view);
+}
+
+static bool hp_alloc_functions_has_data(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && functions->allocs > 0;
+}
+
+static bool hp_alloc_functions_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    static const struct hp_function_profile none;
+    struct hp_alloc_functions_view view = {.results = results, .profile = results->model->functions};
+    if (view.profile == NULL)
+        view.profile = &none;
+    section->description = "Allocated bytes by function, from sampled allocations with their stacks.";
+    section->percent_of = "rows";
+    section->if_empty = view.profile->allocs == 0 ? "nobody sampled allocations: 'hotpath run' does, where it can"
+                                                  : "no function was found allocating";
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.own, HP_MAX_COLUMNS))
+        return false;
+    hp_alloc_functions_add_totals(section, view.profile);
+    return hp_alloc_functions_add_rows(&view, section) && (view.profile->allocs == 0 || hp_alloc_functions_set_summary(&view, section));
+}
+
+const struct hp_section_type hotpath_section_alloc_functions_ = {
+    .name = "alloc-functions",
+    .is_left_out_empty = true,
+    .has_data = hp_alloc_functions_has_data,
+    .fill = hp_alloc_functions_fill,
+    HP_COLUMNS(hp_alloc_functions_column_table),
+    HP_TOTALS(hp_alloc_functions_total_table),
+    .about =
+        "Allocated bytes by function, from sampled allocations with their stacks, whether or not functions are "
+        "measured.",
+    .always = "percent_of|order|totals"};
 
 /* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
 
@@ -28852,6 +29585,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_alloc_bytes_,
 &hotpath_section_alloc_count_,
 &hotpath_section_alloc_threads_,
+&hotpath_section_alloc_functions_,
 &hotpath_section_alloc_pools_,
 &hotpath_section_cpu_,
 &hotpath_section_waits_,
@@ -31240,6 +31974,51 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
     return true;
 }
 
+/* ---- src/record/heap_sampler.h ------------------------------------------------------------------------------- */
+
+/*
+ * Which allocations are sampled. The bytes that a thread allocates are a line, on which points lie at exponential distances: a block that has
+ * a point on it is a sample. So a block of s bytes is one with probability 1 - exp(-s / mean), whatever was allocated before it, and stands
+ * for the inverse of that number of blocks.
+ *
+ * Programs that allocate quickly get a larger mean, which is decided by samples that are past: those that follow say which one was
+ * theirs, so sums stay unbiased.
+ */
+
+#define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
+#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_HEAP_MOST_PER_SECOND                                                                                    \
+    1000u                        /* samples of a process, but for as many that are free at first, or after a rest */
+#define HP_HEAP_MOST_LIVE 16384u /* sampled blocks; beyond that there are fewer samples */
+
+/* Of a process: how far apart samples are. Any thread. */
+struct hp_heap_pace {
+    uint64_t least_mean; /* as it was asked for */
+    uint64_t mean;
+    uint64_t since_ns; /* it was looked last */
+    int64_t credit_ns; /* time for which no sample was taken that could have been */
+    uint32_t count;    /* of samples */
+};
+
+/* Of a thread. */
+struct hp_heap_countdown {
+    uint64_t sample_at; /* when it has allocated that many bytes */
+    uint64_t mean;      /* by which that was drawn */
+    uint64_t random;
+};
+
+HP_PRIVATE void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
+
+/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
+HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+
+/* A thread that has allocated `bytes`. `seed` is different for each. */
+HP_PRIVATE void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
+                             uint64_t bytes);
+
+/* After a sample: the next one. `bytes` include it. */
+HP_PRIVATE void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
+
 /* ---- src/record/sampling.h ----------------------------------------------------------------------------------- */
 
 /* What is kept of samples, by thread and by process: see sampler.h. */
@@ -31365,11 +32144,13 @@ struct hp_head {
     uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
     uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
     uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
-    uint32_t owner;                       /* number of the thread among those that allocate: see owners.h */
-    struct hp_sampler sampler;            /* see sampler.h */
-    bool is_handler;                      /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;                        /* the thread may not read the counter any more */
-    bool index_is_complete;               /* every node and stat of the record is in the slots */
+    struct hp_heap *heap;                 /* NULL: allocations are not sampled; see heap_samples.h */
+    struct hp_heap_countdown heap_countdown;
+    uint32_t owner;             /* number of the thread among those that allocate: see owners.h */
+    struct hp_sampler sampler;  /* see sampler.h */
+    bool is_handler;            /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;              /* the thread may not read the counter any more */
+    bool index_is_complete;     /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;             /* taken in lists for want of that */
     struct hp_lane_place *lane; /* that it is in; NULL: its own. See lane_state.h, also for the following */
@@ -31422,7 +32203,8 @@ struct hp_zone_cost {
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
-    uint32_t is_watched; /* somebody looks, or may, at what threads use */
+    uint32_t is_watched;   /* somebody looks, or may, at what threads use */
+    uint32_t alloc_stacks; /* bytes between allocations that are sampled; 0: none are */
 };
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
@@ -31485,6 +32267,7 @@ struct hp_recorder {
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
+    struct hp_heap *heap;    /* atomic: of sampled allocations; NULL: there are none yet */
     uint32_t suspended_site; /* atomic: the number of <suspended>, plus 1; 0: it has none yet */
     uint32_t lane_count;     /* atomic: places of lanes that were ever given out */
     uint64_t free_lanes;     /* atomic: the first of those that are free, and how often that has changed */
@@ -31904,6 +32687,95 @@ HP_PRIVATE void hp_allocations_explain(void);
 /* Finds the state of a copy of the library that is at work already. Once, when this copy is loaded or first used. */
 HP_PRIVATE void hp_copies_join(void);
 
+/* ---- src/record/heap_blocks.h -------------------------------------------------------------------------------- */
+
+/*
+ * Blocks of the heap that were sampled and live: by their address, the number of the sample. Whoever frees a block has to ask whether it is
+ * one of them, so a filter of one byte for each set of places answers that for nearly all: one byte is read.
+ *
+ * Nothing here waits for anything. Any thread, handlers included, at any time.
+ */
+
+#define HP_HEAP_SET_BITS 14u
+#define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
+#define HP_HEAP_WAYS 8u
+
+struct hp_heap_block {
+    uintptr_t address; /* 0: free */
+    uint32_t number;
+};
+
+/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
+struct hp_heap_blocks {
+    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+    struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
+    uint32_t live; /* in all sets */
+};
+
+static inline uint32_t hp_heap_set_of(const void *block)
+{
+    const uint64_t address = (uintptr_t)block;
+    return (uint32_t)(address >> 4 ^ address >> 33) * UINT32_C(0x9e3779b1) >> (32 - HP_HEAP_SET_BITS);
+}
+
+/* False: it was not sampled. */
+static inline __attribute__((always_inline)) bool hp_heap_may_have(const struct hp_heap_blocks *blocks,
+                                                                   const void *block)
+{
+    return __builtin_expect(__atomic_load_n(&blocks->filter[hp_heap_set_of(block)], __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* Before anybody but the caller knows of the block. False: there is no place for it. */
+HP_PRIVATE bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number);
+
+/* Before the block is given back. 0: it is not there. */
+HP_PRIVATE uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block);
+
+/* ---- src/record/heap_samples.h ------------------------------------------------------------------------------- */
+
+/*
+ * Sampled allocations, with their stacks, on their way to `hotpath run`, which unwinds and names them: who allocates, what lived at the peak,
+ * what was never freed. Which ones are sampled heap_sampler.h decides, and heap_blocks.h knows those that live. Without `hotpath run` nothing
+ * of this happens.
+ *
+ * A sample is a record of kind HP_STACK_ALLOCATION in a ring of the process (stack_ring.h), whose file is beside that of the session and made
+ * with the first sample. When its block is freed, a record of kind HP_STACK_FREED follows.
+ */
+
+#define HP_HEAP_UNTOLD 256u
+
+/* Of the process. In a forked child all of it reads as zero. */
+struct hp_heap {
+    struct hp_heap_blocks blocks;
+    struct hp_heap_pace pace;
+    struct hp_stack_ring ring;
+    uint32_t ring_state; /* enum ring_state */
+    uint32_t pid;
+    uint32_t numbers;                /* of samples, given out so far */
+    uint32_t untold_count;           /* of the following, about */
+    uint32_t untold[HP_HEAP_UNTOLD]; /* samples whose end found no room in the ring; 0: none */
+};
+
+/* A thread has counters for allocations from now on, and so its own countdown. With the head held. */
+HP_PRIVATE void hp_heap_begin_thread(struct hp_head *head);
+
+/* Whether an event of a thread has more to be done than to be counted. With the head held, after it was counted. */
+static inline __attribute__((always_inline)) bool hp_heap_is_due(const struct hp_head *head, const void *allocated,
+                                                                 const void *freed)
+{
+    const struct hp_heap *heap = head->heap;
+    return heap != NULL &&
+           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.sample_at, 0)) ||
+            (freed != NULL && hp_heap_may_have(&heap->blocks, freed)));
+}
+
+/* Does it. `stack`: where malloc was called (allocations.h). With the head held. */
+HP_PRIVATE void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
+                  uint64_t freed_bytes, uintptr_t stack);
+
+/* Before a block is freed, or becomes another: if it was sampled, that is over. Any thread, any time. */
+HP_PRIVATE void hp_heap_forget(const void *block);
+
 /* ---- src/record/holders.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -32319,6 +33191,7 @@ static void hp_allocations_count_late(const struct hp_allocations_event *event)
         hp_owner_disown(event->allocated); /* or it would be that of who had this memory before */
     }
     if (event->freed != NULL) {
+        hp_heap_forget(event->freed);
         __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
     }
@@ -32356,7 +33229,7 @@ static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *t
 }
 
 /*
- * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_is_foreign), and these stand
+ * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_reallocating), and these stand
  * for the block.
  */
 static const char hp_allocations_own_block, hp_allocations_foreign_block;
@@ -32505,8 +33378,11 @@ void hp_allocations_give_back(struct hotpath_head_ *held)
 static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
 {
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
-    if (gate == (head->hot.epoch | HP_GATE_PAUSED))
+    if (gate == (head->hot.epoch | HP_GATE_PAUSED)) {
+        if (event->freed != NULL)
+            hp_heap_forget(event->freed);
         return true; /* nothing is counted now */
+    }
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
@@ -32517,6 +33393,8 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
     if (!hp_frame_is_marked(head->hot.top))
         hp_allocations_mark_all(head);
     hp_allocations_count_around(head, event, stack);
+    if (hp_heap_is_due(head, event->allocated, event->freed))
+        hp_heap_take(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
     hp_slow_way_end(head, from);
     if (hp_allocations_is_one_of_many(head))
         hp_allocations_tell_others(head, event->allocated, event->freed, event->freed_bytes);
@@ -32558,6 +33436,21 @@ static __attribute__((noinline)) void hp_allocations_count_slowly(const void *al
         hp_allocations_count_idle(allocated, asked, freed, freed_bytes);
 }
 
+/* The same where the block is sampled, or was. */
+static __attribute__((noinline, cold)) void hp_allocations_end_with_sample(struct hp_head *head, const void *allocated,
+                                                            uint64_t asked, const void *freed, uint64_t freed_bytes,
+                                                            uintptr_t stack)
+{
+    const int saved = errno;
+    const uint64_t from = hp_slow_way_begin(head);
+    hp_heap_take(head, allocated, asked, freed, freed_bytes, stack);
+    hp_slow_way_end(head, from);
+    if (hp_allocations_is_one_of_many(head))
+        hp_allocations_tell_others(head, allocated, freed, freed_bytes);
+    hp_head_let_go(&head->hot);
+    errno = saved;
+}
+
 static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_head *head, const void *allocated, const void *freed,
                                                      uint64_t freed_bytes)
 {
@@ -32571,9 +33464,14 @@ static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_he
 #define HP_ALLOCATIONS_IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
 /* The head is held, and its innermost zone is marked and there. Lets go of it. */
-static inline __attribute__((always_inline)) void hp_allocations_count_and_let_go(struct hp_head *head, const struct hp_allocations_event *event)
+static inline __attribute__((always_inline)) void hp_allocations_count_and_let_go(struct hp_head *head, const struct hp_allocations_event *event,
+                                                                   uintptr_t stack)
 {
     hp_allocations_count(head->alloc, event);
+    if (__builtin_expect(hp_heap_is_due(head, event->allocated, event->freed), 0)) {
+        hp_allocations_end_with_sample(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
+        return;
+    }
     if (__builtin_expect(hp_allocations_is_one_of_many(head), 0) && __builtin_expect(!hp_allocations_told_quickly(head, event), 0)) {
         hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
@@ -32582,25 +33480,27 @@ static inline __attribute__((always_inline)) void hp_allocations_count_and_let_g
 }
 
 /* The first event in a call, on a thread that has counters. */
-static inline __attribute__((always_inline)) void hp_allocations_mark_and_count(struct hp_head *head, const struct hp_allocations_event *event)
+static inline __attribute__((always_inline)) void hp_allocations_mark_and_count(struct hp_head *head, const struct hp_allocations_event *event,
+                                                                 uintptr_t stack)
 {
     const uint64_t from = hp_slow_way_begin(head);
     hp_allocations_mark_all(head);
     hp_slow_way_end(head, from);
-    hp_allocations_count_and_let_go(head, event);
+    hp_allocations_count_and_let_go(head, event, stack);
 }
 
 static __attribute__((noinline)) void hp_allocations_mark_and_count_allocated(struct hp_head *head, const void *block,
-                                                               uint64_t asked, uint64_t usable)
+                                                               uint64_t asked, uint64_t usable, uintptr_t stack)
 {
     HP_ALLOCATIONS_IS_BLOCK(block);
-    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.allocated = block, .asked = asked, .usable = usable});
+    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.allocated = block, .asked = asked, .usable = usable}, stack);
 }
 
-static __attribute__((noinline)) void hp_allocations_mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable)
+static __attribute__((noinline)) void hp_allocations_mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable,
+                                                           uintptr_t stack)
 {
     HP_ALLOCATIONS_IS_BLOCK(block);
-    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.freed = block, .freed_bytes = usable});
+    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.freed = block, .freed_bytes = usable}, stack);
 }
 
 static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_event *event, uintptr_t stack)
@@ -32613,16 +33513,16 @@ static inline __attribute__((always_inline)) void hp_allocations_tell(const stru
         /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
             if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
-                hp_allocations_count_and_let_go(head, event);
+                hp_allocations_count_and_let_go(head, event, stack);
                 return;
             }
             if (HOTPATH_LIKELY_(head->alloc != NULL)) {
                 if (event->freed == NULL) {
-                    hp_allocations_mark_and_count_allocated(head, event->allocated, event->asked, event->usable);
+                    hp_allocations_mark_and_count_allocated(head, event->allocated, event->asked, event->usable, stack);
                     return;
                 }
                 if (event->allocated == NULL) {
-                    hp_allocations_mark_and_count_freed(head, event->freed, event->freed_bytes);
+                    hp_allocations_mark_and_count_freed(head, event->freed, event->freed_bytes, stack);
                     return;
                 }
             }
@@ -32712,8 +33612,9 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 }
 
 /* Without holding the head: its number is its own, and blocks have theirs as long as they are not freed. */
-int hotpath_v1_is_foreign(const void *block)
+int hotpath_v1_reallocating(const void *block)
 {
+    hp_heap_forget(block);
     const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
     return &head->hot != &hotpath_idle_head_ && hp_allocations_is_one_of_many(head) && hp_owner_is_other(head, block);
 }
@@ -33381,7 +34282,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xcbd799f136b5a1b0)
+#define HP_SHARED_LAYOUT UINT64_C(0x063382c3905331ee)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -34600,50 +35501,6 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
     }
 }
 
-/* ---- src/record/heap_blocks.h -------------------------------------------------------------------------------- */
-
-/*
- * Blocks of the heap that were sampled and live: by their address, the number of the sample. Whoever frees a block has to ask whether it is
- * one of them, so a filter of one byte for each set of places answers that for nearly all: one byte is read.
- *
- * Nothing here waits for anything. Any thread, handlers included, at any time.
- */
-
-#define HP_HEAP_SET_BITS 14u
-#define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
-#define HP_HEAP_WAYS 8u
-
-struct hp_heap_block {
-    uintptr_t address; /* 0: free */
-    uint32_t number;
-};
-
-/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
-struct hp_heap_blocks {
-    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
-    struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
-    uint32_t live; /* in all sets */
-};
-
-static inline uint32_t hp_heap_set_of(const void *block)
-{
-    const uint64_t address = (uintptr_t)block;
-    return (uint32_t)(address >> 4 ^ address >> 33) * UINT32_C(0x9e3779b1) >> (32 - HP_HEAP_SET_BITS);
-}
-
-/* False: it was not sampled. */
-static inline __attribute__((always_inline)) bool hp_heap_may_have(const struct hp_heap_blocks *blocks,
-                                                                   const void *block)
-{
-    return __builtin_expect(__atomic_load_n(&blocks->filter[hp_heap_set_of(block)], __ATOMIC_RELAXED) != 0, 0);
-}
-
-/* Before anybody but the caller knows of the block. False: there is no place for it. */
-HP_PRIVATE bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number);
-
-/* Before the block is given back. 0: it is not there. */
-HP_PRIVATE uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block);
-
 /* ---- src/record/heap_blocks.c -------------------------------------------------------------------------------- */
 
 /*
@@ -34691,55 +35548,13 @@ uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
     return 0;
 }
 
-/* ---- src/record/heap_sampler.h ------------------------------------------------------------------------------- */
-
-/*
- * Which allocations are sampled. The bytes that a thread allocates are a line, on which points lie at exponential distances: a block that has
- * a point on it is a sample. So a block of s bytes is one with probability 1 - exp(-s / mean), whatever was allocated before it, and stands
- * for the inverse of that number of blocks.
- *
- * Programs that allocate quickly get a larger mean, which is decided by samples that are past: those that follow say which one was
- * theirs, so sums stay unbiased.
- */
-
-#define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
-#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
-#define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process */
-#define HP_HEAP_MOST_LIVE 16384u      /* sampled blocks; beyond that there are fewer samples */
-
-/* Of a process: how far apart samples are. Any thread. */
-struct hp_heap_pace {
-    uint64_t least_mean; /* as it was asked for */
-    uint64_t mean;
-    uint64_t since_ns; /* the count began */
-    uint32_t count;    /* of samples */
-};
-
-/* Of a thread. */
-struct hp_heap_countdown {
-    uint64_t sample_at; /* when it has allocated that many bytes */
-    uint64_t mean;      /* by which that was drawn */
-    uint64_t random;
-};
-
-HP_PRIVATE void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
-
-/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
-HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
-
-/* A thread that has allocated `bytes`. `seed` is different for each. */
-HP_PRIVATE void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
-                             uint64_t bytes);
-
-/* After a sample: the next one. `bytes` include it. */
-HP_PRIVATE void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
-
 /* ---- src/record/heap_sampler.c ------------------------------------------------------------------------------- */
 
 /* Which allocations are sampled. */
 
 #define HP_HEAP_SAMPLER_PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
 #define HP_HEAP_SAMPLER_LOOK_NS (HP_HEAP_SAMPLER_PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define HP_HEAP_SAMPLER_MOST_CREDIT_NS INT64_C(1000000000)
 #define HP_HEAP_SAMPLER_MOST_STEP 64u /* the mean grows by that factor at most */
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
@@ -34747,6 +35562,7 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->least_mean = mean;
     pace->mean = mean;
     pace->since_ns = now_ns;
+    pace->credit_ns = HP_HEAP_SAMPLER_MOST_CREDIT_NS;
     pace->count = 0;
 }
 
@@ -34764,6 +35580,18 @@ static uint64_t hp_heap_sampler_smaller(const struct hp_heap_pace *pace, uint64_
     return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
 }
 
+static int64_t hp_heap_sampler_credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
+{
+    const int64_t elapsed = elapsed_ns < (uint64_t)HP_HEAP_SAMPLER_MOST_CREDIT_NS ? (int64_t)elapsed_ns : HP_HEAP_SAMPLER_MOST_CREDIT_NS;
+    int64_t credit = __atomic_load_n(&pace->credit_ns, __ATOMIC_RELAXED) + elapsed - (int64_t)HP_HEAP_SAMPLER_LOOK_NS;
+    if (credit > HP_HEAP_SAMPLER_MOST_CREDIT_NS)
+        credit = HP_HEAP_SAMPLER_MOST_CREDIT_NS;
+    if (credit < 0)
+        credit = 0;
+    __atomic_store_n(&pace->credit_ns, credit, __ATOMIC_RELAXED);
+    return credit;
+}
+
 /* Of threads that look at the same time one is right, and the other looks again after as many samples. */
 void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
@@ -34771,11 +35599,12 @@ void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_n
         return;
     const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
     const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
-    if (elapsed < HP_HEAP_SAMPLER_LOOK_NS)
+    const int64_t credit = hp_heap_sampler_credit_after(pace, elapsed);
+    if (elapsed < HP_HEAP_SAMPLER_LOOK_NS && credit == 0)
         __atomic_store_n(&pace->mean, hp_heap_sampler_larger(mean, elapsed), __ATOMIC_RELAXED);
     else if (live > HP_HEAP_MOST_LIVE)
         __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
-    else if (elapsed > 4 * HP_HEAP_SAMPLER_LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
+    else if (elapsed > 2 * HP_HEAP_SAMPLER_LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
         __atomic_store_n(&pace->mean, hp_heap_sampler_smaller(pace, mean), __ATOMIC_RELAXED);
 }
 
@@ -34791,6 +35620,217 @@ void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct h
     countdown->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     hp_random_next(&countdown->random);
     hp_heap_countdown_next(countdown, pace, bytes);
+}
+
+/* ---- src/record/heap_samples.c ------------------------------------------------------------------------------- */
+
+/*
+ * Sampled allocations.
+ *
+ * A sample is taken in malloc: the ring takes registers and bytes of the stack as they are, and nothing is followed, looked up or
+ * allocated here. That makes system calls, so there are no samples in a sandbox; that a block is freed takes none, and is told there, too.
+ *
+ * The block is in the table before its record is in the ring, and both before malloc returns. It leaves the table before it is
+ * freed. So in the ring a number begins before it ends, on whatever threads.
+ */
+
+#define HP_HEAP_SAMPLES_RING_BYTES (UINT64_C(1) << 21)
+
+enum hp_heap_samples_ring_state { HP_HEAP_SAMPLES_RING_NONE, HP_HEAP_SAMPLES_RING_IN_THE_MAKING, HP_HEAP_SAMPLES_RING_THERE, HP_HEAP_SAMPLES_RING_REFUSED };
+
+/* ------------------------------------------------------------------------------------------------------- beginning */
+
+/* Of a process that has it not yet, or of a child that has its parent's, empty or not. */
+static struct hp_heap *hp_heap_samples_make_heap(struct hp_heap *before, uint32_t pid, uint64_t mean)
+{
+    struct hp_heap *heap = hp_more_memory(sizeof *heap);
+    if (heap == NULL || !hp_memory_wipe_on_fork(heap, sizeof *heap))
+        return NULL; /* without that, a child would write to its parent's ring */
+    heap->pid = pid;
+    hp_heap_pace_begin(&heap->pace, mean, hp_clock_monotonic_ns());
+    if (__atomic_compare_exchange_n(&hotpath_runtime_->heap, &before, heap, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        return heap;
+    hp_memory_unmap(heap, sizeof *heap);
+    return before; /* another thread's */
+}
+
+static uint64_t hp_heap_samples_seed_of(const struct hp_head *head)
+{
+    return hp_clock_monotonic_ns() ^ (uint64_t)head->thread_id << 32 ^ (uintptr_t)head;
+}
+
+void hp_heap_begin_thread(struct hp_head *head)
+{
+    const uint64_t mean = HOTPATH_GET_(hotpath_runtime_->wishes.alloc_stacks);
+    head->heap = NULL;
+    if (!HP_STACK_RING_WORKS || mean == 0 || head->store->path[0] == '\0' || !hp_calls_begin())
+        return;
+    const uint32_t pid = hp_sys_process_id();
+    struct hp_heap *heap = __atomic_load_n(&hotpath_runtime_->heap, __ATOMIC_ACQUIRE);
+    if (heap == NULL || heap->pid != pid)
+        heap = hp_heap_samples_make_heap(heap, pid, mean);
+    if (heap != NULL) {
+        hp_heap_countdown_begin(&head->heap_countdown, &heap->pace, hp_heap_samples_seed_of(head), head->alloc->bytes);
+        head->heap = heap;
+    }
+    hp_calls_end();
+}
+
+/* ------------------------------------------------------------------------------------------------------------ ring */
+
+static void hp_heap_samples_make_ring(struct hp_heap *heap, const struct hp_store *store)
+{
+    char path[sizeof store->path + sizeof HP_HEAP_RING_SUFFIX];
+    const size_t length = strlen(store->path);
+    struct hp_stack_ring ring;
+    memcpy(path, store->path, length);
+    memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
+    const bool is_made = hp_stack_ring_make(&ring, path, HP_HEAP_SAMPLES_RING_BYTES, heap->pid, 0);
+    if (is_made)
+        heap->ring = ring;
+    __atomic_store_n(&heap->ring_state, is_made ? HP_HEAP_SAMPLES_RING_THERE : HP_HEAP_SAMPLES_RING_REFUSED, __ATOMIC_RELEASE);
+}
+
+/* The first that needs it makes it; who comes meanwhile does without. */
+static bool hp_heap_samples_has_ring(struct hp_heap *heap, const struct hp_store *store)
+{
+    uint32_t none = HP_HEAP_SAMPLES_RING_NONE;
+    if (__atomic_compare_exchange_n(&heap->ring_state, &none, HP_HEAP_SAMPLES_RING_IN_THE_MAKING, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        hp_heap_samples_make_ring(heap, store);
+    return __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == HP_HEAP_SAMPLES_RING_THERE;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the end */
+
+static bool hp_heap_samples_tell_freed(struct hp_heap *heap, uint32_t number, uint64_t live)
+{
+    const uint64_t words[] = {number, live};
+    return hp_stack_ring_put(
+        &heap->ring, &(struct hp_stack_note){.kind = HP_STACK_FREED, .words = words, .word_count = 2}, NULL, 0);
+}
+
+/* Once there is room again. What has no place even here looks as if it was never freed. */
+static void hp_heap_samples_keep_untold(struct hp_heap *heap, uint32_t number)
+{
+    for (unsigned at = 0; at < HP_HEAP_UNTOLD; at++) {
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&heap->untold[at], &none, number, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            __atomic_fetch_add(&heap->untold_count, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+}
+
+static void hp_heap_samples_tell_untold(struct hp_heap *heap)
+{
+    if (__atomic_load_n(&heap->untold_count, __ATOMIC_RELAXED) == 0)
+        return;
+    for (unsigned at = 0; at < HP_HEAP_UNTOLD; at++) {
+        const uint32_t number = __atomic_exchange_n(&heap->untold[at], 0, __ATOMIC_RELAXED);
+        if (number == 0)
+            continue;
+        __atomic_fetch_sub(&heap->untold_count, 1, __ATOMIC_RELAXED);
+        if (hp_heap_samples_tell_freed(heap, number, 0))
+            continue;
+        hp_heap_samples_keep_untold(heap, number);
+        return;
+    }
+}
+
+/* `live`: bytes, before it; 0: not known. */
+static void hp_heap_samples_end_sample(struct hp_heap *heap, const void *block, uint64_t live)
+{
+    const uint32_t number = hp_heap_blocks_take(&heap->blocks, block);
+    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != HP_HEAP_SAMPLES_RING_THERE)
+        return;
+    hp_heap_samples_tell_untold(heap);
+    if (!hp_heap_samples_tell_freed(heap, number, live))
+        hp_heap_samples_keep_untold(heap, number);
+}
+
+void hp_heap_forget(const void *block)
+{
+    struct hp_heap *heap = __atomic_load_n(&hotpath_runtime_->heap, __ATOMIC_ACQUIRE);
+    if (heap != NULL && hp_heap_may_have(&heap->blocks, block))
+        hp_heap_samples_end_sample(heap, block, 0);
+}
+
+/* ------------------------------------------------------------------------------------------------------- a sample */
+
+/*
+ * How far the stack goes, about, and nothing of it for certain. The C libraries put what they know of a thread at the end of its stack; at
+ * that of the first thread are random bytes of the kernel's. The nearer one above is it.
+ */
+static struct hp_stack hp_heap_samples_stack_above(uintptr_t sp)
+{
+    const uintptr_t self = (uintptr_t)pthread_self(), first = (uintptr_t)getauxval(AT_RANDOM);
+    const uintptr_t high = self - sp < first - sp ? self : first;
+    return (struct hp_stack){high, high};
+}
+
+/* The registers are those of this function, so it stays one. */
+static __attribute__((noinline)) bool hp_heap_samples_put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
+                                                 const uint64_t *words, uint8_t count)
+{
+    struct hp_stack_registers registers;
+    hp_stack_registers_here(&registers);
+    const struct hp_stack above = hp_heap_samples_stack_above((uintptr_t)registers.value[HP_STACK_SP]);
+    return hp_stack_ring_put(&heap->ring,
+                             &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
+                                                     .thread_id = head->thread_id,
+                                                     .ns = now,
+                                                     .words = words,
+                                                     .word_count = count},
+                             &registers, &above);
+}
+
+/* What lives in the process, but for what threads have not told each other; before an event that was counted already. */
+static uint64_t hp_heap_samples_live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
+{
+    const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
+    const int64_t now = told + hp_alloc_live(head->alloc) - head->alloc->published;
+    const int64_t before = now + (int64_t)freed_bytes - (int64_t)asked;
+    return before > 0 ? (uint64_t)before : 0;
+}
+
+static void hp_heap_samples_begin_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now, const void *block,
+                         uint64_t asked, uintptr_t stack)
+{
+    uint32_t number = __atomic_add_fetch(&heap->numbers, 1, __ATOMIC_RELAXED);
+    if (!hp_heap_blocks_put(&heap->blocks, block, number))
+        number = 0; /* when it is freed will not be known */
+    const uint64_t words[] = {
+        number, asked, head->heap_countdown.mean, stack, hp_heap_samples_live_before(head, 0, asked), heap->pace.least_mean};
+    hp_heap_samples_tell_untold(heap);
+    if (!hp_heap_samples_put_sample(heap, head, now, words, sizeof words / sizeof words[0]))
+        hp_heap_blocks_take(&heap->blocks, block);
+}
+
+/* Whether it is taken or not, the next one is some way off. */
+static void hp_heap_samples_sample(struct hp_head *head, const void *block, uint64_t asked, uintptr_t stack)
+{
+    struct hp_heap *heap = head->heap;
+    if (hp_heap_may_have(&heap->blocks, block))
+        hp_heap_samples_end_sample(heap, block, 0); /* it was freed while nothing was recorded */
+    if (hp_calls_begin()) {
+        const uint64_t now = hp_clock_monotonic_ns();
+        if (hp_heap_samples_has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN)
+            hp_heap_samples_begin_sample(heap, head, now, block, asked, stack);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
+        hp_calls_end();
+    }
+    hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);
+}
+
+void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
+                  uint64_t freed_bytes, uintptr_t stack)
+{
+    if (freed != NULL)
+        hp_heap_samples_end_sample(head->heap, freed, hp_heap_samples_live_before(head, freed_bytes, asked));
+    if (allocated != NULL && head->alloc->bytes >= head->heap_countdown.sample_at)
+        hp_heap_samples_sample(head, allocated, asked, stack);
 }
 
 /* ---- src/record/holders.c ------------------------------------------------------------------------------------ */
@@ -37852,6 +38892,7 @@ bool hp_alloc_begin(struct hp_head *head)
     HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
     __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
     hp_alloc_declare(hp_store_header(head->store));
+    hp_heap_begin_thread(head);
     return true;
 }
 
@@ -38591,6 +39632,7 @@ void hp_session_use_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
     HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
     HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
+    HOTPATH_PUT_(wishes->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
 }
 
 /* Whether there is anything to record, for all who ask: zones, and malloc. */
@@ -43856,7 +44898,7 @@ static void *hp_overrides_resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
     const size_t old_usable = hp_usable_size(block);
-    const int was_foreign = hotpath_v1_is_foreign(block);
+    const int was_foreign = hotpath_v1_reallocating(block);
     void *resized;
     errno = 0;
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
@@ -43885,7 +44927,7 @@ static HP_OVERRIDES_INLINED void *hp_overrides_resize(void *block, size_t size, 
     if (HP_OVERRIDES_RARELY(size == 0))
         return hp_overrides_resize_to_nothing(block, stack);
     const size_t old_usable = hp_usable_size(block);
-    const int was_foreign = hotpath_v1_is_foreign(block);
+    const int was_foreign = hotpath_v1_reallocating(block);
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (HP_OVERRIDES_RARELY(resized == NULL)) {
         HP_NEXT(failed)();

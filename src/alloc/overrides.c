@@ -182,7 +182,7 @@ static void *resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
     const size_t old_usable = hp_usable_size(block);
-    const int was_foreign = hotpath_v1_is_foreign(block);
+    const int was_foreign = hotpath_v1_reallocating(block);
     void *resized;
     errno = 0;
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
@@ -211,7 +211,7 @@ static INLINED void *resize(void *block, size_t size, uintptr_t stack)
     if (RARELY(size == 0))
         return resize_to_nothing(block, stack);
     const size_t old_usable = hp_usable_size(block);
-    const int was_foreign = hotpath_v1_is_foreign(block);
+    const int was_foreign = hotpath_v1_reallocating(block);
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (RARELY(resized == NULL)) {
         HP_NEXT(failed)();

@@ -133,8 +133,11 @@ static int check(struct task *task)
         return hp_misuse(arguments->command, "there is no format '%s', only %s", name,
                          list_formats(known, sizeof known));
     if (of != NULL && !is_dimension(of))
-        return hp_misuse(arguments->command,
-                         "--of '%s' is none of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc", of);
+        return hp_misuse(
+            arguments->command,
+            "--of '%s' is none of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, "
+            "alloc-left",
+            of);
     if (task->format->is_binary && hp_arguments_flag(arguments, "output") == NULL && isatty(STDOUT_FILENO))
         return hp_misuse(arguments->command, "%s is nothing for a terminal: name a file with --output", name);
     return EXIT_DONE;
@@ -167,7 +170,8 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
     {"of", 0, "WHAT",
-     "Only that: cpu, waits, zones, zone-cpu, zone-waits or zone-alloc. Without it all that the format has room "
+     "Only that: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. Without it "
+     "all that the format has room "
      "for."},
     {"output", 'o', "PATH", "The file; %p is the process id. Without it standard output."},
 };

@@ -61,10 +61,19 @@ static bool is_left_to_us(const struct run *run)
            (run->settings.record.is_off || !run->settings.record.is_set);
 }
 
+/* Beside the sessions of the run: what is allocated is counted there, too. */
+static bool wants_alloc_stacks(const struct run *run)
+{
+    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+           hp_arguments_flag(run->arguments, "no-alloc-stacks") == NULL && run->settings.record.alloc_stacks > 0;
+}
+
 static void choose_recording(const struct run *run)
 {
     if (hp_arguments_flag(run->arguments, "no-cpu") != NULL)
         setenv("HOTPATH_CPU", "0", 1);
+    if (!wants_alloc_stacks(run))
+        setenv("HOTPATH_ALLOC_STACKS", "0", 1);
     if (!is_left_to_us(run))
         return;
     setenv("HOTPATH", "1", 1);
@@ -189,8 +198,13 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
-    const bool has_stacks =
-        wants_stacks(run) && hp_collector_begin((uint32_t)pid, HP_STACK_PERIOD_NS, folder_of_rings(run));
+    const bool has_heap = wants_alloc_stacks(run), takes_stacks = wants_stacks(run);
+    if (has_heap)
+        hp_collector_want_heap(run->folder);
+    const bool has_collector =
+        (takes_stacks || has_heap) &&
+        hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0, folder_of_rings(run));
+    const bool has_stacks = takes_stacks && has_collector;
     if (run->has_timers != NULL)
         *run->has_timers = has_stacks && hp_collector_source() == HP_STACKS_BY_TIMERS;
     hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
@@ -376,7 +390,8 @@ static const struct hp_flag flags[] = {
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"stacks", 0, NULL,
      "Take stacks of a program whose functions are measured, too; of others they are taken anyway."},
-    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor or wait."},
+    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor, wait or allocate."},
+    {"no-alloc-stacks", 0, NULL, "Do not take the stacks of functions that allocate."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };

@@ -54,7 +54,8 @@ bool hp_run_folder_keep_stacks(const char *folder)
     const struct hp_stacks *stacks = hp_collector_end();
     if (stacks == NULL)
         return false;
-    const bool is_named = stacks->samples + stacks->waits + stacks->refused > 0 && hp_name_stacks(stacks, &named);
+    const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs;
+    const bool is_named = found > 0 && hp_name_stacks(stacks, &named);
     hp_collector_free();
     if (!is_named)
         return false;

@@ -345,7 +345,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     (void)unused;
     (void)path;
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
+                         hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
+                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 

@@ -34,7 +34,10 @@ enum hp_dimension {
     HP_OF_ZONES,
     HP_OF_ZONE_CPU,
     HP_OF_ZONE_WAITS,
-    HP_OF_ZONE_ALLOC,
+    HP_OF_ZONE_ALLOC, /* exact, so before those that are estimated */
+    HP_OF_ALLOC,
+    HP_OF_ALLOC_PEAK,
+    HP_OF_ALLOC_LEFT,
     HP_DIMENSIONS
 };
 

@@ -16,6 +16,13 @@ enum hp_stack_source {
     HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
 };
 
+/* Of the heap, estimated. */
+struct hp_found_heap {
+    uint64_t bytes, blocks;           /* allocated */
+    uint64_t peak_bytes, peak_blocks; /* of these, what lived when the heap was at its largest */
+    uint64_t left_bytes, left_blocks; /* what was never freed */
+};
+
 struct hp_found_function {
     const char *name;
     const char *library;         /* the file that it is in, without its folders; "" where it is in none */
@@ -30,6 +37,10 @@ struct hp_found_function {
     const char *waits_for;        /* most of it: "disk: /data/x.db"; NULL: it did not wait */
     size_t waits_for_length;      /* of that text */
     uint64_t waits_for_ns;        /* with the same cause */
+    /* What it allocated, by samples: its own where the C library did it for it. */
+    struct hp_found_heap heap;       /* of itself */
+    struct hp_found_heap total_heap; /* with what it called */
+    uint64_t alloc_samples;
 };
 
 struct hp_function_profile {
@@ -40,6 +51,9 @@ struct hp_function_profile {
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
     uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
+    struct hp_found_heap heap;                    /* of all stacks */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* sampled allocations */
+    uint64_t alloc_mean;                          /* bytes between them */
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */

@@ -248,10 +248,13 @@ static void fill(struct hp_stack_record *record, const struct hp_stack_note *not
     record->node = note->node;
     record->ns = note->ns;
     record->weight = note->weight;
-    record->known = registers->known;
+    record->known = registers != NULL ? registers->known : 0;
+    record->stack_bytes = 0;
     record->unused = 0;
     for (unsigned at = 0; at < note->word_count; at++)
         *(volatile uint64_t *)more++ = note->words[at];
+    if (registers == NULL)
+        return;
     more = put_registers(more, registers);
     record->stack_bytes = (uint32_t)copy_stack(more, (uintptr_t)registers->value[HP_STACK_SP], stack, own);
 }
@@ -259,9 +262,9 @@ static void fill(struct hp_stack_record *record, const struct hp_stack_note *not
 bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
                        const struct hp_stack_registers *registers, const struct hp_stack *own)
 {
-    const uintptr_t sp = (uintptr_t)registers->value[HP_STACK_SP];
-    const size_t stack = stack_bytes(sp, own);
-    const size_t words = note->word_count + (size_t)__builtin_popcountll(registers->known);
+    const size_t stack = registers != NULL ? stack_bytes((uintptr_t)registers->value[HP_STACK_SP], own) : 0;
+    const size_t words =
+        note->word_count + (size_t)(registers != NULL ? __builtin_popcountll(registers->known) : 0);
     const size_t bytes = aligned(sizeof(struct hp_stack_record) + 8 * words + stack);
     uint64_t position;
     if (note->word_count > HP_STACK_MOST_WORDS || !reserve(ring, bytes, &position)) {

@@ -34,6 +34,7 @@
 #define HP_STACK_RING_MAGIC UINT64_C(0x31676e6972706821)
 #define HP_STACK_RING_HEADER_BYTES 4096u
 #define HP_STACK_RING_SUFFIX ".ring"
+#define HP_HEAP_RING_SUFFIX ".heap" /* that of allocations */
 
 /* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
@@ -61,9 +62,11 @@ enum hp_stack_ring_end {
 };
 
 enum hp_stack_kind {
-    HP_STACK_SKIPPED,   /* nothing: the rest of the file */
-    HP_STACK_CPU,       /* a sample of processor time; weight: nanoseconds */
-    HP_STACK_ALLOCATION /* a sampled allocation; weight: bytes */
+    HP_STACK_SKIPPED,    /* nothing: the rest of the file */
+    HP_STACK_CPU,        /* a sample of processor time; weight: nanoseconds */
+    HP_STACK_ALLOCATION, /* a sampled allocation: its number, its bytes, the mean distance of samples, where malloc was called, what lived before, the least
+                          mean */
+    HP_STACK_FREED /* the number of one whose block is freed, what lived before (0: not known); without a stack */
 };
 
 /* flags */
@@ -195,7 +198,7 @@ struct hp_stack_note {
 /*
  * Puts a record with the stack from the sp of `registers` upwards, at most HP_STACK_MOST_BYTES. `own`: the part of the thread's own
  * stack of which it is known that whatever is above the stack pointer can be read; below that the stack may go on. What cannot be read
- * is left out: the copy never faults. False: there was no room, and it is counted.
+ * is left out: the copy never faults. Without registers (NULL) there is no stack. False: there was no room, and it is counted.
  */
 bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
                        const struct hp_stack_registers *registers, const struct hp_stack *own);

@@ -20,6 +20,7 @@
 #include <errno.h>
 
 #include "copies.h"
+#include "heap_samples.h"
 #include "holders.h"
 #include "holding.h"
 #include "images.h"
@@ -81,6 +82,7 @@ static void count_late(const struct event *event)
         hp_owner_disown(event->allocated); /* or it would be that of who had this memory before */
     }
     if (event->freed != NULL) {
+        hp_heap_forget(event->freed);
         __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
     }
@@ -118,7 +120,7 @@ static inline bool has_to_publish(const struct hp_alloc_thread *thread)
 }
 
 /*
- * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_is_foreign), and these stand
+ * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_reallocating), and these stand
  * for the block.
  */
 static const char own_block, foreign_block;
@@ -267,8 +269,11 @@ void hp_allocations_give_back(struct hotpath_head_ *held)
 static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)
 {
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
-    if (gate == (head->hot.epoch | HP_GATE_PAUSED))
+    if (gate == (head->hot.epoch | HP_GATE_PAUSED)) {
+        if (event->freed != NULL)
+            hp_heap_forget(event->freed);
         return true; /* nothing is counted now */
+    }
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
@@ -279,6 +284,8 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
     if (!hp_frame_is_marked(head->hot.top))
         mark_all(head);
     count_around(head, event, stack);
+    if (hp_heap_is_due(head, event->allocated, event->freed))
+        hp_heap_take(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
     hp_slow_way_end(head, from);
     if (is_one_of_many(head))
         tell_others(head, event->allocated, event->freed, event->freed_bytes);
@@ -320,6 +327,21 @@ static __attribute__((noinline)) void count_slowly(const void *allocated, uint64
         count_idle(allocated, asked, freed, freed_bytes);
 }
 
+/* The same where the block is sampled, or was. */
+static __attribute__((noinline, cold)) void end_with_sample(struct hp_head *head, const void *allocated,
+                                                            uint64_t asked, const void *freed, uint64_t freed_bytes,
+                                                            uintptr_t stack)
+{
+    const int saved = errno;
+    const uint64_t from = hp_slow_way_begin(head);
+    hp_heap_take(head, allocated, asked, freed, freed_bytes, stack);
+    hp_slow_way_end(head, from);
+    if (is_one_of_many(head))
+        tell_others(head, allocated, freed, freed_bytes);
+    hp_head_let_go(&head->hot);
+    errno = saved;
+}
+
 static __attribute__((noinline)) void end_among_many(struct hp_head *head, const void *allocated, const void *freed,
                                                      uint64_t freed_bytes)
 {
@@ -333,9 +355,14 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
 #define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
 /* The head is held, and its innermost zone is marked and there. Lets go of it. */
-static inline __attribute__((always_inline)) void count_and_let_go(struct hp_head *head, const struct event *event)
+static inline __attribute__((always_inline)) void count_and_let_go(struct hp_head *head, const struct event *event,
+                                                                   uintptr_t stack)
 {
     count(head->alloc, event);
+    if (__builtin_expect(hp_heap_is_due(head, event->allocated, event->freed), 0)) {
+        end_with_sample(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
+        return;
+    }
     if (__builtin_expect(is_one_of_many(head), 0) && __builtin_expect(!told_quickly(head, event), 0)) {
         end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
@@ -344,25 +371,27 @@ static inline __attribute__((always_inline)) void count_and_let_go(struct hp_hea
 }
 
 /* The first event in a call, on a thread that has counters. */
-static inline __attribute__((always_inline)) void mark_and_count(struct hp_head *head, const struct event *event)
+static inline __attribute__((always_inline)) void mark_and_count(struct hp_head *head, const struct event *event,
+                                                                 uintptr_t stack)
 {
     const uint64_t from = hp_slow_way_begin(head);
     mark_all(head);
     hp_slow_way_end(head, from);
-    count_and_let_go(head, event);
+    count_and_let_go(head, event, stack);
 }
 
 static __attribute__((noinline)) void mark_and_count_allocated(struct hp_head *head, const void *block,
-                                                               uint64_t asked, uint64_t usable)
+                                                               uint64_t asked, uint64_t usable, uintptr_t stack)
 {
     IS_BLOCK(block);
-    mark_and_count(head, &(struct event){.allocated = block, .asked = asked, .usable = usable});
+    mark_and_count(head, &(struct event){.allocated = block, .asked = asked, .usable = usable}, stack);
 }
 
-static __attribute__((noinline)) void mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable)
+static __attribute__((noinline)) void mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable,
+                                                           uintptr_t stack)
 {
     IS_BLOCK(block);
-    mark_and_count(head, &(struct event){.freed = block, .freed_bytes = usable});
+    mark_and_count(head, &(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
 static inline __attribute__((always_inline)) void tell(const struct event *event, uintptr_t stack)
@@ -375,16 +404,16 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
         /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
             if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
-                count_and_let_go(head, event);
+                count_and_let_go(head, event, stack);
                 return;
             }
             if (HOTPATH_LIKELY_(head->alloc != NULL)) {
                 if (event->freed == NULL) {
-                    mark_and_count_allocated(head, event->allocated, event->asked, event->usable);
+                    mark_and_count_allocated(head, event->allocated, event->asked, event->usable, stack);
                     return;
                 }
                 if (event->allocated == NULL) {
-                    mark_and_count_freed(head, event->freed, event->freed_bytes);
+                    mark_and_count_freed(head, event->freed, event->freed_bytes, stack);
                     return;
                 }
             }
@@ -474,8 +503,9 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 }
 
 /* Without holding the head: its number is its own, and blocks have theirs as long as they are not freed. */
-int hotpath_v1_is_foreign(const void *block)
+int hotpath_v1_reallocating(const void *block)
 {
+    hp_heap_forget(block);
     const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
     return &head->hot != &hp_idle_head && is_one_of_many(head) && hp_owner_is_other(head, block);
 }

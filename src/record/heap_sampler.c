@@ -5,6 +5,7 @@
 
 #define PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
 #define LOOK_NS (PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define MOST_CREDIT_NS INT64_C(1000000000)
 #define MOST_STEP 64u /* the mean grows by that factor at most */
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
@@ -12,6 +13,7 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->least_mean = mean;
     pace->mean = mean;
     pace->since_ns = now_ns;
+    pace->credit_ns = MOST_CREDIT_NS;
     pace->count = 0;
 }
 
@@ -29,6 +31,18 @@ static uint64_t smaller(const struct hp_heap_pace *pace, uint64_t mean)
     return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
 }
 
+static int64_t credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
+{
+    const int64_t elapsed = elapsed_ns < (uint64_t)MOST_CREDIT_NS ? (int64_t)elapsed_ns : MOST_CREDIT_NS;
+    int64_t credit = __atomic_load_n(&pace->credit_ns, __ATOMIC_RELAXED) + elapsed - (int64_t)LOOK_NS;
+    if (credit > MOST_CREDIT_NS)
+        credit = MOST_CREDIT_NS;
+    if (credit < 0)
+        credit = 0;
+    __atomic_store_n(&pace->credit_ns, credit, __ATOMIC_RELAXED);
+    return credit;
+}
+
 /* Of threads that look at the same time one is right, and the other looks again after as many samples. */
 void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
@@ -36,11 +50,12 @@ void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_n
         return;
     const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
     const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
-    if (elapsed < LOOK_NS)
+    const int64_t credit = credit_after(pace, elapsed);
+    if (elapsed < LOOK_NS && credit == 0)
         __atomic_store_n(&pace->mean, larger(mean, elapsed), __ATOMIC_RELAXED);
     else if (live > HP_HEAP_MOST_LIVE)
         __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
-    else if (elapsed > 4 * LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
+    else if (elapsed > 2 * LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
         __atomic_store_n(&pace->mean, smaller(pace, mean), __ATOMIC_RELAXED);
 }
 

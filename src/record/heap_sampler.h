@@ -14,14 +14,16 @@
 
 #define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
 #define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
-#define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process */
-#define HP_HEAP_MOST_LIVE 16384u      /* sampled blocks; beyond that there are fewer samples */
+#define HP_HEAP_MOST_PER_SECOND                                                                                    \
+    1000u                        /* samples of a process, but for as many that are free at first, or after a rest */
+#define HP_HEAP_MOST_LIVE 16384u /* sampled blocks; beyond that there are fewer samples */
 
 /* Of a process: how far apart samples are. Any thread. */
 struct hp_heap_pace {
     uint64_t least_mean; /* as it was asked for */
     uint64_t mean;
-    uint64_t since_ns; /* the count began */
+    uint64_t since_ns; /* it was looked last */
+    int64_t credit_ns; /* time for which no sample was taken that could have been */
     uint32_t count;    /* of samples */
 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "heap_samples.h"
 #include "lane_state.h"
 #include "thread_head.h"
 #include "thread_space.h"
@@ -38,6 +39,7 @@ bool hp_alloc_begin(struct hp_head *head)
     HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
     __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
     hp_alloc_declare(hp_store_header(head->store));
+    hp_heap_begin_thread(head);
     return true;
 }
 

@@ -134,6 +134,7 @@ void hp_session_use_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
     HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
     HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
+    HOTPATH_PUT_(wishes->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
 }
 
 /* Whether there is anything to record, for all who ask: zones, and malloc. */

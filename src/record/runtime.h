@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "heap_sampler.h"
 #include "layout.h"
 #include "mutex.h"
 #include "options.h"
@@ -83,11 +84,13 @@ struct hp_head {
     uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
     uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
     uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
-    uint32_t owner;                       /* number of the thread among those that allocate: see owners.h */
-    struct hp_sampler sampler;            /* see sampler.h */
-    bool is_handler;                      /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;                        /* the thread may not read the counter any more */
-    bool index_is_complete;               /* every node and stat of the record is in the slots */
+    struct hp_heap *heap;                 /* NULL: allocations are not sampled; see heap_samples.h */
+    struct hp_heap_countdown heap_countdown;
+    uint32_t owner;             /* number of the thread among those that allocate: see owners.h */
+    struct hp_sampler sampler;  /* see sampler.h */
+    bool is_handler;            /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;              /* the thread may not read the counter any more */
+    bool index_is_complete;     /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;             /* taken in lists for want of that */
     struct hp_lane_place *lane; /* that it is in; NULL: its own. See lane_state.h, also for the following */
@@ -140,7 +143,8 @@ struct hp_zone_cost {
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
-    uint32_t is_watched; /* somebody looks, or may, at what threads use */
+    uint32_t is_watched;   /* somebody looks, or may, at what threads use */
+    uint32_t alloc_stacks; /* bytes between allocations that are sampled; 0: none are */
 };
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
@@ -203,6 +207,7 @@ struct hp_recorder {
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
+    struct hp_heap *heap;    /* atomic: of sampled allocations; NULL: there are none yet */
     uint32_t suspended_site; /* atomic: the number of <suspended>, plus 1; 0: it has none yet */
     uint32_t lane_count;     /* atomic: places of lanes that were ever given out */
     uint64_t free_lanes;     /* atomic: the first of those that are free, and how often that has changed */

@@ -16,7 +16,7 @@
 
 struct columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, file;
+        waits, total_waiting, work, alloc, total_alloc, file;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
@@ -53,6 +53,10 @@ static const struct hp_column_spec column_table[] = {
     {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How often it was found waiting anew."},
     {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "With all that it called."},
     {"work_ns", "Work", HOTPATH_UNIT_NS, 0, AT(work), "self_ns and waiting_ns without idle_ns."},
+    {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, 0, AT(alloc),
+     "Bytes that it allocated itself, or had the C library allocate, estimated by samples; 0 where nobody took "
+     "any."},
+    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, AT(total_alloc), "With all that it called."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
 };
 
@@ -130,6 +134,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
     hp_section_set_number(row, columns->total, (double)function->total_ns);
     hp_section_set_number(row, columns->total_percent, share(view, function->total_ns));
+    hp_section_set_count(row, columns->alloc, function->heap.bytes);
+    hp_section_set_count(row, columns->total_alloc, function->total_heap.bytes);
     return fill_waiting(view, row, function);
 }
 

@@ -32,6 +32,10 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_CPU_ENGINE", "cpu_engine", FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
      "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE,
      AT_BOTH(record, cpu_engine), hp_option_parse_engine},
+    {"HOTPATH_ALLOC_STACKS", NULL, FLAG("alloc-stacks", 0, RECORD), "SIZE", "512KB", "",
+     "By hotpath run: mean distance, in allocated bytes, between allocations that are sampled with their stacks; 0 "
+     "samples none.",
+     HP_OPTION_BYTES, AT_SETTINGS(record.alloc_stacks), hp_option_parse_alloc_stacks},
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",

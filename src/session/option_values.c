@@ -281,6 +281,7 @@ bool hp_option_parse_bound(const struct hp_option *option, const char *text, str
     return true;
 }
 
+#define MOST_ALLOC_STACKS (UINT64_C(1) << 30)
 #define MOST_BYTES (UINT64_C(4) << 30)
 _Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
 
@@ -292,6 +293,17 @@ bool hp_option_parse_max_bytes(const struct hp_option *option, const char *text,
     if (!hp_number_bytes(text, strlen(text), MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
         return hp_option_complain(ret_problem, "is not a size from 256KB to 4GB");
     settings->record.max_bytes = bytes;
+    return true;
+}
+
+bool hp_option_parse_alloc_stacks(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                  struct hp_text *ret_problem)
+{
+    uint64_t bytes;
+    (void)option;
+    if (!hp_number_bytes(text, strlen(text), MOST_ALLOC_STACKS, &bytes))
+        return hp_option_complain(ret_problem, "is not a size from 0 to 1GB");
+    settings->record.alloc_stacks = (uint32_t)bytes;
     return true;
 }
 

@@ -53,6 +53,8 @@ bool hp_option_parse_sampling_rate(const struct hp_option *option, const char *t
                                    struct hp_text *ret_problem);
 bool hp_option_parse_bound(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem);
+bool hp_option_parse_alloc_stacks(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                  struct hp_text *ret_problem);
 bool hp_option_parse_max_bytes(const struct hp_option *option, const char *text, struct hp_settings *settings,
                                struct hp_text *ret_problem);
 bool hp_option_parse_flag(const struct hp_option *option, const char *text, struct hp_settings *settings,

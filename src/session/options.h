@@ -59,12 +59,13 @@ struct hp_record_settings {
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
-    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool is_list;        /* the value that holds is a list of names */
-    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
-    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
-    bool cpu;            /* as it was given; what holds is in `kinds` */
+    uint32_t alloc_stacks; /* bytes between allocations that are sampled with their stacks; 0: none are */
+    bool is_set;           /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool is_off;           /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool is_list;          /* the value that holds is a list of names */
+    bool is_run;           /* HOTPATH_RUN: another process reports at the end */
+    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
+    bool cpu;              /* as it was given; what holds is in `kinds` */
     bool leave_signals;
     bool reserve;
     bool waits;

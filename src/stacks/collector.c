@@ -8,6 +8,9 @@
 #include <time.h>
 
 #include "clock.h"
+#include "grown.h"
+#include "heap_live.h"
+#include "heap_source.h"
 #include "kernel_entry.h"
 #include "perf_ring.h"
 #include "perf_source.h"
@@ -32,6 +35,8 @@ static struct {
     struct hp_space_table spaces;
     uint32_t *waits; /* of threads that wait, by number: where in the tree; 0: nowhere */
     size_t wait_room;
+    struct hp_heap_live *heaps; /* by number */
+    size_t heap_count, heap_room;
     struct hp_sample_window windows[HP_PERF_PROCESSORS];
     pthread_t thread;
     pthread_mutex_t lock;
@@ -242,6 +247,96 @@ static void end_wait(const struct hp_seen *seen)
     tree->nodes[node].weight[HP_STACK_IDLE_NS] += seen->idle_ns;
 }
 
+/* --------------------------------------------------------------------------------------------------- heaps */
+
+/* That of a number, made if it is new. NULL: no memory. */
+static struct hp_heap_live *heap_of(uint32_t number)
+{
+    while (collector.heap_count <= number) {
+        struct hp_heap_live *heaps =
+            hp_grown(collector.heaps, collector.heap_count, &collector.heap_room, sizeof *heaps);
+        if (heaps == NULL)
+            return NULL;
+        collector.heaps = heaps;
+        memset(&heaps[collector.heap_count++], 0, sizeof *heaps);
+    }
+    return &collector.heaps[number];
+}
+
+/* What malloc and we have put on the stack is nobody's business: frames that end below where it was called. */
+static size_t own_frames(const struct hp_frame *frames, size_t count, uint64_t place)
+{
+    size_t own = 0;
+    while (own < count && frames[own].sp < place)
+        own++;
+    return own < count ? own : 0;
+}
+
+static struct found follow_allocation(const struct hp_seen *seen, struct hp_process_space *process)
+{
+    struct hp_frame frames[MOST_FRAMES];
+    enum hp_unwind_end end;
+    if (process->read_ns == 0)
+        ask_for_maps(process, hp_clock_monotonic_ns());
+    size_t count = unwind(seen, &process->space, frames, &end);
+    if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
+        count = unwind(seen, &process->space, frames, &end);
+    const size_t own = own_frames(frames, count, seen->place);
+    return put_stack(&process->space, frames + own, count - own, end == HP_UNWIND_START);
+}
+
+static void add_allocation(const struct hp_seen *seen)
+{
+    struct hp_stacks *stacks = &collector.stacks;
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
+    struct hp_heap_live *heap = heap_of(seen->heap);
+    if (process == NULL || heap == NULL) {
+        stacks->allocs_lost++;
+        return;
+    }
+    const struct found found = follow_allocation(seen, process);
+    const struct hp_heap_worth worth = hp_heap_worth(heap, seen->bytes_asked, seen->mean);
+    stacks->allocs++;
+    stacks->allocs_whole += found.is_whole;
+    stacks->alloc_mean = seen->heap_mean;
+    if (found.node >= stacks->tree.count)
+        return;
+    uint64_t *weight = stacks->tree.nodes[found.node].weight;
+    weight[HP_STACK_ALLOC_BYTES] += worth.bytes;
+    weight[HP_STACK_ALLOC_BLOCKS] += worth.blocks;
+    weight[HP_STACK_ALLOC_SAMPLES]++;
+    hp_heap_live_look(heap, seen->live_bytes);
+    hp_heap_live_add(heap, seen->block, found.node, &worth);
+}
+
+static void end_allocation(const struct hp_seen *seen)
+{
+    struct hp_heap_live *heap = heap_of(seen->heap);
+    if (heap == NULL)
+        return;
+    hp_heap_live_look(heap, seen->live_bytes);
+    hp_heap_live_remove(heap, seen->block);
+}
+
+/* Of each process by itself: their peaks were at different times. */
+static void end_heaps(void)
+{
+    for (size_t at = 0; at < collector.heap_count; at++) {
+        const struct hp_heap_live *heap = &collector.heaps[at];
+        for (size_t stack = 0; stack < heap->stack_count; stack++) {
+            uint64_t *weight = collector.stacks.tree.nodes[heap->stacks[stack].stack].weight;
+            weight[HP_STACK_PEAK_BYTES] += heap->stacks[stack].peak.bytes;
+            weight[HP_STACK_PEAK_BLOCKS] += heap->stacks[stack].peak.blocks;
+            weight[HP_STACK_LEFT_BYTES] += heap->stacks[stack].live.bytes;
+            weight[HP_STACK_LEFT_BLOCKS] += heap->stacks[stack].live.blocks;
+        }
+        hp_heap_live_free(&collector.heaps[at]);
+    }
+    free(collector.heaps);
+    collector.heaps = NULL;
+    collector.heap_count = collector.heap_room = 0;
+}
+
 /* Where the kernel tells, it has told already. */
 static void meet(const struct hp_seen *seen)
 {
@@ -268,6 +363,12 @@ static void take(const struct hp_seen *seen)
     case HP_SEEN_WAITED:
         end_wait(seen);
         break;
+    case HP_SEEN_ALLOCATED:
+        add_allocation(seen);
+        break;
+    case HP_SEEN_FREED:
+        end_allocation(seen);
+        break;
     case HP_SEEN_MET:
         meet(seen);
         break;
@@ -281,6 +382,7 @@ static void take_all(bool is_last)
 {
     const uint64_t now = hp_clock_monotonic_ns(), settled = collector.has_perf ? SETTLED_NS : 0;
     struct hp_seen *next;
+    collector.stacks.allocs_lost += hp_heap_source_read(is_last);
     for (struct hp_seen *seen = hp_seen_take(is_last ? UINT64_MAX : now - settled); seen != NULL; seen = next) {
         next = seen->next;
         take(seen);
@@ -330,6 +432,8 @@ static bool begin(uint64_t period_ns, enum hp_stack_source from)
     collector.stacks.period_ns = period_ns;
     collector.stacks.has_kernel =
         from == HP_STACKS_BY_TIMERS || (collector.has_perf && hp_perf_source_has_kernel());
+    if (!collector.has_perf)
+        hp_heap_source_need_maps();
     collector.is_over = false;
     collector.is_begun = hp_quiet_thread_start(&collector.thread, collect);
     if (!collector.is_begun)
@@ -367,6 +471,8 @@ bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
     return begin(period_ns, has_perf ? HP_STACKS_BY_PERF : HP_STACKS_BY_NOBODY) && has_perf;
 }
 
+void hp_collector_want_heap(const char *folder) { hp_heap_source_begin(folder); }
+
 bool hp_collector_is_begun(void) { return collector.is_begun; }
 
 const struct hp_stacks *hp_collector_end(void)
@@ -386,6 +492,7 @@ const struct hp_stacks *hp_collector_end(void)
         put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
         collector.stacks.refused = hp_ring_source_refused();
     }
+    end_heaps();
     return &collector.stacks;
 }
 

@@ -21,6 +21,9 @@ struct hp_stacks {
     uint64_t whole;                  /* samples whose stack was followed to the start of its thread */
     uint64_t waits, waits_whole;     /* the same of threads that were found waiting ... */
     uint64_t waits_recovered;        /* ... and those of which a caller was found by a search of the stack */
+    uint64_t allocs, allocs_whole;   /* the same of sampled allocations ... */
+    uint64_t allocs_lost;            /* ... those that are in no sum */
+    uint64_t alloc_mean;             /* bytes between them, as it was asked for */
     struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
 };
 
@@ -33,6 +36,9 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder);
 
 /* Where samples come from. */
 enum hp_stack_source hp_collector_source(void);
+
+/* Sampled allocations, too: of processes that have their sessions in that folder. Before it is begun. */
+void hp_collector_want_heap(const char *folder);
 
 /*
  * The same with a process that runs already, all its threads and what they start. Whether there are samples or not, there can be stacks of

@@ -4,22 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap_sums.h"
 #include "text.h"
 #include "waiting_sums.h"
+
+/* What functions have with all that they called: the weights that it is made of, and where it is kept. */
+#define NO_WEIGHT HP_STACK_WEIGHTS
+#define TOTAL(field) offsetof(struct hp_found_function, field)
+static const struct {
+    enum hp_stack_weight weight, more;
+    size_t total;
+} sums[] = {
+    {HP_STACK_USER_NS, HP_STACK_KERNEL_NS, TOTAL(total_ns)},
+    {HP_STACK_WAITED_NS, NO_WEIGHT, TOTAL(total_waiting_ns)},
+    {HP_STACK_ALLOC_BYTES, NO_WEIGHT, TOTAL(total_heap.bytes)},
+    {HP_STACK_ALLOC_BLOCKS, NO_WEIGHT, TOTAL(total_heap.blocks)},
+    {HP_STACK_PEAK_BYTES, NO_WEIGHT, TOTAL(total_heap.peak_bytes)},
+    {HP_STACK_PEAK_BLOCKS, NO_WEIGHT, TOTAL(total_heap.peak_blocks)},
+    {HP_STACK_LEFT_BYTES, NO_WEIGHT, TOTAL(total_heap.left_bytes)},
+    {HP_STACK_LEFT_BLOCKS, NO_WEIGHT, TOTAL(total_heap.left_blocks)},
+};
+#define SUMS (sizeof sums / sizeof sums[0])
 
 /* What is needed on the way through the tree. */
 struct walk {
     const struct hp_named_stacks *stacks;
     struct hp_found_function *functions;
-    uint64_t *inside;                /* of each node: its time with that of all below it */
-    uint64_t *waiting;               /* the same of waiting */
+    uint64_t (*inside)[SUMS];        /* of each node: what it has with all below it */
     uint32_t *first_child, *sibling; /* of each node; 0: none */
     uint32_t *open;                  /* of each function: how often it is between the root and where we are */
 };
 
-static uint64_t time_of(const struct hp_named_node *node)
+static uint64_t weight_of(const struct hp_named_node *node, size_t sum)
 {
-    return node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS];
+    const enum hp_stack_weight more = sums[sum].more;
+    return node->weight[sums[sum].weight] + (more != NO_WEIGHT ? node->weight[more] : 0);
 }
 
 /* Children have higher numbers than their parents. */
@@ -28,10 +47,10 @@ static void sum_up(struct walk *walk)
     const struct hp_named_node *nodes = walk->stacks->nodes;
     for (size_t at = walk->stacks->node_count; at-- > 1;) {
         const uint32_t parent = nodes[at].parent;
-        walk->inside[at] += time_of(&nodes[at]);
-        walk->inside[parent] += walk->inside[at];
-        walk->waiting[at] += nodes[at].weight[HP_STACK_WAITED_NS];
-        walk->waiting[parent] += walk->waiting[at];
+        for (size_t sum = 0; sum < SUMS; sum++) {
+            walk->inside[at][sum] += weight_of(&nodes[at], sum);
+            walk->inside[parent][sum] += walk->inside[at][sum];
+        }
         walk->sibling[at] = walk->first_child[parent];
         walk->first_child[parent] = (uint32_t)at;
     }
@@ -44,16 +63,20 @@ static const struct hp_named_frame *frames_of(const struct walk *walk, uint32_t 
     return walk->stacks->frames + node->first_frame;
 }
 
+static void add_totals(struct hp_found_function *function, const uint64_t *inside)
+{
+    for (size_t sum = 0; sum < SUMS; sum++)
+        *(uint64_t *)(void *)((char *)function + sums[sum].total) += inside[sum];
+}
+
 /* The outermost of them has all of it; one that is open already has it from there. */
 static void enter(struct walk *walk, uint32_t node)
 {
     uint32_t count;
     const struct hp_named_frame *frames = frames_of(walk, node, &count);
     for (uint32_t at = count; at-- > 0;)
-        if (walk->open[frames[at].function]++ == 0) {
-            walk->functions[frames[at].function].total_ns += walk->inside[node];
-            walk->functions[frames[at].function].total_waiting_ns += walk->waiting[node];
-        }
+        if (walk->open[frames[at].function]++ == 0)
+            add_totals(&walk->functions[frames[at].function], walk->inside[node]);
 }
 
 static void leave(struct walk *walk, uint32_t node)
@@ -125,13 +148,12 @@ static bool begin(struct walk *walk)
 {
     const size_t nodes = walk->stacks->node_count + 1, functions = walk->stacks->function_count + 1;
     walk->inside = calloc(nodes, sizeof *walk->inside);
-    walk->waiting = calloc(nodes, sizeof *walk->waiting);
     walk->first_child = calloc(nodes, sizeof *walk->first_child);
     walk->sibling = calloc(nodes, sizeof *walk->sibling);
     walk->open = calloc(functions, sizeof *walk->open);
     walk->functions = calloc(functions, sizeof *walk->functions);
-    if (walk->inside == NULL || walk->waiting == NULL || walk->first_child == NULL || walk->sibling == NULL ||
-        walk->open == NULL || walk->functions == NULL)
+    if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL || walk->open == NULL ||
+        walk->functions == NULL)
         return false;
     for (size_t at = 0; at + 1 < functions; at++) {
         const struct hp_named_function *named = &walk->stacks->functions[at];
@@ -144,7 +166,6 @@ static bool begin(struct walk *walk)
 static void end(struct walk *walk)
 {
     free(walk->inside);
-    free(walk->waiting);
     free(walk->first_child);
     free(walk->sibling);
     free(walk->open);
@@ -171,6 +192,10 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .waits = stacks->waits,
                                                 .waits_whole = stacks->waits_whole,
                                                 .waits_recovered = stacks->waits_recovered,
+                                                .allocs = stacks->allocs,
+                                                .allocs_whole = stacks->allocs_whole,
+                                                .allocs_lost = stacks->allocs_lost,
+                                                .alloc_mean = stacks->alloc_mean,
                                                 .has_kernel = stacks->has_kernel,
                                                 .source = stacks->source,
                                                 .refused = stacks->refused};
@@ -184,6 +209,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
         end(&walk);
         return false;
     }
+    hp_heap_sums_add(stacks, walk.functions, ret_profile);
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;

@@ -1,7 +1,7 @@
 /*
  * Sampled blocks that live.
  *
- * The peak by stack is a copy of what lives by stack, made whenever more lives than ever before. Only stacks that have changed since the last
+ * The peak by stack is a copy of what lives by stack, made whenever more was counted than ever before. Only stacks that have changed since the last
  * copy are copied, so a sample costs the same however many stacks there are. SPDX-License-Identifier: MIT
  */
 #include "heap_live.h"
@@ -152,9 +152,11 @@ static bool make_room_for_change(struct hp_heap_live *heap)
     return changed != NULL;
 }
 
-static void copy_peak(struct hp_heap_live *heap)
+void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes)
 {
-    heap->peak_bytes = heap->live_bytes;
+    if (counted_bytes <= heap->peak)
+        return;
+    heap->peak = counted_bytes;
     for (size_t at = 0; at < heap->changed_count; at++) {
         struct hp_heap_stack *stack = &heap->stacks[heap->changed[at]];
         stack->peak = stack->live;
@@ -201,10 +203,7 @@ bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack
     put(&heap->block_index, number, place);
     heap->stacks[stack_at].live.bytes += worth->bytes;
     heap->stacks[stack_at].live.blocks += worth->blocks;
-    heap->live_bytes += worth->bytes;
     note_change(heap, stack_at);
-    if (heap->live_bytes > heap->peak_bytes)
-        copy_peak(heap);
     return true;
 }
 
@@ -218,7 +217,6 @@ void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number)
     struct hp_heap_stack *stack = &heap->stacks[block->stack_at];
     stack->live.bytes -= block->worth.bytes;
     stack->live.blocks -= block->worth.blocks;
-    heap->live_bytes -= block->worth.bytes;
     take_out(&heap->block_index, number);
     if (make_room_for_change(heap))
         note_change(heap, block->stack_at);

@@ -4,6 +4,7 @@
  *
  *     struct hp_heap_live heap = {0};
  *     struct hp_heap_worth worth = hp_heap_worth(&heap, bytes, mean);
+ *     hp_heap_live_look(&heap, live_bytes);               before each of the following
  *     hp_heap_live_add(&heap, number, stack, &worth);
  *     hp_heap_live_remove(&heap, number);
  *     for (size_t at = 0; at < heap.stack_count; at++) ... heap.stacks[at] ...
@@ -45,7 +46,7 @@ struct hp_heap_block_seen {
 struct hp_heap_live {
     struct hp_heap_stack *stacks; /* each that was ever seen */
     size_t stack_count;
-    uint64_t live_bytes, peak_bytes; /* of all */
+    uint64_t peak; /* the most that was counted */
     /* Private from here on. */
     double bytes_left, blocks_left; /* fractions that were rounded away, for the next */
     struct hp_heap_block_seen *blocks;
@@ -59,6 +60,12 @@ double hp_heap_share(uint64_t bytes, uint64_t mean);
 
 /* What it stands for. Rounded so that sums are right. */
 struct hp_heap_worth hp_heap_worth(struct hp_heap_live *heap, uint64_t bytes, uint64_t mean);
+
+/*
+ * So much lives now, as it was counted: if that is the most so far, what samples say of this moment is what they say of the peak. By counts, and
+ * not by samples: the highest of many estimates would be one that is too high.
+ */
+void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes);
 
 /* False: no memory, and nothing is changed. */
 bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack,

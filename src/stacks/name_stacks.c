@@ -241,7 +241,8 @@ static void count_meetings(const struct hp_stack_tree *tree, uint64_t *met, size
 {
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
-        samples[at] += node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS];
+        samples[at] +=
+            node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS] + node->weight[HP_STACK_ALLOC_SAMPLES];
         samples[node->parent] += samples[at];
         if (node->image < images && tree->nodes[node->parent].image != node->image)
             met[node->image] += samples[at];
@@ -276,6 +277,10 @@ bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_
                                           .waits = stacks->waits,
                                           .waits_whole = stacks->waits_whole,
                                           .waits_recovered = stacks->waits_recovered,
+                                          .allocs = stacks->allocs,
+                                          .allocs_whole = stacks->allocs_whole,
+                                          .allocs_lost = stacks->allocs_lost,
+                                          .alloc_mean = stacks->alloc_mean,
                                           .has_kernel = stacks->has_kernel,
                                           .source = stacks->source,
                                           .refused = stacks->refused};

@@ -44,6 +44,8 @@ struct hp_named_stacks {
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waits, waits_whole, waits_recovered; /* the same of threads that were found waiting */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* the same of sampled allocations */
+    uint64_t alloc_mean;                          /* bytes between these, as it was asked for */
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */

@@ -33,7 +33,7 @@
 
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
-_Static_assert(HP_PERF_PROCESSORS <= HP_SEEN_BY_RINGS, "each has a line");
+_Static_assert(HP_PERF_PROCESSORS <= HP_SEEN_BY_HEAP, "each has a line");
 
 static struct {
     struct hp_perf_rings rings;

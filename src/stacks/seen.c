@@ -18,7 +18,10 @@ static struct {
     uint64_t waiting_bytes, dropped;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool takes_room(enum hp_seen_kind kind) { return kind == HP_SEEN_SAMPLE || kind == HP_SEEN_WAITING; }
+static bool takes_room(enum hp_seen_kind kind)
+{
+    return kind == HP_SEEN_SAMPLE || kind == HP_SEEN_WAITING || kind == HP_SEEN_ALLOCATED;
+}
 
 static bool make_room(enum hp_seen_kind kind, size_t bytes)
 {

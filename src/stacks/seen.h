@@ -18,13 +18,15 @@ enum hp_seen_kind {
     HP_SEEN_NAMED,    /* a thread is called `path` from now on */
     HP_SEEN_MAPPED,   /* code of the file `path` */
     HP_SEEN_SAMPLE,
-    HP_SEEN_COUNTED, /* `counted_ns` more of processor time, of all samples of `processor` since the last one */
-    HP_SEEN_ENDED,   /* a thread */
-    HP_SEEN_LOST,    /* that many samples */
-    HP_SEEN_WAITING, /* a thread was found so, for what `path` says; `wait` is its number until that is over */
-    HP_SEEN_WAITED,  /* it is over */
-    HP_SEEN_MAPS,    /* what code `pid` has mapped by now, as /proc says it: `path` */
-    HP_SEEN_MET      /* `pid` is looked at from now on; where the kernel tells nothing, it may be another program */
+    HP_SEEN_COUNTED,   /* `counted_ns` more of processor time, of all samples of `processor` since the last one */
+    HP_SEEN_ENDED,     /* a thread */
+    HP_SEEN_LOST,      /* that many samples */
+    HP_SEEN_WAITING,   /* a thread was found so, for what `path` says; `wait` is its number until that is over */
+    HP_SEEN_WAITED,    /* it is over */
+    HP_SEEN_MAPS,      /* what code `pid` has mapped by now, as /proc says it: `path` */
+    HP_SEEN_ALLOCATED, /* a sampled block, of `heap` */
+    HP_SEEN_FREED,     /* the same */
+    HP_SEEN_MET /* `pid` is looked at from now on; where the kernel tells nothing, it may be another program */
 };
 
 /* One of these. */
@@ -52,11 +54,18 @@ struct hp_seen {
     uint32_t wait;
     uint32_t cause; /* of whoever looked */
     uint64_t waited_ns, idle_ns;
+    /* Of allocations. */
+    uint32_t heap;  /* which process's, each program that it executed by itself */
+    uint32_t block; /* its number there; 0: when it is freed will not be known */
+    uint64_t bytes_asked, mean, heap_mean;
+    uint64_t place;      /* where on the stack malloc was called */
+    uint64_t live_bytes; /* in the process before it; 0: not known */
 };
 
 #define HP_SEEN_NO_PROCESSOR UINT32_MAX /* the sample knows by itself how much it stands for */
 
-#define HP_SEEN_LINES 66u
+#define HP_SEEN_LINES 67u
+#define HP_SEEN_BY_HEAP (HP_SEEN_LINES - 3)  /* the line of sampled allocations */
 #define HP_SEEN_BY_LOOKS (HP_SEEN_LINES - 1) /* the line of those who look at threads */
 #define HP_SEEN_BY_RINGS (HP_SEEN_LINES - 2) /* that of samples from inside processes */
 

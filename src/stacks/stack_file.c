@@ -12,7 +12,7 @@
 
 #include "files.h"
 
-#define VERSION 2u
+#define VERSION 3u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
@@ -27,6 +27,7 @@ struct file_header {
     uint32_t version, flags;
     uint64_t period_ns, samples, whole, lost;
     uint64_t waits, waits_whole, waits_recovered;
+    uint64_t allocs, allocs_whole, allocs_lost, alloc_mean;
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
 };
@@ -40,7 +41,7 @@ struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 96 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 128 && sizeof(struct file_image) == 8 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
 _Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
@@ -90,6 +91,10 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
                                  .waits = stacks->waits,
                                  .waits_whole = stacks->waits_whole,
                                  .waits_recovered = stacks->waits_recovered,
+                                 .allocs = stacks->allocs,
+                                 .allocs_whole = stacks->allocs_whole,
+                                 .allocs_lost = stacks->allocs_lost,
+                                 .alloc_mean = stacks->alloc_mean,
                                  .text_bytes = stacks->text_bytes,
                                  .images = (uint32_t)stacks->image_count,
                                  .functions = (uint32_t)stacks->function_count,
@@ -268,6 +273,10 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .waits = header.waits,
                                            .waits_whole = header.waits_whole,
                                            .waits_recovered = header.waits_recovered,
+                                           .allocs = header.allocs,
+                                           .allocs_whole = header.allocs_whole,
+                                           .allocs_lost = header.allocs_lost,
+                                           .alloc_mean = header.alloc_mean,
                                            .has_kernel = header.flags & HAS_KERNEL,
                                            .refused = header.flags >> REFUSED_FROM,
                                            .source = header.flags & BY_TIMERS ? HP_STACKS_BY_TIMERS

@@ -28,6 +28,14 @@ enum hp_stack_weight {
     HP_STACK_WAITED_NS, /* time neither running nor ready to run */
     HP_STACK_IDLE_NS,   /* a part of that: nobody's work */
     HP_STACK_WAITS,     /* times that a thread was found there that had not been before */
+    /* Of the heap, estimated by samples; stacks end with who called malloc. */
+    HP_STACK_ALLOC_BYTES, /* asked for */
+    HP_STACK_ALLOC_BLOCKS,
+    HP_STACK_ALLOC_SAMPLES,
+    HP_STACK_PEAK_BYTES, /* of these, what lived when most of its process's heap did */
+    HP_STACK_PEAK_BLOCKS,
+    HP_STACK_LEFT_BYTES, /* and what was never freed */
+    HP_STACK_LEFT_BLOCKS,
     HP_STACK_WEIGHTS
 };
 

@@ -13,7 +13,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
     return false;
 }
 
-static bool is_system_library(const struct hp_named_stacks *stacks, uint32_t image)
+bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)
 {
     static const char *const names[] = {"libc.so",    "libc-2",    "libc.musl", "ld-linux", "ld-musl", "ld-2",
                                         "libpthread", "libstdc++", "libc++.",   "libgcc_s", "[vdso]"};
@@ -50,7 +50,7 @@ uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node)
             break;
         for (uint32_t frame = 0; frame < named->frame_count; frame++) {
             const uint32_t function = stacks->frames[named->first_frame + frame].function;
-            const bool is_library = is_system_library(stacks, named->image);
+            const bool is_library = hp_is_system_library(stacks, named->image);
             if (innermost == HP_NO_FUNCTION)
                 innermost = function;
             if (!is_library && (was_in_library || !is_system_name(stacks->functions[function].name)))

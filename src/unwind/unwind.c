@@ -409,7 +409,8 @@ static uint64_t mask_of(const struct hp_space *space)
 
 static void add_frame(struct hp_frame *frame, const struct walk *walk, enum hp_frame_how how)
 {
-    *frame = (struct hp_frame){walk->registers.value[walk->machine->pc], (uint8_t)how, walk->is_exact};
+    *frame = (struct hp_frame){walk->registers.value[walk->machine->pc], (uint8_t)how, walk->is_exact,
+                               walk->registers.value[walk->machine->sp]};
 }
 
 /* A caller is where there is code, or it is none: 0 is what threads begin with. */

@@ -43,6 +43,7 @@ struct hp_frame {
     uint8_t how;
     bool
         is_exact; /* it was about to execute what is at pc; else pc is behind a call, and the line is that of pc - 1 */
+    uint64_t sp; /* where its stack ended then: that of a caller is where the frame that it called began */
 };
 
 /* Why there are no more frames. */

@@ -1,0 +1,217 @@
+/*
+ * Sampled allocations.
+ *
+ * A sample is taken in malloc: the ring takes registers and bytes of the stack as they are, and nothing is followed, looked up or
+ * allocated here. That makes system calls, so there are no samples in a sandbox; that a block is freed takes none, and is told there, too.
+ *
+ * The block is in the table before its record is in the ring, and both before malloc returns. It leaves the table before it is
+ * freed. So in the ring a number begins before it ends, on whatever threads. SPDX-License-Identifier: MIT
+ */
+#include "heap_samples.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "sys.h"
+
+#define RING_BYTES (UINT64_C(1) << 21)
+
+enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
+
+/* ------------------------------------------------------------------------------------------------------- beginning */
+
+/* Of a process that has it not yet, or of a child that has its parent's, empty or not. */
+static struct hp_heap *make_heap(struct hp_heap *before, uint32_t pid, uint64_t mean)
+{
+    struct hp_heap *heap = hp_more_memory(sizeof *heap);
+    if (heap == NULL || !hp_memory_wipe_on_fork(heap, sizeof *heap))
+        return NULL; /* without that, a child would write to its parent's ring */
+    heap->pid = pid;
+    hp_heap_pace_begin(&heap->pace, mean, hp_clock_monotonic_ns());
+    if (__atomic_compare_exchange_n(&hp_runtime->heap, &before, heap, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        return heap;
+    hp_memory_unmap(heap, sizeof *heap);
+    return before; /* another thread's */
+}
+
+static uint64_t seed_of(const struct hp_head *head)
+{
+    return hp_clock_monotonic_ns() ^ (uint64_t)head->thread_id << 32 ^ (uintptr_t)head;
+}
+
+void hp_heap_begin_thread(struct hp_head *head)
+{
+    const uint64_t mean = HOTPATH_GET_(hp_runtime->wishes.alloc_stacks);
+    head->heap = NULL;
+    if (!HP_STACK_RING_WORKS || mean == 0 || head->store->path[0] == '\0' || !hp_calls_begin())
+        return;
+    const uint32_t pid = hp_sys_process_id();
+    struct hp_heap *heap = __atomic_load_n(&hp_runtime->heap, __ATOMIC_ACQUIRE);
+    if (heap == NULL || heap->pid != pid)
+        heap = make_heap(heap, pid, mean);
+    if (heap != NULL) {
+        hp_heap_countdown_begin(&head->heap_countdown, &heap->pace, seed_of(head), head->alloc->bytes);
+        head->heap = heap;
+    }
+    hp_calls_end();
+}
+
+/* ------------------------------------------------------------------------------------------------------------ ring */
+
+static void make_ring(struct hp_heap *heap, const struct hp_store *store)
+{
+    char path[sizeof store->path + sizeof HP_HEAP_RING_SUFFIX];
+    const size_t length = strlen(store->path);
+    struct hp_stack_ring ring;
+    memcpy(path, store->path, length);
+    memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
+    const bool is_made = hp_stack_ring_make(&ring, path, RING_BYTES, heap->pid, 0);
+    if (is_made)
+        heap->ring = ring;
+    __atomic_store_n(&heap->ring_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
+}
+
+/* The first that needs it makes it; who comes meanwhile does without. */
+static bool has_ring(struct hp_heap *heap, const struct hp_store *store)
+{
+    uint32_t none = RING_NONE;
+    if (__atomic_compare_exchange_n(&heap->ring_state, &none, RING_IN_THE_MAKING, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        make_ring(heap, store);
+    return __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == RING_THERE;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the end */
+
+static bool tell_freed(struct hp_heap *heap, uint32_t number, uint64_t live)
+{
+    const uint64_t words[] = {number, live};
+    return hp_stack_ring_put(
+        &heap->ring, &(struct hp_stack_note){.kind = HP_STACK_FREED, .words = words, .word_count = 2}, NULL, 0);
+}
+
+/* Once there is room again. What has no place even here looks as if it was never freed. */
+static void keep_untold(struct hp_heap *heap, uint32_t number)
+{
+    for (unsigned at = 0; at < HP_HEAP_UNTOLD; at++) {
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&heap->untold[at], &none, number, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            __atomic_fetch_add(&heap->untold_count, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+}
+
+static void tell_untold(struct hp_heap *heap)
+{
+    if (__atomic_load_n(&heap->untold_count, __ATOMIC_RELAXED) == 0)
+        return;
+    for (unsigned at = 0; at < HP_HEAP_UNTOLD; at++) {
+        const uint32_t number = __atomic_exchange_n(&heap->untold[at], 0, __ATOMIC_RELAXED);
+        if (number == 0)
+            continue;
+        __atomic_fetch_sub(&heap->untold_count, 1, __ATOMIC_RELAXED);
+        if (tell_freed(heap, number, 0))
+            continue;
+        keep_untold(heap, number);
+        return;
+    }
+}
+
+/* `live`: bytes, before it; 0: not known. */
+static void end_sample(struct hp_heap *heap, const void *block, uint64_t live)
+{
+    const uint32_t number = hp_heap_blocks_take(&heap->blocks, block);
+    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != RING_THERE)
+        return;
+    tell_untold(heap);
+    if (!tell_freed(heap, number, live))
+        keep_untold(heap, number);
+}
+
+void hp_heap_forget(const void *block)
+{
+    struct hp_heap *heap = __atomic_load_n(&hp_runtime->heap, __ATOMIC_ACQUIRE);
+    if (heap != NULL && hp_heap_may_have(&heap->blocks, block))
+        end_sample(heap, block, 0);
+}
+
+/* ------------------------------------------------------------------------------------------------------- a sample */
+
+/*
+ * How far the stack goes, about, and nothing of it for certain. The C libraries put what they know of a thread at the end of its stack; at
+ * that of the first thread are random bytes of the kernel's. The nearer one above is it.
+ */
+static struct hp_stack stack_above(uintptr_t sp)
+{
+    const uintptr_t self = (uintptr_t)pthread_self(), first = (uintptr_t)getauxval(AT_RANDOM);
+    const uintptr_t high = self - sp < first - sp ? self : first;
+    return (struct hp_stack){high, high};
+}
+
+/* The registers are those of this function, so it stays one. */
+static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
+                                                 const uint64_t *words, uint8_t count)
+{
+    struct hp_stack_registers registers;
+    hp_stack_registers_here(&registers);
+    const struct hp_stack above = stack_above((uintptr_t)registers.value[HP_STACK_SP]);
+    return hp_stack_ring_put(&heap->ring,
+                             &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
+                                                     .thread_id = head->thread_id,
+                                                     .ns = now,
+                                                     .words = words,
+                                                     .word_count = count},
+                             &registers, &above);
+}
+
+/* What lives in the process, but for what threads have not told each other; before an event that was counted already. */
+static uint64_t live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
+{
+    const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
+    const int64_t now = told + hp_alloc_live(head->alloc) - head->alloc->published;
+    const int64_t before = now + (int64_t)freed_bytes - (int64_t)asked;
+    return before > 0 ? (uint64_t)before : 0;
+}
+
+static void begin_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now, const void *block,
+                         uint64_t asked, uintptr_t stack)
+{
+    uint32_t number = __atomic_add_fetch(&heap->numbers, 1, __ATOMIC_RELAXED);
+    if (!hp_heap_blocks_put(&heap->blocks, block, number))
+        number = 0; /* when it is freed will not be known */
+    const uint64_t words[] = {
+        number, asked, head->heap_countdown.mean, stack, live_before(head, 0, asked), heap->pace.least_mean};
+    tell_untold(heap);
+    if (!put_sample(heap, head, now, words, sizeof words / sizeof words[0]))
+        hp_heap_blocks_take(&heap->blocks, block);
+}
+
+/* Whether it is taken or not, the next one is some way off. */
+static void sample(struct hp_head *head, const void *block, uint64_t asked, uintptr_t stack)
+{
+    struct hp_heap *heap = head->heap;
+    if (hp_heap_may_have(&heap->blocks, block))
+        end_sample(heap, block, 0); /* it was freed while nothing was recorded */
+    if (hp_calls_begin()) {
+        const uint64_t now = hp_clock_monotonic_ns();
+        if (has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN)
+            begin_sample(heap, head, now, block, asked, stack);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
+        hp_calls_end();
+    }
+    hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);
+}
+
+void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
+                  uint64_t freed_bytes, uintptr_t stack)
+{
+    if (freed != NULL)
+        end_sample(head->heap, freed, live_before(head, freed_bytes, asked));
+    if (allocated != NULL && head->alloc->bytes >= head->heap_countdown.sample_at)
+        sample(head, allocated, asked, stack);
+}

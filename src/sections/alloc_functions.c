@@ -1,0 +1,216 @@
+/*
+ * The section `alloc-functions`: which functions allocate, whether or not they are measured, by samples of allocations with their stacks; what
+ * of it lived when the heap was at its largest, and what was never freed. There where somebody took stacks; the library does not.
+ * SPDX-License-Identifier: MIT
+ */
+#include "function_profile.h"
+
+#include "arena.h"
+#include "identity.h"
+#include "order.h"
+#include "section.h"
+#include "shares.h"
+#include "sort.h"
+#include "text.h"
+#include "units.h"
+
+struct columns {
+    size_t name, library, samples, own, own_percent, blocks, total, total_percent, peak, total_peak, left,
+        total_left, total_blocks, peak_blocks, left_blocks, file;
+};
+
+#define AT(column) .index = offsetof(struct columns, column)
+
+static const struct hp_column_spec column_table[] = {
+    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
+     "Its name, or the place in the library where it has none."},
+    {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(library),
+     "The program or library that it is in; null: none."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, 0, AT(samples),
+     "Allocations of its own that the numbers come from."},
+    {"self_bytes", "Self", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
+     "Bytes that it asked for itself, or had the C library ask for."},
+    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     AT(own_percent)},
+    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocks), "In so many allocations."},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(total), "With all that it called."},
+    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+     AT(total_percent)},
+    {"peak_bytes", "At Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(peak),
+     "Of its own, what lived when the heap of its process was at its largest."},
+    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, 0, AT(total_peak), "With all that it called."},
+    {"left_bytes", "Never Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(left),
+     "Of its own, what lived when its process ended."},
+    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, 0, AT(total_left), "With all that it called."},
+    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, AT(total_blocks), "With all that it called."},
+    {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, AT(peak_blocks)},
+    {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, AT(left_blocks)},
+    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
+};
+
+static const struct hp_column_spec total_table[] = {
+    {.key = "bytes",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Allocated, estimated; what was counted is exact, and "
+              "in the other sections."},
+    {.key = "blocks", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "At the largest of each process."},
+    {.key = "left_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Never freed."},
+    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
+    {.key = "whole",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Samples whose stack was followed to the start of its thread."},
+    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+    {.key = "mean_bytes",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Between two samples, on average; more in programs that allocate quickly."},
+};
+
+struct view {
+    struct hotpath_results *results;
+    const struct hp_function_profile *profile;
+    struct columns columns;
+};
+
+static double share(const struct view *view, uint64_t bytes)
+{
+    return view->profile->heap.bytes > 0 ? 100 * (double)bytes / (double)view->profile->heap.bytes : 0;
+}
+
+static bool fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct view *view = context;
+    const struct hp_found_function *function = about;
+    const struct hp_found_heap *own = &function->heap, *total = &function->total_heap;
+    const struct columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
+    if (function->library[0] != '\0')
+        hp_section_set_text(row, columns->library, function->library);
+    if (function->file[0] != '\0')
+        hp_section_set_text(row, columns->file, function->file);
+    hp_section_set_count(row, columns->samples, function->alloc_samples);
+    hp_section_set_count(row, columns->own, own->bytes);
+    hp_section_set_number(row, columns->own_percent, share(view, own->bytes));
+    hp_section_set_count(row, columns->blocks, own->blocks);
+    hp_section_set_count(row, columns->total, total->bytes);
+    hp_section_set_number(row, columns->total_percent, share(view, total->bytes));
+    hp_section_set_count(row, columns->peak, own->peak_bytes);
+    hp_section_set_count(row, columns->total_peak, total->peak_bytes);
+    hp_section_set_count(row, columns->left, own->left_bytes);
+    hp_section_set_count(row, columns->total_left, total->left_bytes);
+    hp_section_set_count(row, columns->total_blocks, total->blocks);
+    hp_section_set_count(row, columns->peak_blocks, own->peak_blocks);
+    hp_section_set_count(row, columns->left_blocks, own->left_blocks);
+    return true;
+}
+
+/* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 2400 samples, 512.0 KB apart" */
+static bool set_summary(const struct view *view, struct hotpath_section *section)
+{
+    char bytes[512];
+    struct hp_text line;
+    const struct hp_function_profile *profile = view->profile;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Estimated: ");
+    hp_units_bytes(&line, profile->heap.bytes);
+    hp_text_string(&line, " in ");
+    hp_text_u64(&line, profile->heap.blocks);
+    hp_text_string(&line, " allocations, ");
+    hp_units_bytes(&line, profile->heap.peak_bytes);
+    hp_text_string(&line, " at the peak, ");
+    hp_units_bytes(&line, profile->heap.left_bytes);
+    hp_text_string(&line, " never freed; ");
+    hp_text_u64(&line, profile->allocs);
+    hp_text_string(&line, profile->allocs == 1 ? " sample" : " samples");
+    if (profile->allocs_lost > 0) {
+        hp_text_string(&line, ", ");
+        hp_text_u64(&line, profile->allocs_lost);
+        hp_text_string(&line, " lost");
+    }
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static void add_totals(struct hotpath_section *section, const struct hp_function_profile *profile)
+{
+    hp_section_add_total(section, "bytes", profile->heap.bytes);
+    hp_section_add_total(section, "blocks", profile->heap.blocks);
+    hp_section_add_total(section, "peak_bytes", profile->heap.peak_bytes);
+    hp_section_add_total(section, "left_bytes", profile->heap.left_bytes);
+    hp_section_add_total(section, "samples", profile->allocs);
+    hp_section_add_total(section, "whole", profile->allocs_whole);
+    hp_section_add_total(section, "lost", profile->allocs_lost);
+    hp_section_add_total(section, "mean_bytes", profile->alloc_mean);
+}
+
+static bool is_shown(const struct view *view, const struct hp_found_function *function)
+{
+    const struct hp_pattern_subject subject = {.names = {function->name},
+                                               .files = {function->file, function->library}};
+    return function->total_heap.bytes > 0 &&
+           !hp_share_is_small(function->total_heap.bytes, view->profile->heap.bytes,
+                              &view->results->settings->show) &&
+           hp_results_show_subject(view->results, &subject);
+}
+
+static int by_own_bytes(const void *a, const void *b)
+{
+    const struct hp_found_function *x = a, *y = b;
+    if (x->heap.bytes != y->heap.bytes)
+        return x->heap.bytes < y->heap.bytes ? 1 : -1;
+    if (x->total_heap.bytes != y->total_heap.bytes)
+        return x->total_heap.bytes < y->total_heap.bytes ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+static bool add_rows(struct view *view, struct hotpath_section *section)
+{
+    const struct hp_function_profile *profile = view->profile;
+    const void **shown = hp_arena_take_array(view->results->model->arena, profile->count + 1, sizeof *shown);
+    size_t count = 0;
+    for (size_t at = 0; shown != NULL && at < profile->count; at++)
+        if (is_shown(view, &profile->all[at]))
+            shown[count++] = &profile->all[at];
+    if (shown != NULL)
+        hp_sort(shown, count, by_own_bytes);
+    section->total_rows = count;
+    return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
+                                          shown, count, fill_row, view);
+}
+
+static bool has_data(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && functions->allocs > 0;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    static const struct hp_function_profile none;
+    struct view view = {.results = results, .profile = results->model->functions};
+    if (view.profile == NULL)
+        view.profile = &none;
+    section->description = "Allocated bytes by function, from sampled allocations with their stacks.";
+    section->percent_of = "rows";
+    section->if_empty = view.profile->allocs == 0 ? "nobody sampled allocations: 'hotpath run' does, where it can"
+                                                  : "no function was found allocating";
+    if (!hp_section_describe(results, section, 0, &view.columns) ||
+        !hp_order_choose(results, section, view.columns.own, HP_MAX_COLUMNS))
+        return false;
+    add_totals(section, view.profile);
+    return add_rows(&view, section) && (view.profile->allocs == 0 || set_summary(&view, section));
+}
+
+const struct hp_section_type hp_section_alloc_functions = {
+    .name = "alloc-functions",
+    .is_left_out_empty = true,
+    .has_data = has_data,
+    .fill = fill,
+    HP_COLUMNS(column_table),
+    HP_TOTALS(total_table),
+    .about =
+        "Allocated bytes by function, from sampled allocations with their stacks, whether or not functions are "
+        "measured.",
+    .always = "percent_of|order|totals"};

@@ -1,0 +1,230 @@
+/*
+ * Sampled allocations, from rings.
+ *
+ * A ring is found by its name in the folder, read until its process has ended, and then removed: nobody needs it any more. Runs can have
+ * thousands of processes, so no more descriptors are open than there are processes. SPDX-License-Identifier: MIT
+ */
+#include "heap_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "grown.h"
+#include "process.h"
+#include "ring_reader.h"
+#include "seen.h"
+#include "space_table.h"
+#include "text.h"
+
+#define ALIVE_NS UINT64_C(200000000) /* between two questions whether a process is */
+#define WORDS_OF_ALLOCATION 6u
+#define WORDS_OF_FREE 2u
+
+struct ring {
+    struct hp_ring_reader reader;
+    uint32_t number;        /* of all that there ever were, from 1 */
+    uint64_t process_start; /* 0: it has ended already */
+    uint64_t asked_ns, latest_ns;
+    char path[1300];
+};
+
+static struct {
+    char folder[1000]; /* "": not begun */
+    struct timespec changed;
+    bool is_unready; /* a file was there that is no ring yet */
+    bool needs_maps; /* nobody else tells what processes have mapped */
+    struct ring **rings;
+    size_t count, room;
+    uint32_t numbers;
+    uint64_t lost;
+} source;
+
+/* --------------------------------------------------------------------------------------------------------- finding */
+
+static bool is_open(const char *path)
+{
+    for (size_t at = 0; at < source.count; at++)
+        if (strcmp(source.rings[at]->path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Where the kernel does not tell: before the process can end. What it maps later the collector asks for. */
+static void tell_maps(const struct ring *ring)
+{
+    char *text = source.needs_maps ? hp_process_maps(ring->reader.header.pid) : NULL;
+    struct hp_seen *seen =
+        text != NULL ? hp_seen_new(HP_SEEN_MAPS, hp_clock_monotonic_ns(), strlen(text) + 1) : NULL;
+    if (seen != NULL) {
+        seen->pid = ring->reader.header.pid;
+        hp_seen_set_path(seen, hp_seen_more(seen), text, strlen(text));
+        hp_seen_put(HP_SEEN_BY_HEAP, seen);
+    }
+    free(text);
+}
+
+static void open_ring(const char *path)
+{
+    struct ring **rings = hp_grown(source.rings, source.count, &source.room, sizeof *rings);
+    struct ring *ring = rings != NULL ? calloc(1, sizeof *ring) : NULL;
+    if (rings != NULL)
+        source.rings = rings;
+    if (ring == NULL)
+        return;
+    snprintf(ring->path, sizeof ring->path, "%s", path);
+    if (!hp_ring_reader_open(&ring->reader, path)) {
+        source.is_unready |= errno == EAGAIN || errno == EMFILE;
+        free(ring);
+        return;
+    }
+    ring->number = ++source.numbers;
+    ring->process_start = hp_process_start_time(ring->reader.header.pid);
+    tell_maps(ring);
+    source.rings[source.count++] = ring;
+}
+
+/* Only where something has come or gone since. */
+static void find_rings(void)
+{
+    struct stat status;
+    if (stat(source.folder, &status) != 0)
+        return;
+    if (!source.is_unready && memcmp(&status.st_mtim, &source.changed, sizeof source.changed) == 0)
+        return;
+    DIR *listing = opendir(source.folder);
+    if (listing == NULL)
+        return;
+    source.is_unready = false;
+    source.changed = status.st_mtim;
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        char path[sizeof source.folder + sizeof entry->d_name + 1];
+        snprintf(path, sizeof path, "%s/%s", source.folder, entry->d_name);
+        if (hp_text_has_suffix(entry->d_name, HP_HEAP_RING_SUFFIX) && !is_open(path))
+            open_ring(path);
+    }
+    closedir(listing);
+}
+
+/* --------------------------------------------------------------------------------------------------------- reading */
+
+/* In the order of its ring, whatever its clock says. */
+static struct hp_seen *new_seen(struct ring *ring, const struct hp_ring_record *record, enum hp_seen_kind kind,
+                                size_t more_bytes)
+{
+    if (record->head->ns > ring->latest_ns)
+        ring->latest_ns = record->head->ns;
+    struct hp_seen *seen = hp_seen_new(kind, ring->latest_ns, more_bytes);
+    if (seen == NULL)
+        return NULL;
+    seen->pid = ring->reader.header.pid;
+    seen->tid = record->head->thread_id;
+    seen->heap = ring->number;
+    return seen;
+}
+
+static void set_registers(struct hp_seen *seen, const struct hp_ring_record *record)
+{
+    for (unsigned number = 0, at = 0; number < HP_REGISTERS; number++)
+        if (record->head->known >> number & 1)
+            hp_register_set(&seen->registers, number, record->registers[at++]);
+}
+
+static void take_allocation(struct ring *ring, const struct hp_ring_record *record)
+{
+    const size_t stack_bytes = record->head->stack_bytes;
+    struct hp_seen *seen =
+        record->head->words == WORDS_OF_ALLOCATION ? new_seen(ring, record, HP_SEEN_ALLOCATED, stack_bytes) : NULL;
+    if (seen == NULL) {
+        source.lost++;
+        return;
+    }
+    seen->block = (uint32_t)record->words[0];
+    seen->bytes_asked = record->words[1];
+    seen->mean = record->words[2];
+    seen->place = record->words[3];
+    seen->live_bytes = record->words[4];
+    seen->heap_mean = record->words[5];
+    set_registers(seen, record);
+    seen->stack = memcpy(hp_seen_more(seen), record->stack, stack_bytes);
+    seen->stack_bytes = stack_bytes;
+    hp_seen_put(HP_SEEN_BY_HEAP, seen);
+}
+
+static void take_freed(struct ring *ring, const struct hp_ring_record *record)
+{
+    struct hp_seen *seen = record->head->words == WORDS_OF_FREE ? new_seen(ring, record, HP_SEEN_FREED, 0) : NULL;
+    if (seen == NULL)
+        return;
+    seen->block = (uint32_t)record->words[0];
+    seen->live_bytes = record->words[1];
+    hp_seen_put(HP_SEEN_BY_HEAP, seen);
+}
+
+static void take(void *context, const struct hp_ring_record *record)
+{
+    if (record->head->kind == HP_STACK_ALLOCATION)
+        take_allocation(context, record);
+    else if (record->head->kind == HP_STACK_FREED)
+        take_freed(context, record);
+}
+
+/* Asked before it is read: what a process wrote before it ended is read then. */
+static bool is_over(struct ring *ring, uint64_t now)
+{
+    if (now - ring->asked_ns < ALIVE_NS)
+        return false;
+    ring->asked_ns = now;
+    return ring->process_start == 0 || hp_process_start_time(ring->reader.header.pid) != ring->process_start;
+}
+
+static void close_ring(struct ring *ring)
+{
+    unlink(ring->path);
+    hp_ring_reader_close(&ring->reader);
+    free(ring);
+}
+
+/* True: it is over, and gone. */
+static bool read_ring(struct ring *ring, bool is_last)
+{
+    const bool is_end = is_last || is_over(ring, hp_clock_monotonic_ns());
+    if (is_last)
+        hp_ring_reader_tell(&ring->reader, HP_RING_UNREAD);
+    source.lost += hp_ring_reader_read(&ring->reader, is_end, take, ring);
+    if (is_end)
+        close_ring(ring);
+    return is_end;
+}
+
+void hp_heap_source_begin(const char *folder)
+{
+    snprintf(source.folder, sizeof source.folder, "%s", folder);
+    source.is_unready = true;
+}
+
+void hp_heap_source_need_maps(void) { source.needs_maps = true; }
+
+uint64_t hp_heap_source_read(bool is_last)
+{
+    if (source.folder[0] == '\0')
+        return 0;
+    find_rings();
+    size_t left = 0;
+    for (size_t at = 0; at < source.count; at++)
+        if (!read_ring(source.rings[at], is_last))
+            source.rings[left++] = source.rings[at];
+    source.count = left;
+    const uint64_t lost = source.lost;
+    source.lost = 0;
+    if (is_last) {
+        free(source.rings);
+        memset(&source, 0, sizeof source);
+    }
+    return lost;
+}
