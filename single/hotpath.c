@@ -6144,6 +6144,13 @@ static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_rin
     return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
 }
 
+/* How many bytes of records wait for the reader. */
+static inline uint64_t hp_stack_ring_used(const struct hp_stack_ring *ring)
+{
+    return __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED) -
+           __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
+}
+
 /* ---- src/os/stack_ring.c ------------------------------------------------------------------------------------- */
 
 /* The writers' side of a ring of stacks. */
@@ -31986,7 +31993,8 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
  */
 
 #define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
-#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_HEAP_MOST_GROWTH                                                                                        \
+    256u /* of the mean: with more, it would take too long until it is noticed that haste is over */
 #define HP_HEAP_MOST_PER_SECOND                                                                                    \
     1000u                        /* samples of a process, but for as many that are free at first, or after a rest */
 #define HP_HEAP_MOST_LIVE 16384u /* sampled blocks; beyond that there are fewer samples */
@@ -31995,9 +32003,10 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 struct hp_heap_pace {
     uint64_t least_mean; /* as it was asked for */
     uint64_t mean;
-    uint64_t since_ns; /* it was looked last */
-    int64_t credit_ns; /* time for which no sample was taken that could have been */
-    uint32_t count;    /* of samples */
+    uint64_t since_ns;  /* it was looked last */
+    uint64_t latest_ns; /* the latest sample was */
+    int64_t credit_ns;  /* time for which no sample was taken that could have been */
+    uint32_t count;     /* of samples */
 };
 
 /* Of a thread. */
@@ -32009,8 +32018,8 @@ struct hp_heap_countdown {
 
 HP_PRIVATE void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
 
-/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
-HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+/* One sample more; so many sampled blocks live; `is_crowded`: samples are not taken away quickly enough. Sets the mean for those that follow. */
+HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns);
 
 /* A thread that has allocated `bytes`. `seed` is different for each. */
 HP_PRIVATE void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
@@ -34282,7 +34291,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x063382c3905331ee)
+#define HP_SHARED_LAYOUT UINT64_C(0xb1879460a9402a2b)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -35554,6 +35563,7 @@ uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
 
 #define HP_HEAP_SAMPLER_PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
 #define HP_HEAP_SAMPLER_LOOK_NS (HP_HEAP_SAMPLER_PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define HP_HEAP_SAMPLER_REST_NS UINT64_C(100000000)
 #define HP_HEAP_SAMPLER_MOST_CREDIT_NS INT64_C(1000000000)
 #define HP_HEAP_SAMPLER_MOST_STEP 64u /* the mean grows by that factor at most */
 
@@ -35562,22 +35572,24 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->least_mean = mean;
     pace->mean = mean;
     pace->since_ns = now_ns;
+    pace->latest_ns = now_ns;
     pace->credit_ns = HP_HEAP_SAMPLER_MOST_CREDIT_NS;
     pace->count = 0;
+}
+
+static uint64_t hp_heap_sampler_most_mean(const struct hp_heap_pace *pace) { return HP_HEAP_MOST_GROWTH * pace->least_mean; }
+
+static void hp_heap_sampler_set_mean(struct hp_heap_pace *pace, uint64_t mean)
+{
+    const uint64_t most = hp_heap_sampler_most_mean(pace), at_least = mean > pace->least_mean ? mean : pace->least_mean;
+    __atomic_store_n(&pace->mean, at_least < most ? at_least : most, __ATOMIC_RELAXED);
 }
 
 /* So much larger that as many would take LOOK_NS. */
 static uint64_t hp_heap_sampler_larger(uint64_t mean, uint64_t elapsed_ns)
 {
     const uint64_t ratio = HP_HEAP_SAMPLER_LOOK_NS / (elapsed_ns + 1) + 1;
-    const uint64_t mean_then = mean * (ratio < HP_HEAP_SAMPLER_MOST_STEP ? ratio : HP_HEAP_SAMPLER_MOST_STEP);
-    return mean_then < HP_HEAP_MOST_MEAN ? mean_then : HP_HEAP_MOST_MEAN;
-}
-
-/* Back to the one that was asked for, by halves: where it is never changed it stays exactly that. */
-static uint64_t hp_heap_sampler_smaller(const struct hp_heap_pace *pace, uint64_t mean)
-{
-    return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
+    return mean * (ratio < HP_HEAP_SAMPLER_MOST_STEP ? ratio : HP_HEAP_SAMPLER_MOST_STEP);
 }
 
 static int64_t hp_heap_sampler_credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
@@ -35592,20 +35604,30 @@ static int64_t hp_heap_sampler_credit_after(struct hp_heap_pace *pace, uint64_t 
     return credit;
 }
 
-/* Of threads that look at the same time one is right, and the other looks again after as many samples. */
-void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
+/* Whether so many samples came too quickly. Of threads that look at the same time one is right, and the other looks again after as many. */
+static void hp_heap_sampler_look(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
-    if (__atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED) % HP_HEAP_SAMPLER_PER_LOOK != 0)
-        return;
     const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
     const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
     const int64_t credit = hp_heap_sampler_credit_after(pace, elapsed);
     if (elapsed < HP_HEAP_SAMPLER_LOOK_NS && credit == 0)
-        __atomic_store_n(&pace->mean, hp_heap_sampler_larger(mean, elapsed), __ATOMIC_RELAXED);
+        hp_heap_sampler_set_mean(pace, hp_heap_sampler_larger(mean, elapsed));
     else if (live > HP_HEAP_MOST_LIVE)
-        __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
+        hp_heap_sampler_set_mean(pace, 2 * mean);
     else if (elapsed > 2 * HP_HEAP_SAMPLER_LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
-        __atomic_store_n(&pace->mean, hp_heap_sampler_smaller(pace, mean), __ATOMIC_RELAXED);
+        hp_heap_sampler_set_mean(pace, mean / 2);
+}
+
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns)
+{
+    const uint64_t gap = now_ns - __atomic_exchange_n(&pace->latest_ns, now_ns, __ATOMIC_RELAXED);
+    const uint32_t count = __atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED);
+    if (is_crowded)
+        hp_heap_sampler_set_mean(pace, 2 * __atomic_load_n(&pace->mean, __ATOMIC_RELAXED));
+    else if (gap > HP_HEAP_SAMPLER_REST_NS && live < HP_HEAP_MOST_LIVE / 4)
+        hp_heap_sampler_set_mean(pace, pace->least_mean); /* haste is over */
+    if (count % HP_HEAP_SAMPLER_PER_LOOK == 0)
+        hp_heap_sampler_look(pace, live, now_ns);
 }
 
 void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)
@@ -35816,9 +35838,11 @@ static void hp_heap_samples_sample(struct hp_head *head, const void *block, uint
         hp_heap_samples_end_sample(heap, block, 0); /* it was freed while nothing was recorded */
     if (hp_calls_begin()) {
         const uint64_t now = hp_clock_monotonic_ns();
-        if (hp_heap_samples_has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN)
+        const bool is_taken = hp_heap_samples_has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
+        if (is_taken)
             hp_heap_samples_begin_sample(heap, head, now, block, asked, stack);
-        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED),
+                           is_taken && hp_stack_ring_used(&heap->ring) > HP_HEAP_SAMPLES_RING_BYTES / 2, now);
         hp_calls_end();
     }
     hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);

@@ -209,4 +209,11 @@ static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_rin
     return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
 }
 
+/* How many bytes of records wait for the reader. */
+static inline uint64_t hp_stack_ring_used(const struct hp_stack_ring *ring)
+{
+    return __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED) -
+           __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -5,6 +5,7 @@
 
 #define PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
 #define LOOK_NS (PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
+#define REST_NS UINT64_C(100000000)
 #define MOST_CREDIT_NS INT64_C(1000000000)
 #define MOST_STEP 64u /* the mean grows by that factor at most */
 
@@ -13,22 +14,24 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->least_mean = mean;
     pace->mean = mean;
     pace->since_ns = now_ns;
+    pace->latest_ns = now_ns;
     pace->credit_ns = MOST_CREDIT_NS;
     pace->count = 0;
+}
+
+static uint64_t most_mean(const struct hp_heap_pace *pace) { return HP_HEAP_MOST_GROWTH * pace->least_mean; }
+
+static void set_mean(struct hp_heap_pace *pace, uint64_t mean)
+{
+    const uint64_t most = most_mean(pace), at_least = mean > pace->least_mean ? mean : pace->least_mean;
+    __atomic_store_n(&pace->mean, at_least < most ? at_least : most, __ATOMIC_RELAXED);
 }
 
 /* So much larger that as many would take LOOK_NS. */
 static uint64_t larger(uint64_t mean, uint64_t elapsed_ns)
 {
     const uint64_t ratio = LOOK_NS / (elapsed_ns + 1) + 1;
-    const uint64_t mean_then = mean * (ratio < MOST_STEP ? ratio : MOST_STEP);
-    return mean_then < HP_HEAP_MOST_MEAN ? mean_then : HP_HEAP_MOST_MEAN;
-}
-
-/* Back to the one that was asked for, by halves: where it is never changed it stays exactly that. */
-static uint64_t smaller(const struct hp_heap_pace *pace, uint64_t mean)
-{
-    return mean / 2 > pace->least_mean ? mean / 2 : pace->least_mean;
+    return mean * (ratio < MOST_STEP ? ratio : MOST_STEP);
 }
 
 static int64_t credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
@@ -43,20 +46,30 @@ static int64_t credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
     return credit;
 }
 
-/* Of threads that look at the same time one is right, and the other looks again after as many samples. */
-void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
+/* Whether so many samples came too quickly. Of threads that look at the same time one is right, and the other looks again after as many. */
+static void look(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
-    if (__atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED) % PER_LOOK != 0)
-        return;
     const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
     const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
     const int64_t credit = credit_after(pace, elapsed);
     if (elapsed < LOOK_NS && credit == 0)
-        __atomic_store_n(&pace->mean, larger(mean, elapsed), __ATOMIC_RELAXED);
+        set_mean(pace, larger(mean, elapsed));
     else if (live > HP_HEAP_MOST_LIVE)
-        __atomic_store_n(&pace->mean, mean < HP_HEAP_MOST_MEAN ? 2 * mean : mean, __ATOMIC_RELAXED);
+        set_mean(pace, 2 * mean);
     else if (elapsed > 2 * LOOK_NS && live < HP_HEAP_MOST_LIVE / 4)
-        __atomic_store_n(&pace->mean, smaller(pace, mean), __ATOMIC_RELAXED);
+        set_mean(pace, mean / 2);
+}
+
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns)
+{
+    const uint64_t gap = now_ns - __atomic_exchange_n(&pace->latest_ns, now_ns, __ATOMIC_RELAXED);
+    const uint32_t count = __atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED);
+    if (is_crowded)
+        set_mean(pace, 2 * __atomic_load_n(&pace->mean, __ATOMIC_RELAXED));
+    else if (gap > REST_NS && live < HP_HEAP_MOST_LIVE / 4)
+        set_mean(pace, pace->least_mean); /* haste is over */
+    if (count % PER_LOOK == 0)
+        look(pace, live, now_ns);
 }
 
 void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)

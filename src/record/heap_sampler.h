@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
-#define HP_HEAP_MOST_MEAN (UINT64_C(1) << 40)
+#define HP_HEAP_MOST_GROWTH                                                                                        \
+    256u /* of the mean: with more, it would take too long until it is noticed that haste is over */
 #define HP_HEAP_MOST_PER_SECOND                                                                                    \
     1000u                        /* samples of a process, but for as many that are free at first, or after a rest */
 #define HP_HEAP_MOST_LIVE 16384u /* sampled blocks; beyond that there are fewer samples */
@@ -22,9 +23,10 @@
 struct hp_heap_pace {
     uint64_t least_mean; /* as it was asked for */
     uint64_t mean;
-    uint64_t since_ns; /* it was looked last */
-    int64_t credit_ns; /* time for which no sample was taken that could have been */
-    uint32_t count;    /* of samples */
+    uint64_t since_ns;  /* it was looked last */
+    uint64_t latest_ns; /* the latest sample was */
+    int64_t credit_ns;  /* time for which no sample was taken that could have been */
+    uint32_t count;     /* of samples */
 };
 
 /* Of a thread. */
@@ -36,8 +38,8 @@ struct hp_heap_countdown {
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
 
-/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
-void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+/* One sample more; so many sampled blocks live; `is_crowded`: samples are not taken away quickly enough. Sets the mean for those that follow. */
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns);
 
 /* A thread that has allocated `bytes`. `seed` is different for each. */
 void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,

@@ -199,9 +199,11 @@ static void sample(struct hp_head *head, const void *block, uint64_t asked, uint
         end_sample(heap, block, 0); /* it was freed while nothing was recorded */
     if (hp_calls_begin()) {
         const uint64_t now = hp_clock_monotonic_ns();
-        if (has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN)
+        const bool is_taken = has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
+        if (is_taken)
             begin_sample(heap, head, now, block, asked, stack);
-        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED),
+                           is_taken && hp_stack_ring_used(&heap->ring) > RING_BYTES / 2, now);
         hp_calls_end();
     }
     hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);

@@ -68,6 +68,7 @@ struct thread {
     double variance; /* of the sum of bytes, as it is expected */
     struct hp_heap_worth sum;
     uint64_t now_ns, per_block_ns;
+    bool is_crowded;
 };
 
 static void begin(struct thread *thread, uint64_t mean, uint64_t seed)
@@ -91,7 +92,7 @@ static bool allocate(struct thread *thread, uint64_t size)
     thread->sum.bytes += worth.bytes;
     thread->sum.blocks += worth.blocks;
     thread->samples++;
-    hp_heap_pace_count(&thread->pace, 0, thread->now_ns);
+    hp_heap_pace_count(&thread->pace, 0, thread->is_crowded, thread->now_ns);
     hp_heap_countdown_next(&thread->countdown, &thread->pace, thread->bytes);
     return true;
 }
@@ -153,18 +154,33 @@ static void haste_is_slowed_down(void **state)
     struct thread thread;
     (void)state;
     begin(&thread, MEAN, 5);
-    thread.per_block_ns = 100;
-    for (unsigned at = 0; at < 20000000; at++)
+    thread.per_block_ns = 10000;
+    for (unsigned at = 0; at < 400000; at++)
         allocate(&thread, 8192);
-    assert_int_equal(thread.now_ns, 2000000000);
-    assert_true(thread.pace.mean > 1000 * MEAN);
-    assert_true(thread.samples < 2 * HP_HEAP_MOST_PER_SECOND * 2);
+    assert_true(thread.now_ns == 4000000000 && thread.pace.mean > 32 * MEAN);
+    assert_true(thread.samples < 2 * HP_HEAP_MOST_PER_SECOND * 4);
     assert_true(thread.samples > HP_HEAP_MOST_PER_SECOND);
     assert_true(fabs((double)thread.sum.bytes - (double)thread.bytes) < 4 * sqrt(thread.variance));
-    thread.per_block_ns = 100000000; /* and then slowly */
-    for (unsigned at = 0; at < 4000000; at++)
-        allocate(&thread, 8192);
+    thread.per_block_ns = 200000000; /* and then slowly: the first sample notices */
+    while (!allocate(&thread, 8192))
+        ;
     assert_int_equal(thread.pace.mean, MEAN);
+    assert_true(fabs((double)thread.sum.bytes - (double)thread.bytes) < 4 * sqrt(thread.variance));
+    hp_heap_live_free(&thread.heap);
+}
+
+/* Where samples are not taken away, there are soon hardly any, but never none. */
+static void crowds_are_thinned_out(void **state)
+{
+    struct thread thread;
+    (void)state;
+    begin(&thread, MEAN, 6);
+    thread.per_block_ns = 1;
+    thread.is_crowded = true;
+    for (unsigned at = 0; at < 1000000; at++)
+        allocate(&thread, 100);
+    assert_int_equal(thread.pace.mean, HP_HEAP_MOST_GROWTH * MEAN);
+    assert_true(thread.samples > 50 && thread.samples < 250);
     assert_true(fabs((double)thread.sum.bytes - (double)thread.bytes) < 4 * sqrt(thread.variance));
     hp_heap_live_free(&thread.heap);
 }
@@ -174,12 +190,12 @@ static void many_live_samples_make_them_rarer(void **state)
     struct hp_heap_pace pace;
     (void)state;
     hp_heap_pace_begin(&pace, MEAN, 0);
-    for (uint64_t at = 1; at <= 640; at++)
-        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE + 1, at * 2000000);
-    assert_int_equal(pace.mean, MEAN << 10);
-    for (uint64_t at = 641; at <= 1280; at++)
-        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE, at * 4000000);
-    assert_int_equal(pace.mean, MEAN << 10);
+    for (uint64_t at = 1; at <= 256; at++)
+        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE + 1, false, at * 2000000);
+    assert_int_equal(pace.mean, MEAN << 4);
+    for (uint64_t at = 257; at <= 512; at++)
+        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE, false, at * 4000000);
+    assert_int_equal(pace.mean, MEAN << 4);
 }
 
 /* -------------------------------------------------------------------------------------------------- blocks */
@@ -352,6 +368,7 @@ int main(void)
         cmocka_unit_test(each_size_is_unbiased),
         cmocka_unit_test(sizes_do_not_bias_each_other),
         cmocka_unit_test(haste_is_slowed_down),
+        cmocka_unit_test(crowds_are_thinned_out),
         cmocka_unit_test(many_live_samples_make_them_rarer),
         cmocka_unit_test(blocks_are_found_until_they_are_freed),
         cmocka_unit_test(a_full_set_refuses),
