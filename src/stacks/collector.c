@@ -306,16 +306,14 @@ static void add_allocation(const struct hp_seen *seen)
     weight[HP_STACK_ALLOC_BLOCKS] += worth.blocks;
     weight[HP_STACK_ALLOC_SAMPLES]++;
     hp_heap_live_look(heap, seen->live_bytes);
-    hp_heap_live_add(heap, seen->block, found.node, &worth);
+    hp_heap_live_add(heap, seen->block, found.node, seen->bytes_asked, &worth);
 }
 
 static void end_allocation(const struct hp_seen *seen)
 {
     struct hp_heap_live *heap = heap_of(seen->heap);
-    if (heap == NULL)
-        return;
-    hp_heap_live_look(heap, seen->live_bytes);
-    hp_heap_live_remove(heap, seen->block);
+    if (heap != NULL)
+        hp_heap_live_remove(heap, seen->block, seen->live_bytes);
 }
 
 /* Of each process by itself: their peaks were at different times. */

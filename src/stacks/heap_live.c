@@ -191,15 +191,16 @@ static void use_place(struct hp_heap_live *heap, uint32_t at)
         heap->block_count++;
 }
 
-bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack, const struct hp_heap_worth *worth)
+bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack, uint64_t bytes,
+                      const struct hp_heap_worth *worth)
 {
     uint32_t stack_at, place;
-    hp_heap_live_remove(heap, number); /* whoever has its number now */
+    hp_heap_live_remove(heap, number, 0); /* whoever has its number now */
     if (number == 0 || !find_stack(heap, stack, &stack_at) || !make_room_for_change(heap) ||
         !find_place(heap, &place) || !has_room(&heap->block_index))
         return false;
     use_place(heap, place);
-    heap->blocks[place] = (struct hp_heap_block_seen){stack_at, *worth};
+    heap->blocks[place] = (struct hp_heap_block_seen){stack_at, bytes, *worth};
     put(&heap->block_index, number, place);
     heap->stacks[stack_at].live.bytes += worth->bytes;
     heap->stacks[stack_at].live.blocks += worth->blocks;
@@ -207,24 +208,41 @@ bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack
     return true;
 }
 
-/* What is not in the list of changes, or of places, for want of memory, makes the peak a little wrong, and nothing else. */
-void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number)
+static void take_from(struct hp_heap_stack *stack, uint64_t bytes, uint64_t blocks)
+{
+    stack->live.bytes -= bytes;
+    stack->live.blocks -= blocks;
+}
+
+static void give_place_back(struct hp_heap_live *heap, uint32_t place)
+{
+    uint32_t *unused = hp_grown(heap->unused, heap->unused_count, &heap->unused_room, sizeof *unused);
+    if (unused == NULL)
+        return;
+    heap->unused = unused;
+    unused[heap->unused_count++] = place;
+}
+
+/* What is not in the list of changes, for want of memory, makes the peak a little wrong, and nothing else. */
+void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t counted_bytes)
 {
     uint32_t place;
     if (number == 0 || !find(&heap->block_index, number, &place))
         return;
     const struct hp_heap_block_seen *block = &heap->blocks[place];
     struct hp_heap_stack *stack = &heap->stacks[block->stack_at];
-    stack->live.bytes -= block->worth.bytes;
-    stack->live.blocks -= block->worth.blocks;
-    take_out(&heap->block_index, number);
-    if (make_room_for_change(heap))
+    const uint64_t bytes = block->bytes < block->worth.bytes ? block->bytes : block->worth.bytes;
+    const uint64_t blocks = block->worth.blocks > 0 ? 1 : 0;
+    take_from(stack, block->worth.bytes - bytes, block->worth.blocks - blocks);
+    const bool has_room_for_change = make_room_for_change(heap);
+    if (has_room_for_change)
         note_change(heap, block->stack_at);
-    uint32_t *unused = hp_grown(heap->unused, heap->unused_count, &heap->unused_room, sizeof *unused);
-    if (unused == NULL)
-        return;
-    heap->unused = unused;
-    unused[heap->unused_count++] = place;
+    hp_heap_live_look(heap, counted_bytes);
+    take_from(stack, bytes, blocks);
+    if (has_room_for_change)
+        note_change(heap, block->stack_at);
+    take_out(&heap->block_index, number);
+    give_place_back(heap, place);
 }
 
 void hp_heap_live_free(struct hp_heap_live *heap)

@@ -4,9 +4,9 @@
  *
  *     struct hp_heap_live heap = {0};
  *     struct hp_heap_worth worth = hp_heap_worth(&heap, bytes, mean);
- *     hp_heap_live_look(&heap, live_bytes);               before each of the following
- *     hp_heap_live_add(&heap, number, stack, &worth);
- *     hp_heap_live_remove(&heap, number);
+ *     hp_heap_live_look(&heap, counted_bytes);
+ *     hp_heap_live_add(&heap, number, stack, bytes, &worth);
+ *     hp_heap_live_remove(&heap, number, counted_bytes);
  *     for (size_t at = 0; at < heap.stack_count; at++) ... heap.stacks[at] ...
  *     hp_heap_live_free(&heap);
  *
@@ -40,6 +40,7 @@ struct hp_heap_index {
 
 struct hp_heap_block_seen {
     uint32_t stack_at; /* among `stacks` */
+    uint64_t bytes;    /* of the block itself */
     struct hp_heap_worth worth;
 };
 
@@ -62,17 +63,20 @@ double hp_heap_share(uint64_t bytes, uint64_t mean);
 struct hp_heap_worth hp_heap_worth(struct hp_heap_live *heap, uint64_t bytes, uint64_t mean);
 
 /*
- * So much lives now, as it was counted: if that is the most so far, what samples say of this moment is what they say of the peak. By counts, and
+ * So much lives now, as it was counted, without what is told next: if that is the most so far, what samples say of this moment is what they say of the peak. By counts, and
  * not by samples: the highest of many estimates would be one that is too high.
  */
 void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes);
 
 /* False: no memory, and nothing is changed. */
-bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack,
+bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack, uint64_t bytes,
                       const struct hp_heap_worth *worth);
 
-/* One that is not known is nothing. */
-void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number);
+/*
+ * One that is not known is nothing. `counted_bytes`: of what lived with it; 0: not known. That it was sampled is certain in this moment, so for
+ * this look it stands for itself alone.
+ */
+void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t counted_bytes);
 
 void hp_heap_live_free(struct hp_heap_live *heap);
 

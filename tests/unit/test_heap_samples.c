@@ -290,7 +290,7 @@ static const struct hp_heap_stack *stack_of(const struct hp_heap_live *heap, uin
 
 static void add(struct hp_heap_live *heap, uint32_t number, uint32_t stack, uint64_t bytes)
 {
-    assert_true(hp_heap_live_add(heap, number, stack, &(struct hp_heap_worth){bytes, 1}));
+    assert_true(hp_heap_live_add(heap, number, stack, bytes, &(struct hp_heap_worth){bytes, 1}));
 }
 
 static void the_peak_is_by_stack(void **state)
@@ -300,7 +300,7 @@ static void the_peak_is_by_stack(void **state)
     add(&heap, 1, 10, 100);
     add(&heap, 2, 20, 50);
     hp_heap_live_look(&heap, 151);
-    hp_heap_live_remove(&heap, 1);
+    hp_heap_live_remove(&heap, 1, 0);
     add(&heap, 3, 30, 70);
     hp_heap_live_look(&heap, 151); /* as many as before: the first one counts */
     hp_heap_live_look(&heap, 0);
@@ -309,14 +309,32 @@ static void the_peak_is_by_stack(void **state)
     assert_int_equal(stack_of(&heap, 30)->peak.bytes, 0);
     add(&heap, 4, 30, 40);
     hp_heap_live_look(&heap, 160);
-    hp_heap_live_remove(&heap, 2);
-    hp_heap_live_remove(&heap, 2);
+    hp_heap_live_remove(&heap, 2, 0);
+    hp_heap_live_remove(&heap, 2, 0);
     assert_int_equal(stack_of(&heap, 10)->peak.bytes, 0);
     assert_int_equal(stack_of(&heap, 20)->peak.bytes, 50);
     assert_int_equal(stack_of(&heap, 30)->peak.bytes, 110);
     assert_int_equal(stack_of(&heap, 30)->peak.blocks, 2);
     assert_int_equal(stack_of(&heap, 20)->live.bytes, 0);
     assert_int_equal(stack_of(&heap, 30)->live.bytes, 110);
+    hp_heap_live_free(&heap);
+}
+
+/* Who is freed at the peak was sampled, or nobody would know: then it stands for one block. */
+static void the_peak_before_a_free(void **state)
+{
+    struct hp_heap_live heap = {0};
+    (void)state;
+    assert_true(hp_heap_live_add(&heap, 1, 10, 16, &(struct hp_heap_worth){4096, 256}));
+    assert_true(hp_heap_live_add(&heap, 2, 20, 16, &(struct hp_heap_worth){4096, 256}));
+    hp_heap_live_remove(&heap, 2, 5000);
+    assert_int_equal(stack_of(&heap, 10)->peak.bytes, 4096);
+    assert_int_equal(stack_of(&heap, 20)->peak.bytes, 16);
+    assert_int_equal(stack_of(&heap, 20)->peak.blocks, 1);
+    assert_int_equal(stack_of(&heap, 20)->live.bytes, 0);
+    hp_heap_live_remove(&heap, 1, 4000); /* not the peak */
+    assert_int_equal(stack_of(&heap, 10)->peak.bytes, 4096);
+    assert_int_equal(stack_of(&heap, 10)->live.blocks, 0);
     hp_heap_live_free(&heap);
 }
 
@@ -336,7 +354,7 @@ static void the_peak_is_that_of_a_full_copy(void **state)
             live[stack] -= size_of[number];
             all -= size_of[number];
             size_of[number] = 0;
-            hp_heap_live_remove(&heap, number + 1);
+            hp_heap_live_remove(&heap, number + 1, 0);
             hp_heap_live_look(&heap, all);
             continue;
         }
@@ -374,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_full_set_refuses),
         cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(the_peak_is_by_stack),
+        cmocka_unit_test(the_peak_before_a_free),
         cmocka_unit_test(the_peak_is_that_of_a_full_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,121 @@
+"""Which functions allocate, of programs that know nothing of hotpath: by sampled allocations with their stacks."""
+import json
+import math
+import platform
+import shutil
+
+import pytest
+
+from harness import PROGRAMS, pairs, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc is that of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+
+ALLOCATING = PROGRAMS / "allocating"
+LARGE = ("leak_large", "hold_large", "grow_large")
+SMALL = ("churn_small", "keep_small", "hand_over", "copy_text")
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def functions(report):
+    return {row.name: row for row in report.rows("alloc-functions") if row.library == ALLOCATING.name}
+
+
+def totals(report):
+    return report.values["sections"]["alloc-functions"]["totals"]
+
+
+def check(done):
+    """Blocks that are certain to be sampled are exact. Of the others so many samples say as much as chance lets them."""
+    found, told, of = functions(done.report), pairs(done.stdout), totals(done.report)
+    assert of["lost"] == 0 and of["whole"] >= 0.98 * of["samples"], of
+    for name in LARGE:
+        row = found[name]
+        assert (row.self_bytes, row.blocks, row.left_bytes) == (told[name], told[name + "_blocks"], told[name + "_left"]), name
+    for name in SMALL:
+        row = found[name]
+        bound = 5 / math.sqrt(row.samples)
+        assert row.samples > 40 and row.self_bytes == pytest.approx(told[name], rel=bound), (name, row.samples)
+        assert row.blocks == pytest.approx(told[name + "_blocks"], rel=bound), name
+        # What lives is known of each sample for certain.
+        assert row.left_bytes == (row.self_bytes if told[name + "_left"] else 0), name
+    assert sum(row.self_bytes for row in done.report.rows("alloc-functions")) == of["bytes"]
+    return found, of
+
+
+@pytest.mark.parametrize("case", ["plain", "threads", "forked", "executed"])
+def test_functions_as_they_tell_it(cli, case):
+    """Also where another thread frees, where a child frees what it has of its parent's, and in a program that was executed."""
+    done = cli.run("--alloc-stacks", "64KB", ALLOCATING, case)
+    found, of = check(done)
+    assert found["hold_large"].peak_bytes == found["hold_large"].self_bytes
+    assert found["keep_small"].peak_bytes == found["keep_small"].self_bytes
+    assert of["peak_bytes"] == pytest.approx(found["hold_large"].peak_bytes + found["keep_small"].peak_bytes, rel=0.02)
+    below = sum(found[name].self_bytes for name in LARGE + SMALL if case != "threads" or name != "churn_small")
+    assert found["work"].self_bytes == 0 and found["work"].total_bytes == below
+    assert found["main"].total_left_bytes == found["keep_small"].left_bytes + found["leak_large"].left_bytes
+
+
+def test_what_a_killed_program_has_told(cli):
+    check(cli.run("--alloc-stacks", "64KB", ALLOCATING, "killed", status=-9))
+
+
+def test_exact_counts_stay_as_they_are(cli):
+    """Whether it is sampled or not: the same program, the same counts."""
+    def counted(*flags):
+        return cli.run(*flags, ALLOCATING, "plain").report.values["sections"]["alloc-bytes"]["totals"]
+    sampled, not_sampled = counted(), counted("--no-alloc-stacks")
+    del sampled["peak_error_bytes"], not_sampled["peak_error_bytes"]
+    assert sampled == not_sampled and sampled["requested_bytes"] > 200 << 20
+
+
+@pytest.mark.parametrize("flags, env", [(["--no-alloc-stacks"], {}), (["--alloc-stacks", "0"], {}), (["--no-stacks"], {}),
+                                        ([], {"HOTPATH_ALLOC_STACKS": "0"}), (["--no-preload"], {})])
+def test_switched_off(cli, flags, env):
+    report = cli.run(*flags, ALLOCATING, "plain", env=env).report
+    assert "alloc-functions" not in report.values["sections"]
+
+
+def test_without_perf(cli):
+    """What is mapped is asked for, then; samples are the same."""
+    cli.program = PROGRAMS / "without_perf"
+    check(cli.run("--alloc-stacks", "64KB", ALLOCATING, "plain"))
+
+
+def test_no_file_is_left(cli):
+    cli.run("--alloc-stacks", "64KB", ALLOCATING, "executed")
+    assert not list(cli.folder.rglob("*.heap"))
+
+
+def test_shown_again_and_exported(cli):
+    done = cli.run("--alloc-stacks", "64KB", ALLOCATING, "plain")
+    found, of = functions(done.report), totals(done.report)
+    assert cli.read().values["sections"]["alloc-functions"] == done.report.values["sections"]["alloc-functions"]
+    for what, total in (("alloc", "bytes"), ("alloc-peak", "peak_bytes"), ("alloc-left", "left_bytes")):
+        file = json.loads(cli("export", "--format", "dhat", "--of", what).stdout)
+        assert sum(point["tb"] for point in file["pps"]) == of[total]
+    # The innermost function is the first one of a stack.
+    left = {}
+    for point in file["pps"]:
+        name = file["ftbl"][point["fs"][0]].split(": ")[1].split(" ")[0]
+        left[name] = left.get(name, 0) + point["tb"]
+    assert left == {name: found[name].left_bytes for name in ("keep_small", "leak_large")}
+    assert "alloc" in cli("export", "--format", "folded", "--of", "nothing", status=2).stderr
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")
+def test_a_program_of_others(cli):
+    """Its sum is about what was counted."""
+    sql = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) " \
+          "insert into t select i, hex(randomblob(40)) from n; create index x on t(b); select count(*) from t;"
+    done = cli.run("--alloc-stacks", "16KB", "sqlite3", ":memory:", sql)
+    of, counted = totals(done.report), done.report.values["sections"]["alloc-bytes"]["totals"]
+    assert done.stdout == "60000\n" and of["samples"] > 100
+    assert of["bytes"] == pytest.approx(counted["requested_bytes"], rel=8 / math.sqrt(of["samples"]))
