@@ -32707,14 +32707,14 @@ HP_PRIVATE void hp_copies_join(void);
 
 #define HP_HEAP_SET_BITS 14u
 #define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
-#define HP_HEAP_WAYS 8u
+#define HP_HEAP_WAYS 4u
 
 struct hp_heap_block {
     uintptr_t address; /* 0: free */
     uint32_t number;
 };
 
-/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
+/* Zeroed memory is an empty one. 1 MB, of which pages are used where blocks are; less than the kernel would make one huge page of. */
 struct hp_heap_blocks {
     uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
     struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
@@ -34291,7 +34291,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xb1879460a9402a2b)
+#define HP_SHARED_LAYOUT UINT64_C(0xfefb5bf0a6cc463a)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -35657,6 +35657,8 @@ void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct h
  */
 
 #define HP_HEAP_SAMPLES_RING_BYTES (UINT64_C(1) << 21)
+#define HP_HEAP_SAMPLES_SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end, it is the thread's own: see os/stacks.c */
+#define HP_HEAP_SAMPLES_SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
 
 enum hp_heap_samples_ring_state { HP_HEAP_SAMPLES_RING_NONE, HP_HEAP_SAMPLES_RING_IN_THE_MAKING, HP_HEAP_SAMPLES_RING_THERE, HP_HEAP_SAMPLES_RING_REFUSED };
 
@@ -35765,7 +35767,8 @@ static void hp_heap_samples_tell_untold(struct hp_heap *heap)
 static void hp_heap_samples_end_sample(struct hp_heap *heap, const void *block, uint64_t live)
 {
     const uint32_t number = hp_heap_blocks_take(&heap->blocks, block);
-    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != HP_HEAP_SAMPLES_RING_THERE)
+    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != HP_HEAP_SAMPLES_RING_THERE ||
+        hp_stack_ring_end(&heap->ring) == HP_RING_UNREAD)
         return;
     hp_heap_samples_tell_untold(heap);
     if (!hp_heap_samples_tell_freed(heap, number, live))
@@ -35782,21 +35785,22 @@ void hp_heap_forget(const void *block)
 /* ------------------------------------------------------------------------------------------------------- a sample */
 
 /*
- * How far the stack goes, about, and nothing of it for certain. The C libraries put what they know of a thread at the end of its stack; at
- * that of the first thread are random bytes of the kernel's. The nearer one above is it.
+ * How far the stack goes, about. The C libraries put what they know of a thread at the end of its stack; at that of the first thread are random
+ * bytes of the kernel's. The nearer one above is it. Where that is near, all between is the stack; else none of it is certain.
  */
 static struct hp_stack hp_heap_samples_stack_above(uintptr_t sp)
 {
     const uintptr_t self = (uintptr_t)pthread_self(), first = (uintptr_t)getauxval(AT_RANDOM);
     const uintptr_t high = self - sp < first - sp ? self : first;
-    return (struct hp_stack){high, high};
+    const uintptr_t sure = high == first ? HP_HEAP_SAMPLES_SURE_BYTES_OF_FIRST : HP_HEAP_SAMPLES_SURE_BYTES;
+    return (struct hp_stack){high - sp < sure ? sp : high, high};
 }
 
 /* The registers are those of this function, so it stays one. */
 static __attribute__((noinline)) bool hp_heap_samples_put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
                                                  const uint64_t *words, uint8_t count)
 {
-    struct hp_stack_registers registers;
+    struct hp_stack_registers registers = {.known = 0}; /* as it stays on other machines */
     hp_stack_registers_here(&registers);
     const struct hp_stack above = hp_heap_samples_stack_above((uintptr_t)registers.value[HP_STACK_SP]);
     return hp_stack_ring_put(&heap->ring,

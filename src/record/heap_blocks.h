@@ -13,14 +13,14 @@
 
 #define HP_HEAP_SET_BITS 14u
 #define HP_HEAP_SETS (1u << HP_HEAP_SET_BITS)
-#define HP_HEAP_WAYS 8u
+#define HP_HEAP_WAYS 4u
 
 struct hp_heap_block {
     uintptr_t address; /* 0: free */
     uint32_t number;
 };
 
-/* Zeroed memory is an empty one. 2 MB (1 of 32-bit addresses), of which pages are used where blocks are. */
+/* Zeroed memory is an empty one. 1 MB, of which pages are used where blocks are; less than the kernel would make one huge page of. */
 struct hp_heap_blocks {
     uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
     struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];

@@ -18,6 +18,8 @@
 #include "sys.h"
 
 #define RING_BYTES (UINT64_C(1) << 21)
+#define SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end, it is the thread's own: see os/stacks.c */
+#define SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
 
 enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
 
@@ -126,7 +128,8 @@ static void tell_untold(struct hp_heap *heap)
 static void end_sample(struct hp_heap *heap, const void *block, uint64_t live)
 {
     const uint32_t number = hp_heap_blocks_take(&heap->blocks, block);
-    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != RING_THERE)
+    if (number == 0 || __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) != RING_THERE ||
+        hp_stack_ring_end(&heap->ring) == HP_RING_UNREAD)
         return;
     tell_untold(heap);
     if (!tell_freed(heap, number, live))
@@ -143,21 +146,22 @@ void hp_heap_forget(const void *block)
 /* ------------------------------------------------------------------------------------------------------- a sample */
 
 /*
- * How far the stack goes, about, and nothing of it for certain. The C libraries put what they know of a thread at the end of its stack; at
- * that of the first thread are random bytes of the kernel's. The nearer one above is it.
+ * How far the stack goes, about. The C libraries put what they know of a thread at the end of its stack; at that of the first thread are random
+ * bytes of the kernel's. The nearer one above is it. Where that is near, all between is the stack; else none of it is certain.
  */
 static struct hp_stack stack_above(uintptr_t sp)
 {
     const uintptr_t self = (uintptr_t)pthread_self(), first = (uintptr_t)getauxval(AT_RANDOM);
     const uintptr_t high = self - sp < first - sp ? self : first;
-    return (struct hp_stack){high, high};
+    const uintptr_t sure = high == first ? SURE_BYTES_OF_FIRST : SURE_BYTES;
+    return (struct hp_stack){high - sp < sure ? sp : high, high};
 }
 
 /* The registers are those of this function, so it stays one. */
 static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
                                                  const uint64_t *words, uint8_t count)
 {
-    struct hp_stack_registers registers;
+    struct hp_stack_registers registers = {.known = 0}; /* as it stays on other machines */
     hp_stack_registers_here(&registers);
     const struct hp_stack above = stack_above((uintptr_t)registers.value[HP_STACK_SP]);
     return hp_stack_ring_put(&heap->ring,
