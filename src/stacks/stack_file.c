@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,12 +260,16 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
 {
     struct bytes bytes = {start, size};
     struct file_header header;
+    const size_t common = offsetof(struct file_header, flags); /* of all versions */
     *ret_stacks = (struct hp_named_stacks){0};
     errno = EINVAL;
-    if (!take(&bytes, &header, sizeof header) || memcmp(header.magic, magic, sizeof magic) != 0)
+    if (!take(&bytes, &header, common) || memcmp(header.magic, magic, sizeof magic) != 0)
         return false;
     errno = EPROTO;
     if (header.version != VERSION)
+        return false;
+    errno = EINVAL;
+    if (!take(&bytes, (char *)&header + common, sizeof header - common))
         return false;
     *ret_stacks = (struct hp_named_stacks){.period_ns = header.period_ns,
                                            .samples = header.samples,
