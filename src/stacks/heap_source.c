@@ -43,6 +43,8 @@ static struct {
     size_t count, room;
     uint32_t numbers;
     uint64_t lost;
+    struct hp_seen **gathered; /* of all rings, not put yet */
+    size_t gathered_count, gathered_room;
 } source;
 
 /* --------------------------------------------------------------------------------------------------------- finding */
@@ -60,7 +62,7 @@ static void tell_maps(const struct ring *ring)
 {
     char *text = source.needs_maps ? hp_process_maps(ring->reader.header.pid) : NULL;
     struct hp_seen *seen =
-        text != NULL ? hp_seen_new(HP_SEEN_MAPS, hp_clock_monotonic_ns(), strlen(text) + 1) : NULL;
+        text != NULL ? hp_seen_new(HP_SEEN_MAPS, 0, strlen(text) + 1) : NULL; /* before all that is in its ring */
     if (seen != NULL) {
         seen->pid = ring->reader.header.pid;
         hp_seen_set_path(seen, hp_seen_more(seen), text, strlen(text));
@@ -111,6 +113,45 @@ static void find_rings(void)
     closedir(listing);
 }
 
+/* ------------------------------------------------------------------------------------------------------- gathering */
+
+/*
+ * What rings hold is put into one line, in which what is later comes later: else the samples of a process could wait behind later ones of
+ * another until it is forgotten.
+ */
+static void gather(struct hp_seen *seen)
+{
+    struct hp_seen **gathered =
+        hp_grown(source.gathered, source.gathered_count, &source.gathered_room, sizeof(struct hp_seen *));
+    if (gathered == NULL) {
+        hp_seen_put(HP_SEEN_BY_HEAP, seen);
+        return;
+    }
+    source.gathered = gathered;
+    gathered[source.gathered_count++] = seen;
+}
+
+/* Of one ring they have come in order, and their numbers say which came first. */
+static int by_time(const void *a, const void *b)
+{
+    const struct hp_seen *x = *(struct hp_seen *const *)a, *y = *(struct hp_seen *const *)b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void put_gathered(void)
+{
+    if (source.gathered_count == 0)
+        return;
+    for (size_t at = 0; at < source.gathered_count; at++)
+        source.gathered[at]->order = at;
+    qsort(source.gathered, source.gathered_count, sizeof(struct hp_seen *), by_time);
+    for (size_t at = 0; at < source.gathered_count; at++)
+        hp_seen_put(HP_SEEN_BY_HEAP, source.gathered[at]);
+    source.gathered_count = 0;
+}
+
 /* --------------------------------------------------------------------------------------------------------- reading */
 
 /* In the order of its ring, whatever its clock says. */
@@ -153,7 +194,7 @@ static void take_allocation(struct ring *ring, const struct hp_ring_record *reco
     set_registers(seen, record);
     seen->stack = memcpy(hp_seen_more(seen), record->stack, stack_bytes);
     seen->stack_bytes = stack_bytes;
-    hp_seen_put(HP_SEEN_BY_HEAP, seen);
+    gather(seen);
 }
 
 static void take_freed(struct ring *ring, const struct hp_ring_record *record)
@@ -163,7 +204,7 @@ static void take_freed(struct ring *ring, const struct hp_ring_record *record)
         return;
     seen->block = (uint32_t)record->words[0];
     seen->live_bytes = record->words[1];
-    hp_seen_put(HP_SEEN_BY_HEAP, seen);
+    gather(seen);
 }
 
 static void take(void *context, const struct hp_ring_record *record)
@@ -220,10 +261,12 @@ uint64_t hp_heap_source_read(bool is_last)
         if (!read_ring(source.rings[at], is_last))
             source.rings[left++] = source.rings[at];
     source.count = left;
+    put_gathered();
     const uint64_t lost = source.lost;
     source.lost = 0;
     if (is_last) {
         free(source.rings);
+        free(source.gathered);
         memset(&source, 0, sizeof source);
     }
     return lost;

@@ -60,6 +60,7 @@ struct hp_seen {
     uint64_t bytes_asked, mean, heap_mean;
     uint64_t place;      /* where on the stack malloc was called */
     uint64_t live_bytes; /* in the process before it; 0: not known */
+    uint64_t order;      /* among those that were seen at once */
 };
 
 #define HP_SEEN_NO_PROCESSOR UINT32_MAX /* the sample knows by itself how much it stands for */
