@@ -50,11 +50,21 @@ def check(done):
     return found, of
 
 
+def checked(cli, case, status=0):
+    """Where hotpath gets no processor for a while, distances grow, and nothing is certain: then once more."""
+    for attempt in range(3):
+        try:
+            return check(cli.run("--alloc-stacks", "64KB", ALLOCATING, case, status=status))
+        except AssertionError:
+            if attempt == 2:
+                raise
+    return None
+
+
 @pytest.mark.parametrize("case", ["plain", "threads", "forked", "executed"])
 def test_functions_as_they_tell_it(cli, case):
     """Also where another thread frees, where a child frees what it has of its parent's, and in a program that was executed."""
-    done = cli.run("--alloc-stacks", "64KB", ALLOCATING, case)
-    found, of = check(done)
+    found, of = checked(cli, case)
     assert found["hold_large"].peak_bytes == found["hold_large"].self_bytes
     assert found["keep_small"].peak_bytes == found["keep_small"].self_bytes
     assert of["peak_bytes"] == pytest.approx(found["hold_large"].peak_bytes + found["keep_small"].peak_bytes, rel=0.02)
@@ -64,7 +74,7 @@ def test_functions_as_they_tell_it(cli, case):
 
 
 def test_what_a_killed_program_has_told(cli):
-    check(cli.run("--alloc-stacks", "64KB", ALLOCATING, "killed", status=-9))
+    checked(cli, "killed", status=-9)
 
 
 def test_exact_counts_stay_as_they_are(cli):
@@ -86,7 +96,7 @@ def test_switched_off(cli, flags, env):
 def test_without_perf(cli):
     """What is mapped is asked for, then; samples are the same."""
     cli.program = PROGRAMS / "without_perf"
-    check(cli.run("--alloc-stacks", "64KB", ALLOCATING, "plain"))
+    checked(cli, "plain")
 
 
 def test_no_file_is_left(cli):
