@@ -43,6 +43,9 @@ def without_thread_sanitizer(reason):
     return pytest.mark.skipif("thread" in SANITIZER, reason=f"not with ThreadSanitizer: {reason}")
 
 
+with_cxx = pytest.mark.skipif(not (PROGRAMS / "everything_cxx").exists(), reason="built without a C++ compiler")
+
+
 def without_emulator(reason):
     return pytest.mark.skipif(bool(EMULATOR), reason=f"not under an emulator: {reason}")
 

@@ -1,6 +1,7 @@
 """Channels of real programs: threads, children, a program that is killed. What they should be is known from the programs."""
 import signal
 
+from harness import with_cxx
 from test_views import follows_the_schema
 
 
@@ -37,6 +38,7 @@ def test_a_killed_program_says_what_was_inside(box):
     assert ended == {"live": (7, 2, 5), "ended": (1, 0, 1)}
 
 
+@with_cxx
 def test_cxx(box):
     rows = objects_of(box.run("channels_cxx").report)
     typed = rows.pop(("typed", None))

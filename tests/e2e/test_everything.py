@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, between, near, with_glibc, without_emulator, without_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, between, near, with_cxx, with_glibc, without_emulator, without_sanitizer
 
 ON = {"HOTPATH": "1"}
 # What the program counts itself, and what it does not: helpers that run once per call of something else.
@@ -82,9 +82,6 @@ def test_run_passes_on_what_a_file_holds(box):
     assert result.report.names() == [] and result.lines == []
     result = box.run(HOTPATH, "run", "--skip", "/^[^w]/,@none.txt", PROGRAMS / "everything", cwd=folder, status=2)
     assert "the file 'none.txt' cannot be read: no such file or folder" in result.stderr
-
-
-with_cxx = pytest.mark.skipif(not (PROGRAMS / "everything_cxx").exists(), reason="built without a C++ compiler")
 
 
 @with_cxx

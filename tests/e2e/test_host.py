@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_glibc, without_emulator,
+from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_cxx, with_glibc, without_emulator,
                      without_sanitizer, without_thread_sanitizer)
 
 def real_bytes(path):
@@ -93,9 +93,8 @@ def test_measured_expressions(box):
     assert report.lost == {}
 
 
+@with_cxx
 def test_measured_expressions_of_cxx(box):
-    if not (PROGRAMS / "expressions_cxx").exists():
-        pytest.skip("no C++ in this build")
     report = box.same("expressions_cxx").report
     main = report.row("main", "calltree")
     for name in ("temporary", "extended", "kept", "dropped", "left", "right"):
