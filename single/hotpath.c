@@ -18549,6 +18549,8 @@ HP_PRIVATE const char *hp_line_unit(const struct hp_line *line);
 /* How far what was recorded can be trusted: the clock, what measuring cost, what was lost. */
 
 /* What measuring did to the run, and what it could not record. */
+struct hp_function_profile;
+
 struct hp_trust {
     double zone_cost_ns;
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
@@ -18556,7 +18558,8 @@ struct hp_trust {
     double least_percent; /* ... and at least */
     double clock_hz;      /* 0: not known */
     const char *clock;
-    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
+    const struct hp_cpu *cpu;                    /* NULL: processor time was not sampled */
+    const struct hp_function_profile *functions; /* the same by stacks; NULL: there are none */
     uint64_t lost[HP_LOSSES];
     uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
     bool is_sandboxed; /* one of them was, from some moment on */
@@ -18757,8 +18760,10 @@ const struct hp_trust *hp_model_trust(struct hp_model *model)
 {
     if (model->trust == NULL) {
         struct hp_trust *trust = hp_arena_take(model->arena, sizeof *trust);
-        if (trust != NULL)
+        if (trust != NULL) {
             hp_trust_of_run(model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL, trust);
+            trust->functions = model->functions;
+        }
         model->trust = trust;
     }
     return model->trust;
@@ -30725,9 +30730,24 @@ static void hp_trust_line_put_cost(const struct hp_trust *trust, struct hp_text 
     hp_text_string(text, " % of the run");
 }
 
+/* "; processor time by stacks, 477 samples by perf": where nothing is measured, and no thread was asked to sample itself. */
+static bool hp_trust_line_put_stacks(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions == NULL || functions->samples == 0 || (trust->cpu != NULL && trust->cpu->total.samples > 0))
+        return false;
+    hp_text_string(text, "; processor time by stacks, ");
+    hp_text_u64(text, functions->samples);
+    hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
+    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS ? " by timers in the program" : " by perf");
+    return true;
+}
+
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void hp_trust_line_put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
+    if (hp_trust_line_put_stacks(trust, text))
+        return;
     if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);

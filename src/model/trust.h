@@ -6,6 +6,8 @@
 #include "profile.h"
 
 /* What measuring did to the run, and what it could not record. */
+struct hp_function_profile;
+
 struct hp_trust {
     double zone_cost_ns;
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
@@ -13,7 +15,8 @@ struct hp_trust {
     double least_percent; /* ... and at least */
     double clock_hz;      /* 0: not known */
     const char *clock;
-    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
+    const struct hp_cpu *cpu;                    /* NULL: processor time was not sampled */
+    const struct hp_function_profile *functions; /* the same by stacks; NULL: there are none */
     uint64_t lost[HP_LOSSES];
     uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
     bool is_sandboxed; /* one of them was, from some moment on */

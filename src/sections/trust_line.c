@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu_profile.h"
+#include "function_profile.h"
 #include "units.h"
 
 const struct hp_loss_words hp_loss_words[] = {
@@ -141,9 +142,24 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, " % of the run");
 }
 
+/* "; processor time by stacks, 477 samples by perf": where nothing is measured, and no thread was asked to sample itself. */
+static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions == NULL || functions->samples == 0 || (trust->cpu != NULL && trust->cpu->total.samples > 0))
+        return false;
+    hp_text_string(text, "; processor time by stacks, ");
+    hp_text_u64(text, functions->samples);
+    hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
+    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS ? " by timers in the program" : " by perf");
+    return true;
+}
+
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
+    if (put_stacks(trust, text))
+        return;
     if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);

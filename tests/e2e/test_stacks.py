@@ -115,6 +115,12 @@ def test_static_programs(cli):
     assert rows["burn"].total_ns + unseen > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns > 0
 
 
+def test_the_last_line_says_where_samples_come_from(cli):
+    done = cli("run", STACKED, "split", 200)
+    assert re.search(r"; processor time by stacks, \d+ samples by perf; nothing was lost", done.stderr)
+    assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(r"by stacks, (\d+) samples", done.stderr)[1]
+
+
 def test_shown_again(cli):
     """What was found is kept with the run; the program need not be there any more."""
     done = cli.run(STACKED, "split", 200)
