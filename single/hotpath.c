@@ -7843,9 +7843,21 @@ struct hp_alloc_thread {
     uint32_t reserved[11];
 };
 
+/*
+ * In `published`: the thread was the only one until now, so its own counters are those of the process, and the most that lived is in
+ * the header's not yet. It tells that with its next event.
+ */
+#define HP_ALLOC_NEVER_TOLD (INT64_MIN / 2)
+
 static inline int64_t hp_alloc_live(const struct hp_alloc_thread *thread)
 {
     return (int64_t)(thread->usable - thread->freed);
+}
+
+static inline int64_t hp_alloc_published(const struct hp_alloc_thread *thread)
+{
+    const int64_t published = __atomic_load_n(&thread->published, __ATOMIC_RELAXED);
+    return published != HP_ALLOC_NEVER_TOLD ? published : 0;
 }
 
 static inline int64_t hp_alloc_live_blocks(const struct hp_alloc_thread *thread)
@@ -15269,6 +15281,8 @@ struct hp_thread_allocs {
     struct hp_alloc_totals totals;
     uint64_t outside_bytes; /* asked for outside of all zones */
     uint64_t outside_count;
+    int64_t
+        untold_peak; /* the most that lived while it was the only thread, where it has not told that yet; else 0 */
 };
 
 struct hp_allocs {
@@ -15650,6 +15664,8 @@ static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struc
         .peak_blocks = alloc.peak_blocks,
     };
     hp_alloc_profile_add_totals(&to->totals, &totals);
+    if (alloc.published == HP_ALLOC_NEVER_TOLD && alloc.peak_live > to->untold_peak)
+        to->untold_peak = alloc.peak_live;
     return true;
 }
 
@@ -15723,15 +15739,18 @@ static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct 
                         size_t records, const struct hp_header *header)
 {
     struct hp_alloc_totals totals = {0};
-    for (size_t at = 0; at < count; at++)
+    int64_t untold = 0;
+    for (size_t at = 0; at < count; at++) {
         hp_alloc_profile_add_totals(&totals, &threads[at].totals);
+        untold = hp_alloc_profile_higher(untold, threads[at].untold_peak);
+    }
     allocs->processes += count > 0;
     allocs->earlier_bytes += hp_alloc_profile_take_below_zero(&totals.live_bytes);
     allocs->earlier_blocks += hp_alloc_profile_take_below_zero(&totals.live_blocks);
     const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0 && header->lanes == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
-        totals.peak_bytes = hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes);
+        totals.peak_bytes = hp_alloc_profile_higher(hp_alloc_profile_higher(header->alloc_peak, untold), totals.live_bytes);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
         allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;
@@ -32426,6 +32445,9 @@ HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const str
 /* Marks for the frames of a lane that does not run and has none; false without space. */
 HP_PRIVATE bool hp_alloc_begin_lane(const struct hp_head *head, struct hp_lane *lane);
 
+/* The most that lived of what the thread allocated, with what open zones have put aside. */
+HP_PRIVATE int64_t hp_alloc_peak_of_thread(const struct hp_head *head);
+
 /* The session has allocations in it. */
 static inline void hp_alloc_declare(struct hp_header *header)
 {
@@ -33253,8 +33275,18 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
 
 static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
 {
-    const int64_t drift = hp_alloc_live(thread) - thread->published;
+    const int64_t drift = hp_alloc_live(thread) - HOTPATH_GET_(thread->published);
     return __builtin_expect((uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED, 0);
+}
+
+static __attribute__((noinline)) void hp_allocations_publish_live(const struct hp_head *head)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_header *header = hp_store_header(head->store);
+    if (HOTPATH_GET_(thread->published) == HP_ALLOC_NEVER_TOLD)
+        hp_raise(&header->alloc_peak, hp_alloc_peak_of_thread(head));
+    hp_allocations_publish(header, hp_alloc_live(thread) - hp_alloc_published(thread));
+    HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
 }
 
 /*
@@ -33279,10 +33311,8 @@ static inline __attribute__((always_inline)) void hp_allocations_tell_others(str
     }
     if (allocated != NULL)
         hp_owner_write(head, allocated);
-    if (hp_allocations_has_to_publish(thread)) {
-        hp_allocations_publish(hp_store_header(head->store), hp_alloc_live(thread) - thread->published);
-        HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
-    }
+    if (hp_allocations_has_to_publish(thread))
+        hp_allocations_publish_live(head);
 }
 
 /* The same where it takes a look at one place in memory; false: it takes more. */
@@ -34311,7 +34341,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xfefb5bf0a6cc463a)
+#define HP_SHARED_LAYOUT UINT64_C(0xb8a8485d936ed7d7)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -35836,7 +35866,7 @@ static __attribute__((noinline)) bool hp_heap_samples_put_sample(struct hp_heap 
 static uint64_t hp_heap_samples_live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
 {
     const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
-    const int64_t now = told + hp_alloc_live(head->alloc) - head->alloc->published;
+    const int64_t now = told + hp_alloc_live(head->alloc) - hp_alloc_published(head->alloc);
     const int64_t before = now + (int64_t)freed_bytes - (int64_t)asked;
     return before > 0 ? (uint64_t)before : 0;
 }
@@ -37306,18 +37336,11 @@ static struct hp_alloc_frame *hp_lane_marks_marks_at(const struct hp_head *head,
     return hp_store_at(head->store, offset);
 }
 
-/* Peaks that open zones have put aside are those of the thread, too. */
 void hp_lane_marks_publish(const struct hp_head *head)
 {
-    const struct hp_alloc_thread *thread = head->alloc;
     struct hp_header *header = hp_store_header(head->store);
-    int64_t peak = thread->peak_live;
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
-         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
-        if (hp_frame_marks(head, frame)->peak_live > peak)
-            peak = hp_frame_marks(head, frame)->peak_live;
-    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
-    hp_raise(&header->alloc_peak, others + peak);
+    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - hp_alloc_published(head->alloc);
+    hp_raise(&header->alloc_peak, others + hp_alloc_peak_of_thread(head));
 }
 
 static struct hp_lane_allocs hp_lane_marks_counters_of(const struct hp_alloc_thread *thread)
@@ -38918,6 +38941,16 @@ struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct h
     return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
 }
 
+int64_t hp_alloc_peak_of_thread(const struct hp_head *head)
+{
+    int64_t peak = head->alloc->peak_live;
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
+        if (hp_frame_marks(head, frame)->peak_live > peak)
+            peak = hp_frame_marks(head, frame)->peak_live;
+    return peak;
+}
+
 /* Where `frame_zero` is, or will be. */
 static void hp_marks_use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
 {
@@ -39786,14 +39819,27 @@ void hp_session_close(void)
 
 #define HP_OWNERS_MOST_OWNERS (HP_OWNER_NOBODY - 1) /* numbers beyond are used again */
 
+/* The first one was alone until now: what it knows of its peak it will tell. */
+static void hp_owners_note_peak(const struct hp_head *first)
+{
+    const uint32_t offset = first->record != NULL ? __atomic_load_n(&first->record->alloc, __ATOMIC_ACQUIRE) : 0;
+    if (offset == 0 || __atomic_load_n(&first->is_one_of_many, __ATOMIC_RELAXED))
+        return;
+    struct hp_alloc_thread *counters = hp_store_at(first->store, offset);
+    __atomic_store_n(&counters->published, HP_ALLOC_NEVER_TOLD, __ATOMIC_RELAXED);
+}
+
 void hp_owner_begin(struct hp_head *head)
 {
     struct hp_fork_page *page = hp_page();
     const uint32_t given = page->owners++;
     head->owner = given == 0 ? 0 : 1 + (given - 1) % HP_OWNERS_MOST_OWNERS;
     if (given > 0)
-        for (struct hp_head *each = page->heads; each != NULL; each = each->next)
+        for (struct hp_head *each = page->heads; each != NULL; each = each->next) {
+            if (given == 1 && each != head && each->thread_id != 0 && each->store == hotpath_runtime_->store)
+                hp_owners_note_peak(each);
             __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
+        }
 }
 
 uint16_t **hp_owner_make_leaf(const void *block)

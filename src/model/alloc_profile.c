@@ -249,6 +249,8 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
         .peak_blocks = alloc.peak_blocks,
     };
     add_totals(&to->totals, &totals);
+    if (alloc.published == HP_ALLOC_NEVER_TOLD && alloc.peak_live > to->untold_peak)
+        to->untold_peak = alloc.peak_live;
     return true;
 }
 
@@ -322,15 +324,18 @@ static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs 
                         size_t records, const struct hp_header *header)
 {
     struct hp_alloc_totals totals = {0};
-    for (size_t at = 0; at < count; at++)
+    int64_t untold = 0;
+    for (size_t at = 0; at < count; at++) {
         add_totals(&totals, &threads[at].totals);
+        untold = higher(untold, threads[at].untold_peak);
+    }
     allocs->processes += count > 0;
     allocs->earlier_bytes += take_below_zero(&totals.live_bytes);
     allocs->earlier_blocks += take_below_zero(&totals.live_blocks);
     const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0 && header->lanes == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
-        totals.peak_bytes = higher(header->alloc_peak, totals.live_bytes);
+        totals.peak_bytes = higher(higher(header->alloc_peak, untold), totals.live_bytes);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
         allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;

@@ -49,6 +49,8 @@ struct hp_thread_allocs {
     struct hp_alloc_totals totals;
     uint64_t outside_bytes; /* asked for outside of all zones */
     uint64_t outside_count;
+    int64_t
+        untold_peak; /* the most that lived while it was the only thread, where it has not told that yet; else 0 */
 };
 
 struct hp_allocs {

@@ -115,8 +115,18 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
 
 static inline bool has_to_publish(const struct hp_alloc_thread *thread)
 {
-    const int64_t drift = hp_alloc_live(thread) - thread->published;
+    const int64_t drift = hp_alloc_live(thread) - HOTPATH_GET_(thread->published);
     return __builtin_expect((uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED, 0);
+}
+
+static __attribute__((noinline)) void publish_live(const struct hp_head *head)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_header *header = hp_store_header(head->store);
+    if (HOTPATH_GET_(thread->published) == HP_ALLOC_NEVER_TOLD)
+        hp_raise(&header->alloc_peak, hp_alloc_peak_of_thread(head));
+    publish(header, hp_alloc_live(thread) - hp_alloc_published(thread));
+    HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
 }
 
 /*
@@ -141,10 +151,8 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
     }
     if (allocated != NULL)
         hp_owner_write(head, allocated);
-    if (has_to_publish(thread)) {
-        publish(hp_store_header(head->store), hp_alloc_live(thread) - thread->published);
-        HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
-    }
+    if (has_to_publish(thread))
+        publish_live(head);
 }
 
 /* The same where it takes a look at one place in memory; false: it takes more. */

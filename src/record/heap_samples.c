@@ -177,7 +177,7 @@ static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const str
 static uint64_t live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
 {
     const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
-    const int64_t now = told + hp_alloc_live(head->alloc) - head->alloc->published;
+    const int64_t now = told + hp_alloc_live(head->alloc) - hp_alloc_published(head->alloc);
     const int64_t before = now + (int64_t)freed_bytes - (int64_t)asked;
     return before > 0 ? (uint64_t)before : 0;
 }

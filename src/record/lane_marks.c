@@ -18,18 +18,11 @@ static struct hp_alloc_frame *marks_at(const struct hp_head *head, uint32_t offs
     return hp_store_at(head->store, offset);
 }
 
-/* Peaks that open zones have put aside are those of the thread, too. */
 void hp_lane_marks_publish(const struct hp_head *head)
 {
-    const struct hp_alloc_thread *thread = head->alloc;
     struct hp_header *header = hp_store_header(head->store);
-    int64_t peak = thread->peak_live;
-    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
-         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
-        if (hp_frame_marks(head, frame)->peak_live > peak)
-            peak = hp_frame_marks(head, frame)->peak_live;
-    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - thread->published;
-    hp_raise(&header->alloc_peak, others + peak);
+    const int64_t others = __atomic_load_n(&header->alloc_live, __ATOMIC_RELAXED) - hp_alloc_published(head->alloc);
+    hp_raise(&header->alloc_peak, others + hp_alloc_peak_of_thread(head));
 }
 
 static struct hp_lane_allocs counters_of(const struct hp_alloc_thread *thread)

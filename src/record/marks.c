@@ -17,6 +17,16 @@ struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct h
     return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
 }
 
+int64_t hp_alloc_peak_of_thread(const struct hp_head *head)
+{
+    int64_t peak = head->alloc->peak_live;
+    for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
+         frame <= head->hot.top && hp_frame_is_marked(frame); frame++)
+        if (hp_frame_marks(head, frame)->peak_live > peak)
+            peak = hp_frame_marks(head, frame)->peak_live;
+    return peak;
+}
+
 /* Where `frame_zero` is, or will be. */
 static void use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
 {

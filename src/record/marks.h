@@ -36,6 +36,9 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath
 /* Marks for the frames of a lane that does not run and has none; false without space. */
 bool hp_alloc_begin_lane(const struct hp_head *head, struct hp_lane *lane);
 
+/* The most that lived of what the thread allocated, with what open zones have put aside. */
+int64_t hp_alloc_peak_of_thread(const struct hp_head *head);
+
 /* The session has allocations in it. */
 static inline void hp_alloc_declare(struct hp_header *header)
 {

@@ -6,14 +6,27 @@
 
 #define MOST_OWNERS (HP_OWNER_NOBODY - 1) /* numbers beyond are used again */
 
+/* The first one was alone until now: what it knows of its peak it will tell. */
+static void note_peak(const struct hp_head *first)
+{
+    const uint32_t offset = first->record != NULL ? __atomic_load_n(&first->record->alloc, __ATOMIC_ACQUIRE) : 0;
+    if (offset == 0 || __atomic_load_n(&first->is_one_of_many, __ATOMIC_RELAXED))
+        return;
+    struct hp_alloc_thread *counters = hp_store_at(first->store, offset);
+    __atomic_store_n(&counters->published, HP_ALLOC_NEVER_TOLD, __ATOMIC_RELAXED);
+}
+
 void hp_owner_begin(struct hp_head *head)
 {
     struct hp_fork_page *page = hp_page();
     const uint32_t given = page->owners++;
     head->owner = given == 0 ? 0 : 1 + (given - 1) % MOST_OWNERS;
     if (given > 0)
-        for (struct hp_head *each = page->heads; each != NULL; each = each->next)
+        for (struct hp_head *each = page->heads; each != NULL; each = each->next) {
+            if (given == 1 && each != head && each->thread_id != 0 && each->store == hp_runtime->store)
+                note_peak(each);
             __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
+        }
 }
 
 uint16_t **hp_owner_make_leaf(const void *block)

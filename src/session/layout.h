@@ -405,9 +405,21 @@ struct hp_alloc_thread {
     uint32_t reserved[11];
 };
 
+/*
+ * In `published`: the thread was the only one until now, so its own counters are those of the process, and the most that lived is in
+ * the header's not yet. It tells that with its next event.
+ */
+#define HP_ALLOC_NEVER_TOLD (INT64_MIN / 2)
+
 static inline int64_t hp_alloc_live(const struct hp_alloc_thread *thread)
 {
     return (int64_t)(thread->usable - thread->freed);
+}
+
+static inline int64_t hp_alloc_published(const struct hp_alloc_thread *thread)
+{
+    const int64_t published = __atomic_load_n(&thread->published, __ATOMIC_RELAXED);
+    return published != HP_ALLOC_NEVER_TOLD ? published : 0;
 }
 
 static inline int64_t hp_alloc_live_blocks(const struct hp_alloc_thread *thread)

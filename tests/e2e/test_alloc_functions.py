@@ -129,3 +129,12 @@ def test_a_program_of_others(cli):
     of, counted = totals(done.report), done.report.values["sections"]["alloc-bytes"]["totals"]
     assert done.stdout == "60000\n" and of["samples"] > 100
     assert of["bytes"] == pytest.approx(counted["requested_bytes"], rel=8 / math.sqrt(of["samples"]))
+
+
+@pytest.mark.parametrize("how", ["", "silent"])
+def test_a_peak_before_the_second_thread(cli, how):
+    """The first thread tells it when it is no longer alone; where it says nothing more, whoever reads its counters finds it."""
+    report = cli.run(PROGRAMS / "early_peak", how).report
+    totals = report.section("alloc-bytes")["totals"]
+    assert 64 << 20 <= totals["peak_usable_bytes"] <= 65 << 20
+    assert totals["live_usable_bytes"] < 1 << 20
