@@ -22758,7 +22758,9 @@ static bool hp_functions_is_shown(const struct hp_functions_view *view, const st
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
     const struct hp_show_settings *show = &view->results->settings->show;
-    const bool is_busy = function->total_ns > 0 && (function->samples > 0 || !hp_functions_has_few_samples(view)) &&
+    const bool has_own =
+        function->user_ns + function->kernel_ns > 0; /* what no sample has seen is nobody's, and never left out */
+    const bool is_busy = function->total_ns > 0 && (has_own || !hp_functions_has_few_samples(view)) &&
                          !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
     const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !hp_functions_has_few_looks(view)) &&
                             !hp_share_is_small(function->total_waiting_ns, view->profile->waited_ns, show);

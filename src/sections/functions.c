@@ -224,7 +224,9 @@ static bool is_shown(const struct view *view, const struct hp_found_function *fu
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
     const struct hp_show_settings *show = &view->results->settings->show;
-    const bool is_busy = function->total_ns > 0 && (function->samples > 0 || !has_few_samples(view)) &&
+    const bool has_own =
+        function->user_ns + function->kernel_ns > 0; /* what no sample has seen is nobody's, and never left out */
+    const bool is_busy = function->total_ns > 0 && (has_own || !has_few_samples(view)) &&
                          !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
     const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !has_few_looks(view)) &&
                             !hp_share_is_small(function->total_waiting_ns, view->profile->waited_ns, show);

@@ -33,8 +33,12 @@ def totals(report):
 
 
 def run(cli, *arguments, **more):
-    """What it found, which all comes from timers, and leaves no ring behind."""
-    done = cli.run(*arguments, **more)
+    """What it found, which all comes from timers, and leaves no ring behind. A run that hardly any tick has found is made again: with so few
+    samples, callers are not shown."""
+    for _ in range(4):
+        done = cli.run(*arguments, **more)
+        if totals(done.report)["samples"] >= 25:
+            break
     assert totals(done.report)["by_timers"] == 1
     assert not list(cli.folder.rglob("*.ring"))
     return done, rows(done.report)

@@ -96,6 +96,13 @@ def test_what_no_sample_has_seen(cli):
     assert not any(row.name == "[code in no file]" for row in done.report.rows("functions"))
 
 
+def test_what_no_sample_has_seen_is_not_left_out_where_there_are_few(cli):
+    done = cli.run(STACKED, "brief", 6)
+    assert totals(done.report)["samples"] < 20
+    found = {row.name: row for row in done.report.rows("functions")}
+    assert found["<not sampled>"].self_ns > 0 and found["<not sampled>"].samples == 0
+
+
 def test_the_kernel_by_system_call(cli):
     done = cli.run(STACKED, "kernel", 200)
     if totals(done.report)["kernel_ns"] == 0:
