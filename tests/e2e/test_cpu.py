@@ -102,16 +102,22 @@ def check_rows_are_within_walls(report):
 
 @without_sanitizer("what it costs is not in the program's truth")
 def test_round_periods(box):
-    """Ten milliseconds are ten samples and some ticks: one in the kernel of each was missed nearly always."""
-    result = cpu_run(box, "rounds", 1500, env={"HOTPATH_COLUMNS": "all"})
-    check_sums(result)
-    check_rows_are_within_walls(result.report)
-    need_perf(result.report)
-    told = result.told
-    # Wide: on a machine with five times as many threads as processors, perf sees up to a third less than there is.
-    assert near(cpu_of(result.report, "computes"), told["computes"], 25), (result.report.rows("cpu"), told)
-    assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (result.report.rows("cpu"), told)
-    assert result.row("reads", "cpu").kernel_ns > told["reads"] / 4
+    """Ten milliseconds are ten samples and some ticks: one in the kernel of each was missed nearly always. On a quiet machine ticks can be in
+    step with it for a whole run, so it is asked for in one of three."""
+    found = False
+    for _ in range(3):
+        result = cpu_run(box, "rounds", 1500, env={"HOTPATH_COLUMNS": "all"})
+        check_sums(result)
+        check_rows_are_within_walls(result.report)
+        need_perf(result.report)
+        told = result.told
+        # Wide: on a machine with five times as many threads as processors, perf sees up to a third less than there is.
+        assert near(cpu_of(result.report, "computes"), told["computes"], 25), (result.report.rows("cpu"), told)
+        assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (result.report.rows("cpu"), told)
+        found = result.row("reads", "cpu").kernel_ns > told["reads"] / 4
+        if found:
+            break
+    assert found, (result.report.rows("cpu"), told)
     assert result.row("computes", "cpu").kernel_ns < told["computes"] / 3
 
 
