@@ -22541,6 +22541,23 @@ static inline uint64_t hp_found_work_ns(const struct hp_found_function *function
     return function->user_ns + function->kernel_ns + function->waiting_ns - function->idle_ns;
 }
 
+/* ---- src/sections/found_rows.h ------------------------------------------------------------------------------- */
+
+/* Rows of functions that stacks have found: which one it is, in every section about them. */
+
+/* Its name, library and source, in those columns, and its identity, which is made of the three. */
+static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
+                                     size_t library, size_t file)
+{
+    hp_section_set_text(row, name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
+    if (function->library[0] != '\0')
+        hp_section_set_text(row, library, function->library);
+    if (function->file[0] != '\0')
+        hp_section_set_text(row, file, function->file);
+}
+
 /* ---- src/sections/functions.c -------------------------------------------------------------------------------- */
 
 /*
@@ -22654,13 +22671,7 @@ static bool hp_functions_fill_row(void *context, struct hp_row *row, const void 
     const struct hp_functions_view *view = context;
     const struct hp_found_function *function = about;
     const struct hp_functions_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, function->name);
-    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
-    row->id = hp_identity_with_text(row->id, function->file);
-    if (function->library[0] != '\0')
-        hp_section_set_text(row, columns->library, function->library);
-    if (function->file[0] != '\0')
-        hp_section_set_text(row, columns->file, function->file);
+    hp_found_row_name(row, function, columns->name, columns->library, columns->file);
     hp_section_set_count(row, columns->samples, function->samples);
     hp_section_set_number(row, columns->own, (double)hp_functions_own_ns(function));
     hp_section_set_number(row, columns->own_percent, hp_functions_share(view, hp_functions_own_ns(function)));
@@ -24140,13 +24151,7 @@ static bool hp_alloc_functions_fill_row(void *context, struct hp_row *row, const
     const struct hp_found_function *function = about;
     const struct hp_found_heap *own = &function->heap, *total = &function->total_heap;
     const struct hp_alloc_functions_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, function->name);
-    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
-    row->id = hp_identity_with_text(row->id, function->file);
-    if (function->library[0] != '\0')
-        hp_section_set_text(row, columns->library, function->library);
-    if (function->file[0] != '\0')
-        hp_section_set_text(row, columns->file, function->file);
+    hp_found_row_name(row, function, columns->name, columns->library, columns->file);
     hp_section_set_count(row, columns->samples, function->alloc_samples);
     hp_section_set_count(row, columns->own, own->bytes);
     hp_section_set_number(row, columns->own_percent, hp_alloc_functions_share(view, own->bytes));

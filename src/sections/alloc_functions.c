@@ -6,7 +6,7 @@
 #include "function_profile.h"
 
 #include "arena.h"
-#include "identity.h"
+#include "found_rows.h"
 #include "order.h"
 #include "section.h"
 #include "shares.h"
@@ -83,13 +83,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const struct hp_found_function *function = about;
     const struct hp_found_heap *own = &function->heap, *total = &function->total_heap;
     const struct columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, function->name);
-    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
-    row->id = hp_identity_with_text(row->id, function->file);
-    if (function->library[0] != '\0')
-        hp_section_set_text(row, columns->library, function->library);
-    if (function->file[0] != '\0')
-        hp_section_set_text(row, columns->file, function->file);
+    hp_found_row_name(row, function, columns->name, columns->library, columns->file);
     hp_section_set_count(row, columns->samples, function->alloc_samples);
     hp_section_set_count(row, columns->own, own->bytes);
     hp_section_set_number(row, columns->own_percent, share(view, own->bytes));

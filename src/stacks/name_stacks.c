@@ -217,9 +217,8 @@ static bool name_nodes(struct naming *naming)
 
 static bool name_image(struct naming *naming, const struct hp_image *image, struct hp_named_image *named)
 {
-    char id[2 * HP_BUILD_ID_MOST + 1] = "";
-    for (size_t at = 0; at < image->file.build_id.size && at < HP_BUILD_ID_MOST; at++)
-        snprintf(id + 2 * at, 3, "%02x", image->file.build_id.bytes[at]);
+    char id[HP_BUILD_ID_TEXT];
+    hp_build_id_put(&image->file.build_id, id);
     return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id);
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "debug_file.h"
@@ -16,9 +15,8 @@
 
 static bool is_meant(const struct hp_image_file *file, const char *build_id)
 {
-    char id[2 * HP_BUILD_ID_MOST + 1] = "";
-    for (size_t at = 0; at < file->build_id.size && at < HP_BUILD_ID_MOST; at++)
-        snprintf(id + 2 * at, 3, "%02x", file->build_id.bytes[at]);
+    char id[HP_BUILD_ID_TEXT];
+    hp_build_id_put(&file->build_id, id);
     return build_id[0] == '\0' || strcmp(id, build_id) == 0;
 }
 

@@ -1,6 +1,7 @@
 /* A program or library file that is open. SPDX-License-Identifier: MIT */
 #include "image_file.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,6 +106,13 @@ static void read_build_id(struct hp_image_file *file)
         if (hp_elf_read_at(file->fd, header->e_phoff + at * sizeof part, &part, sizeof part) &&
             part.p_type == PT_NOTE && build_id_at(file, part.p_offset, part.p_filesz))
             return;
+}
+
+void hp_build_id_put(const struct hp_build_id *id, char text[HP_BUILD_ID_TEXT])
+{
+    text[0] = '\0';
+    for (size_t at = 0; at < id->size && at < HP_BUILD_ID_MOST; at++)
+        snprintf(text + 2 * at, 3, "%02x", id->bytes[at]);
 }
 
 bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b)

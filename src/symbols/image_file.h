@@ -38,6 +38,10 @@ void *hp_image_file_copy(const struct hp_image_file *file, const char *name, Elf
 /* The name that the debug link gives, and the sum over all bytes of the file that is meant. False: no such link. */
 bool hp_image_file_debug_link(const struct hp_image_file *file, char *name, size_t size, uint32_t *ret_sum);
 
+/* In hexadecimal, ended by a zero; "": there is none. */
+#define HP_BUILD_ID_TEXT (2 * HP_BUILD_ID_MOST + 1)
+void hp_build_id_put(const struct hp_build_id *id, char text[HP_BUILD_ID_TEXT]);
+
 bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b);
 
 /*

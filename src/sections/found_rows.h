@@ -1,0 +1,22 @@
+/* Rows of functions that stacks have found: which one it is, in every section about them. SPDX-License-Identifier: MIT */
+#ifndef HP_SECTIONS_FOUND_ROWS_H
+#define HP_SECTIONS_FOUND_ROWS_H
+
+#include "function_profile.h"
+#include "identity.h"
+#include "section.h"
+
+/* Its name, library and source, in those columns, and its identity, which is made of the three. */
+static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
+                                     size_t library, size_t file)
+{
+    hp_section_set_text(row, name, function->name);
+    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
+    row->id = hp_identity_with_text(row->id, function->file);
+    if (function->library[0] != '\0')
+        hp_section_set_text(row, library, function->library);
+    if (function->file[0] != '\0')
+        hp_section_set_text(row, file, function->file);
+}
+
+#endif
