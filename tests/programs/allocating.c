@@ -134,6 +134,15 @@ APART static uint64_t copy_text(void)
 
 /* --- the whole */
 
+/* The C library allocates a little for each thread, and keeps it for the next one. */
+APART static pthread_t begin_thread(void *(*body)(void *))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, body, NULL) != 0)
+        abort();
+    return thread;
+}
+
 static void *churn_in_thread(void *unused)
 {
     churn_small(SMALL_BYTES / 4);
@@ -146,7 +155,7 @@ static uint64_t churn(int has_threads)
     if (!has_threads)
         return churn_small(SMALL_BYTES);
     for (unsigned at = 0; at < 4; at++)
-        pthread_create(&threads[at], NULL, churn_in_thread, NULL);
+        threads[at] = begin_thread(churn_in_thread);
     for (unsigned at = 0; at < 4; at++)
         pthread_join(threads[at], NULL);
     return (SMALL_BYTES / 4 + 239) / 240 * 4;
@@ -167,12 +176,10 @@ static void fork_child(void)
 
 APART static void work(int has_threads, int has_child)
 {
-    pthread_t thread;
     keep_small();
     hold_large();
     hand_over();
-    pthread_create(&thread, NULL, free_handed, NULL);
-    pthread_join(thread, NULL);
+    pthread_join(begin_thread(free_handed), NULL);
     if (has_child)
         fork_child();
     const uint64_t copied = copy_text();
@@ -198,7 +205,9 @@ APART static void work(int has_threads, int has_child)
 
 int main(int argc, char **argv)
 {
+    static char output[1 << 12]; /* printf would allocate one */
     const char *what = argc > 1 ? argv[1] : "plain";
+    setvbuf(stdout, output, _IOFBF, sizeof output);
     if (strcmp(what, "executed") == 0) {
         const pid_t child = fork();
         if (child == 0) {
