@@ -137,6 +137,13 @@ static size_t first_of(uint32_t pid)
     return from;
 }
 
+/* The sessions of a process, one after the other: the first one after NULL, and NULL after the last. */
+static struct left *next_of(uint32_t pid, const struct left *last)
+{
+    const size_t at = last != NULL ? (size_t)(last - work.left) + 1 : first_of(pid);
+    return work.left != NULL && at < work.left_count && work.left[at].pid == pid ? &work.left[at] : NULL;
+}
+
 /* ----------------------------------------------------------------------------------------------------- images */
 
 static uint64_t end_of(const struct hp_citizen *citizen, size_t image)
@@ -148,9 +155,8 @@ static uint64_t end_of(const struct hp_citizen *citizen, size_t image)
 
 static bool has_any(const struct hp_citizen *citizen)
 {
-    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++)
-        if (work.left[at].began_ns >= citizen->began_ns &&
-            work.left[at].began_ns <= end_of(citizen, citizen->image_count - 1))
+    for (const struct left *left = NULL; (left = next_of(citizen->pid, left)) != NULL;)
+        if (left->began_ns >= citizen->began_ns && left->began_ns <= end_of(citizen, citizen->image_count - 1))
             return true;
     return false;
 }
@@ -189,10 +195,10 @@ static bool is_session_of(const struct left *left, const struct hp_citizen *citi
 /* The session of one of its programs; NULL: it left none. */
 static struct left *session_of(const struct hp_citizen *citizen, size_t image)
 {
-    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++)
-        if (is_session_of(&work.left[at], citizen, image))
-            return &work.left[at];
-    return NULL;
+    struct left *left = next_of(citizen->pid, NULL);
+    while (left != NULL && !is_session_of(left, citizen, image))
+        left = next_of(citizen->pid, left);
+    return left;
 }
 
 static bool is_taken(const struct hp_citizen *citizen, size_t image)
@@ -247,9 +253,9 @@ static void find_foreigners(void)
 /* Whether its parent has counted it as lost; each of those is taken for one child. */
 static bool is_counted_by_parent(const struct hp_citizen *citizen)
 {
-    for (size_t at = first_of(citizen->parent); at < work.left_count && work.left[at].pid == citizen->parent; at++)
-        if (work.left[at].unwritten > 0 && work.left[at].began_ns <= citizen->began_ns) {
-            work.left[at].unwritten--;
+    for (struct left *left = NULL; (left = next_of(citizen->parent, left)) != NULL;)
+        if (left->unwritten > 0 && left->began_ns <= citizen->began_ns) {
+            left->unwritten--;
             return true;
         }
     return false;

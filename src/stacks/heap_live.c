@@ -31,8 +31,10 @@ double hp_heap_share(uint64_t bytes, uint64_t mean)
         return 1;
     unsigned halves = 0;
     double small = x;
-    for (; small > 0.5; small /= 2)
+    while (small > 0.5) {
+        small /= 2;
         halves++;
+    }
     double share = share_of_small(small);
     for (; halves > 0; halves--) /* exp(-2x) is exp(-x) squared */
         share = share * (2 - share);

@@ -73,7 +73,7 @@ static void tell_maps(const struct ring *ring)
 
 static void open_ring(const char *path)
 {
-    struct ring **rings = hp_grown(source.rings, source.count, &source.room, sizeof *rings);
+    struct ring **rings = hp_grown(source.rings, source.count, &source.room, sizeof(struct ring *));
     struct ring *ring = rings != NULL ? calloc(1, sizeof *ring) : NULL;
     if (rings != NULL)
         source.rings = rings;
