@@ -7194,9 +7194,9 @@ struct hp_terminal hp_terminal_of(int fd)
 
 #define HP_AXIS_SUFFIX ".axis" /* in the place of that of the session */
 #define HP_AXIS_MAGIC "hotaxis"
-#define HP_AXIS_VERSION 1u
+#define HP_AXIS_VERSION 2u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 512u
+#define HP_AXIS_SERIES 704u
 #define HP_AXIS_SITES 96u
 #define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
@@ -7218,6 +7218,8 @@ enum hp_axis_kind {
     HP_AXIS_BESIDE,     /* the same of `beside_ns` */
     HP_AXIS_WATCHED,    /* nanoseconds of threads that were watched */
     HP_AXIS_MOMENT,     /* when the last sample of the slot was, in nanoseconds since the first one began */
+    HP_AXIS_SITE_CPU,   /* nanoseconds on a processor that samples found in a site itself */
+    HP_AXIS_SITE_BYTES, /* that calls of a site have asked for themselves, of those that have ended */
     HP_AXIS_KINDS
 };
 
@@ -8906,6 +8908,8 @@ static uint32_t hp_axis_writer_most_of(uint32_t kind)
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:
     case HP_AXIS_SITE_SELF:
+    case HP_AXIS_SITE_CPU:
+    case HP_AXIS_SITE_BYTES:
         return HP_AXIS_SITES;
     case HP_AXIS_PLACE:
     case HP_AXIS_BESIDE:
@@ -8915,7 +8919,7 @@ static uint32_t hp_axis_writer_most_of(uint32_t kind)
     }
 }
 
-_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 3 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
+_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 5 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
                    HP_AXIS_SERIES,
                "all kinds have their places");
 
@@ -14867,6 +14871,9 @@ struct hp_site_sums {
     bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     bool has_history;                     /* in a stretch of a run: of this, too */
+    uint64_t stretch_cpu_ns;              /* of the stretch: on a processor, in the function itself */
+    uint64_t found_cpu_ns;                /* where samples found it, in all of the run */
+    uint64_t stretch_bytes;               /* likewise: that its calls asked for themselves */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
@@ -20430,10 +20437,11 @@ struct hp_stretch_cutting {
     struct hp_stretch *stretch;
     void *bytes; /* of the time axis at hand */
     struct hp_axis axis;
-    uint32_t moments; /* place of the series that says when samples were */
-    uint32_t session; /* whose it is */
-    uint64_t end_ns;  /* when that was over, since the run began */
-    bool has_history; /* of any */
+    const struct hp_cpu *cpu; /* of all of the run; NULL: it was not sampled */
+    uint32_t moments;         /* place of the series that says when samples were */
+    uint32_t session;         /* whose it is */
+    uint64_t end_ns;          /* when that was over, since the run began */
+    bool has_history;         /* of any */
 };
 
 /* --------------------------------------------------------------------------------------------- values */
@@ -20491,8 +20499,12 @@ static void hp_stretch_add_to_site(const struct hp_stretch_cutting *cutting, con
         site->sums.calls += amount;
     else if (series->kind == HP_AXIS_SITE_TICKS)
         site->sums.total += amount;
-    else
+    else if (series->kind == HP_AXIS_SITE_SELF)
         site->sums.self += amount;
+    else if (series->kind == HP_AXIS_SITE_CPU)
+        site->stretch_cpu_ns += amount;
+    else
+        site->stretch_bytes += amount;
     site->has_history = true;
 }
 
@@ -20504,6 +20516,8 @@ static void hp_stretch_add_series(struct hp_stretch_cutting *cutting, uint32_t p
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:
     case HP_AXIS_SITE_SELF:
+    case HP_AXIS_SITE_CPU:
+    case HP_AXIS_SITE_BYTES:
         hp_stretch_add_to_site(cutting, series, amount);
         break;
     case HP_AXIS_PLACE:
@@ -20542,6 +20556,53 @@ static void hp_stretch_add_axis(struct hp_stretch_cutting *cutting)
         waits->watched_ns = waited_ns + waits->left_out_ns;
 }
 
+/* Of all of the session, and of the stretch if that is all of it. */
+static void hp_stretch_add_cpu(const struct hp_stretch_cutting *cutting, uint32_t session, const struct hp_thread *thread, bool hp_stretch_is_inside)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    struct hp_node node;
+    struct hp_walk nodes = {0};
+    if (!hp_snapshot_cpu_thread(snapshot, thread, &cpu))
+        return;
+    while (hp_snapshot_next_cpu(snapshot, &cpu, &nodes, &entry)) {
+        struct hp_site_sums *site = hp_snapshot_node(snapshot, entry.node, &node)
+                                        ? hp_profile_find(cutting->profile, session, node.site)
+                                        : NULL;
+        if (site == NULL)
+            continue;
+        site->found_cpu_ns += entry.user_ns + entry.kernel_ns;
+        site->stretch_cpu_ns += hp_stretch_is_inside ? entry.user_ns + entry.kernel_ns : 0;
+    }
+}
+
+static void hp_stretch_add_bytes(const struct hp_stretch_cutting *cutting, uint32_t session, const struct hp_thread *thread)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    struct hotpath_stat_ stat;
+    struct hp_alloc_stat alloc;
+    struct hp_walk stats = {0};
+    while (hp_snapshot_next_stat(snapshot, thread, &stats, &stat)) {
+        struct hp_site_sums *site = hp_snapshot_alloc_stat(snapshot, &stat, &alloc)
+                                        ? hp_profile_find(cutting->profile, session, stat.site)
+                                        : NULL;
+        if (site != NULL)
+            site->stretch_bytes += alloc.own_bytes;
+    }
+}
+
+static void hp_stretch_add_threads(const struct hp_stretch_cutting *cutting, uint32_t session, bool hp_stretch_is_inside)
+{
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(cutting->run->sessions[session], &threads, &thread)) {
+        hp_stretch_add_cpu(cutting, session, &thread, hp_stretch_is_inside);
+        if (hp_stretch_is_inside)
+            hp_stretch_add_bytes(cutting, session, &thread);
+    }
+}
+
 /* A session without a time axis, as a whole. */
 static void hp_stretch_add_session(const struct hp_stretch_cutting *cutting, uint32_t session)
 {
@@ -20576,6 +20637,8 @@ static void hp_stretch_empty_sites(const struct hp_profile *profile)
     for (size_t at = 0; at < profile->known_count; at++) {
         profile->known[at]->sums = (struct hp_sums){0};
         profile->known[at]->has_history = false;
+        profile->known[at]->stretch_cpu_ns = profile->known[at]->stretch_bytes = 0;
+        profile->known[at]->found_cpu_ns = 0;
     }
 }
 
@@ -20594,6 +20657,17 @@ static void hp_stretch_settle_site(struct hp_site_sums *site)
     site->calls_inside = hp_stretch_scaled(site->calls_inside, sums->total, site->read.total);
 }
 
+/*
+ * What samples did not find, in the kernel say, is known of all of the run: the stretch has its part of that as of what they found. Nobody
+ * uses a processor for longer than his own time.
+ */
+static void hp_stretch_settle_cpu(const struct hp_stretch_cutting *cutting, struct hp_site_sums *site, const struct hp_site_cpu *whole)
+{
+    const uint64_t ns = hp_stretch_scaled(hp_cpu_ns(&whole->own), site->stretch_cpu_ns, site->found_cpu_ns);
+    const uint64_t most = hp_units_round((double)hp_sums_self(&site->sums) * cutting->run->ns_per_tick);
+    site->stretch_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
+}
+
 /* Those that were called, or open, in the stretch. */
 static void hp_stretch_list_sites(const struct hp_stretch_cutting *cutting)
 {
@@ -20603,6 +20677,8 @@ static void hp_stretch_list_sites(const struct hp_stretch_cutting *cutting)
         struct hp_site_sums *site = profile->sites[at];
         cutting->stretch->unknown += !site->has_history;
         hp_stretch_settle_site(site);
+        if (cutting->cpu != NULL)
+            hp_stretch_settle_cpu(cutting, site, &cutting->cpu->sites[at]);
         if (site->sums.calls > 0 || site->sums.total > 0)
             profile->sites[count++] = site;
     }
@@ -20622,12 +20698,16 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
     cutting.stretch->from_ns = from_ns;
     cutting.stretch->to_ns = to_ns;
+    cutting.cpu = hp_run_has_cpu(run) ? hp_cpu_of_profile(profile->arena, profile) : NULL;
     hp_stretch_empty_sites(profile);
-    for (uint32_t session = 0; session < run->count; session++)
-        if (hp_stretch_read_axis(&cutting, session))
+    for (uint32_t session = 0; session < run->count; session++) {
+        const bool has_axis = hp_stretch_read_axis(&cutting, session), is_whole = !has_axis && hp_stretch_is_inside(&cutting, session);
+        if (has_axis)
             hp_stretch_add_axis(&cutting);
-        else if (hp_stretch_is_inside(&cutting, session))
+        else if (is_whole)
             hp_stretch_add_session(&cutting, session);
+        hp_stretch_add_threads(&cutting, session, is_whole);
+    }
     if (!cutting.has_history)
         return "there is no history of this run, so no stretch of it is known: 'hotpath run' keeps one of what "
                "goes "
@@ -21854,11 +21934,13 @@ struct hp_column {
 
 /* What all sections know. Those that only one knows begin at HP_FACT_OWN. */
 enum hp_fact {
-    HP_FACT_BY_THREAD = 1 << 0, /* functions are kept apart by thread */
-    HP_FACT_INCLUSIVE = 1 << 1, /* times count functions inside */
-    HP_FACT_ALLOCS = 1 << 2,    /* allocations were counted */
-    HP_FACT_PROCESSES = 1 << 3, /* there are several */
-    HP_FACT_WHOLE = 1 << 4,     /* it is about all of the run, not a stretch of it */
+    HP_FACT_BY_THREAD = 1 << 0,  /* functions are kept apart by thread */
+    HP_FACT_INCLUSIVE = 1 << 1,  /* times count functions inside */
+    HP_FACT_ALLOCS = 1 << 2,     /* allocations were counted */
+    HP_FACT_PROCESSES = 1 << 3,  /* there are several */
+    HP_FACT_WHOLE = 1 << 4,      /* it is about all of the run, not a stretch of it */
+    HP_FACT_PART_CPU = 1 << 5,   /* of a stretch, in which processor time was sampled ... */
+    HP_FACT_PART_BYTES = 1 << 6, /* ... and in which allocations were counted */
     HP_FACT_OWN = 1 << 8,
 };
 
@@ -22880,7 +22962,7 @@ HP_PRIVATE const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena
 
 struct hp_timing_columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled, histogram;
+        timed, sampling, scaled, histogram, own_cpu, own_bytes;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
@@ -22904,6 +22986,10 @@ static const struct hp_column_spec hp_timing_column_table[] = {
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(percent)},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, HP_TIMING_AT(self),
      "Not spent in measured functions inside."},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(own_cpu),
+     "In a stretch of the run: on a processor, in the function itself.", .needs = HP_FACT_PART_CPU},
+    {"own_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_TIMING_AT(own_bytes),
+     "In a stretch of the run: what calls that ended in it asked for themselves.", .needs = HP_FACT_PART_BYTES},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, HP_TIMING_AT(most), .needs = HP_FACT_INCLUSIVE},
     {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, HP_TIMING_AT(histogram),
@@ -23088,6 +23174,8 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     hp_timing_set_ticks(view, row, columns->self, (double)self);
     if (profile->run->stretch == NULL)
         hp_section_set_count(row, columns->open, site->sums.open);
+    hp_section_set_number(row, columns->own_cpu, (double)site->stretch_cpu_ns);
+    hp_section_set_count(row, columns->own_bytes, site->stretch_bytes);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,
                         site->is_limited         ? "limited"
@@ -29169,7 +29257,9 @@ static uint32_t hp_section_columns_facts_of(const struct hotpath_results *result
     return (settings->show.by == HP_BY_THREAD ? HP_FACT_BY_THREAD : 0u) |
            (!settings->show.time_exclusive ? HP_FACT_INCLUSIVE : 0u) |
            (hp_run_has_allocs(run) && run->stretch == NULL ? HP_FACT_ALLOCS : 0u) |
-           (run->count > 1 ? HP_FACT_PROCESSES : 0u) | (run->stretch == NULL ? HP_FACT_WHOLE : 0u);
+           (run->count > 1 ? HP_FACT_PROCESSES : 0u) | (run->stretch == NULL ? HP_FACT_WHOLE : 0u) |
+           (run->stretch != NULL && hp_run_has_cpu(run) ? HP_FACT_PART_CPU : 0u) |
+           (run->stretch != NULL && hp_run_has_allocs(run) ? HP_FACT_PART_BYTES : 0u);
 }
 
 size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,

@@ -60,6 +60,17 @@ static void put_site(struct hp_axis_feed *feed, const struct hp_site_times *time
     put_of_site(feed, HP_AXIS_SITE_CALLS, site, times->calls[site]);
     put_of_site(feed, HP_AXIS_SITE_TICKS, site, times->ticks[site]);
     put_of_site(feed, HP_AXIS_SITE_SELF, site, hp_site_times_self(times, site));
+    put_of_site(feed, HP_AXIS_SITE_CPU, site, times->cpu_ns[site]);
+    put_of_site(feed, HP_AXIS_SITE_BYTES, site, times->bytes[site]);
+}
+
+static void drop_site(struct hp_axis_feed *feed, uint32_t site)
+{
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_CALLS, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_TICKS, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_SELF, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_CPU, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_BYTES, site);
 }
 
 /* The site with the most time among those that have no series; `count`: there is none. */
@@ -87,9 +98,7 @@ static void put_new_sites(struct hp_axis_feed *feed, const struct hp_site_times 
     if (site >= times->count || least == UINT32_MAX ||
         times->ticks[site] / 2 <= hp_axis_latest(&feed->writer, HP_AXIS_SITE_TICKS, least))
         return;
-    hp_axis_drop(&feed->writer, HP_AXIS_SITE_CALLS, least);
-    hp_axis_drop(&feed->writer, HP_AXIS_SITE_TICKS, least);
-    hp_axis_drop(&feed->writer, HP_AXIS_SITE_SELF, least);
+    drop_site(feed, least);
     put_site(feed, times, site);
 }
 

@@ -20,6 +20,8 @@
 #define MOST_OPEN 4096u /* zones of a thread */
 #define NODES_AT_ONCE 1024u
 #define FRAMES_AT_ONCE 64u
+#define CPU_NODES_AT_ONCE 64u
+#define MOST_CPU_NODES 65536u /* of a thread */
 
 struct adding {
     int session;
@@ -166,6 +168,47 @@ static void add_all_open(struct adding *adding, const struct hp_thread *record)
     }
 }
 
+/* --------------------------------------------------------------------------- processor time and bytes */
+
+static void add_cpu_nodes(const struct adding *adding, uint64_t from, uint32_t count)
+{
+    struct hp_cpu_node nodes[CPU_NODES_AT_ONCE];
+    for (uint32_t at = 0; at < count; at += CPU_NODES_AT_ONCE) {
+        const uint32_t some = count - at < CPU_NODES_AT_ONCE ? count - at : CPU_NODES_AT_ONCE;
+        if (!read_at(adding, from + (uint64_t)at * sizeof nodes[0], nodes, some * sizeof nodes[0]))
+            return;
+        for (uint32_t node = 0; node < some; node++) {
+            const uint32_t site = nodes[node].node != 0 ? site_of(adding, nodes[node].node) : UINT32_MAX;
+            if (site != UINT32_MAX)
+                adding->times->cpu_ns[site] += nodes[node].user_ns + nodes[node].kernel_ns;
+        }
+    }
+}
+
+static void add_cpu(const struct adding *adding, const struct hp_thread *record)
+{
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_table table;
+    if (record->cpu != 0 && read_at(adding, record->cpu, &cpu, sizeof cpu) && cpu.table != 0 &&
+        read_at(adding, cpu.table, &table, sizeof table))
+        add_cpu_nodes(adding, (uint64_t)cpu.table + sizeof table,
+                      table.capacity < MOST_CPU_NODES ? table.capacity : MOST_CPU_NODES);
+}
+
+static void add_bytes(const struct adding *adding, const struct hp_thread *record)
+{
+    struct hotpath_stat_ stat;
+    uint64_t bytes;
+    uint32_t steps = 0;
+    for (uint32_t at = record->stats; at != 0 && steps <= adding->times->count; at = stat.next, steps++) {
+        if (!read_at(adding, at, &stat, sizeof stat))
+            return;
+        if (stat.alloc != 0 && stat.site < adding->times->count &&
+            read_at(adding, (uint64_t)stat.alloc + offsetof(struct hp_alloc_stat, own_bytes), &bytes, sizeof bytes))
+            adding->times->bytes[stat.site] += bytes;
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ all */
 
 static bool make_room(struct adding *adding)
@@ -175,8 +218,11 @@ static bool make_room(struct adding *adding)
     times->calls = calloc(times->count + 1, sizeof *times->calls);
     times->ticks = calloc(times->count + 1, sizeof *times->ticks);
     times->self = calloc(times->count + 1, sizeof *times->self);
+    times->cpu_ns = calloc(times->count + 1, sizeof *times->cpu_ns);
+    times->bytes = calloc(times->count + 1, sizeof *times->bytes);
     adding->open_in = calloc(times->count + 1, sizeof *adding->open_in);
-    return times->calls != NULL && times->ticks != NULL && times->self != NULL && adding->open_in != NULL;
+    return times->calls != NULL && times->ticks != NULL && times->self != NULL && times->cpu_ns != NULL &&
+           times->bytes != NULL && adding->open_in != NULL;
 }
 
 bool hp_site_times_read(struct hp_site_times *times, int session)
@@ -194,6 +240,9 @@ bool hp_site_times_read(struct hp_site_times *times, int session)
             break;
         add_all_nodes(&adding, &record);
         add_all_open(&adding, &record);
+        add_cpu(&adding, &record);
+        if (adding.header.features & HP_FEATURE_ALLOC)
+            add_bytes(&adding, &record);
     }
     free(adding.open_in);
     return is_ready;
@@ -204,5 +253,7 @@ void hp_site_times_free(struct hp_site_times *times)
     free(times->calls);
     free(times->ticks);
     free(times->self);
+    free(times->cpu_ns);
+    free(times->bytes);
     *times = (struct hp_site_times){0};
 }

@@ -69,6 +69,9 @@ struct hp_site_sums {
     bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     bool has_history;                     /* in a stretch of a run: of this, too */
+    uint64_t stretch_cpu_ns;              /* of the stretch: on a processor, in the function itself */
+    uint64_t found_cpu_ns;                /* where samples found it, in all of the run */
+    uint64_t stretch_bytes;               /* likewise: that its calls asked for themselves */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */

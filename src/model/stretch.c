@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "cpu_profile.h"
 #include "units.h"
 
 struct cutting {
@@ -20,10 +21,11 @@ struct cutting {
     struct hp_stretch *stretch;
     void *bytes; /* of the time axis at hand */
     struct hp_axis axis;
-    uint32_t moments; /* place of the series that says when samples were */
-    uint32_t session; /* whose it is */
-    uint64_t end_ns;  /* when that was over, since the run began */
-    bool has_history; /* of any */
+    const struct hp_cpu *cpu; /* of all of the run; NULL: it was not sampled */
+    uint32_t moments;         /* place of the series that says when samples were */
+    uint32_t session;         /* whose it is */
+    uint64_t end_ns;          /* when that was over, since the run began */
+    bool has_history;         /* of any */
 };
 
 /* --------------------------------------------------------------------------------------------- values */
@@ -81,8 +83,12 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
         site->sums.calls += amount;
     else if (series->kind == HP_AXIS_SITE_TICKS)
         site->sums.total += amount;
-    else
+    else if (series->kind == HP_AXIS_SITE_SELF)
         site->sums.self += amount;
+    else if (series->kind == HP_AXIS_SITE_CPU)
+        site->stretch_cpu_ns += amount;
+    else
+        site->stretch_bytes += amount;
     site->has_history = true;
 }
 
@@ -94,6 +100,8 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:
     case HP_AXIS_SITE_SELF:
+    case HP_AXIS_SITE_CPU:
+    case HP_AXIS_SITE_BYTES:
         add_to_site(cutting, series, amount);
         break;
     case HP_AXIS_PLACE:
@@ -132,6 +140,53 @@ static void add_axis(struct cutting *cutting)
         waits->watched_ns = waited_ns + waits->left_out_ns;
 }
 
+/* Of all of the session, and of the stretch if that is all of it. */
+static void add_cpu(const struct cutting *cutting, uint32_t session, const struct hp_thread *thread, bool is_inside)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    struct hp_node node;
+    struct hp_walk nodes = {0};
+    if (!hp_snapshot_cpu_thread(snapshot, thread, &cpu))
+        return;
+    while (hp_snapshot_next_cpu(snapshot, &cpu, &nodes, &entry)) {
+        struct hp_site_sums *site = hp_snapshot_node(snapshot, entry.node, &node)
+                                        ? hp_profile_find(cutting->profile, session, node.site)
+                                        : NULL;
+        if (site == NULL)
+            continue;
+        site->found_cpu_ns += entry.user_ns + entry.kernel_ns;
+        site->stretch_cpu_ns += is_inside ? entry.user_ns + entry.kernel_ns : 0;
+    }
+}
+
+static void add_bytes(const struct cutting *cutting, uint32_t session, const struct hp_thread *thread)
+{
+    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
+    struct hotpath_stat_ stat;
+    struct hp_alloc_stat alloc;
+    struct hp_walk stats = {0};
+    while (hp_snapshot_next_stat(snapshot, thread, &stats, &stat)) {
+        struct hp_site_sums *site = hp_snapshot_alloc_stat(snapshot, &stat, &alloc)
+                                        ? hp_profile_find(cutting->profile, session, stat.site)
+                                        : NULL;
+        if (site != NULL)
+            site->stretch_bytes += alloc.own_bytes;
+    }
+}
+
+static void add_threads(const struct cutting *cutting, uint32_t session, bool is_inside)
+{
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(cutting->run->sessions[session], &threads, &thread)) {
+        add_cpu(cutting, session, &thread, is_inside);
+        if (is_inside)
+            add_bytes(cutting, session, &thread);
+    }
+}
+
 /* A session without a time axis, as a whole. */
 static void add_session(const struct cutting *cutting, uint32_t session)
 {
@@ -166,6 +221,8 @@ static void empty_sites(const struct hp_profile *profile)
     for (size_t at = 0; at < profile->known_count; at++) {
         profile->known[at]->sums = (struct hp_sums){0};
         profile->known[at]->has_history = false;
+        profile->known[at]->stretch_cpu_ns = profile->known[at]->stretch_bytes = 0;
+        profile->known[at]->found_cpu_ns = 0;
     }
 }
 
@@ -184,6 +241,17 @@ static void settle_site(struct hp_site_sums *site)
     site->calls_inside = scaled(site->calls_inside, sums->total, site->read.total);
 }
 
+/*
+ * What samples did not find, in the kernel say, is known of all of the run: the stretch has its part of that as of what they found. Nobody
+ * uses a processor for longer than his own time.
+ */
+static void settle_cpu(const struct cutting *cutting, struct hp_site_sums *site, const struct hp_site_cpu *whole)
+{
+    const uint64_t ns = scaled(hp_cpu_ns(&whole->own), site->stretch_cpu_ns, site->found_cpu_ns);
+    const uint64_t most = hp_units_round((double)hp_sums_self(&site->sums) * cutting->run->ns_per_tick);
+    site->stretch_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
+}
+
 /* Those that were called, or open, in the stretch. */
 static void list_sites(const struct cutting *cutting)
 {
@@ -193,6 +261,8 @@ static void list_sites(const struct cutting *cutting)
         struct hp_site_sums *site = profile->sites[at];
         cutting->stretch->unknown += !site->has_history;
         settle_site(site);
+        if (cutting->cpu != NULL)
+            settle_cpu(cutting, site, &cutting->cpu->sites[at]);
         if (site->sums.calls > 0 || site->sums.total > 0)
             profile->sites[count++] = site;
     }
@@ -212,12 +282,16 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
     cutting.stretch->from_ns = from_ns;
     cutting.stretch->to_ns = to_ns;
+    cutting.cpu = hp_run_has_cpu(run) ? hp_cpu_of_profile(profile->arena, profile) : NULL;
     empty_sites(profile);
-    for (uint32_t session = 0; session < run->count; session++)
-        if (read_axis(&cutting, session))
+    for (uint32_t session = 0; session < run->count; session++) {
+        const bool has_axis = read_axis(&cutting, session), is_whole = !has_axis && is_inside(&cutting, session);
+        if (has_axis)
             add_axis(&cutting);
-        else if (is_inside(&cutting, session))
+        else if (is_whole)
             add_session(&cutting, session);
+        add_threads(&cutting, session, is_whole);
+    }
     if (!cutting.has_history)
         return "there is no history of this run, so no stretch of it is known: 'hotpath run' keeps one of what "
                "goes "

@@ -53,11 +53,13 @@ struct hp_column {
 
 /* What all sections know. Those that only one knows begin at HP_FACT_OWN. */
 enum hp_fact {
-    HP_FACT_BY_THREAD = 1 << 0, /* functions are kept apart by thread */
-    HP_FACT_INCLUSIVE = 1 << 1, /* times count functions inside */
-    HP_FACT_ALLOCS = 1 << 2,    /* allocations were counted */
-    HP_FACT_PROCESSES = 1 << 3, /* there are several */
-    HP_FACT_WHOLE = 1 << 4,     /* it is about all of the run, not a stretch of it */
+    HP_FACT_BY_THREAD = 1 << 0,  /* functions are kept apart by thread */
+    HP_FACT_INCLUSIVE = 1 << 1,  /* times count functions inside */
+    HP_FACT_ALLOCS = 1 << 2,     /* allocations were counted */
+    HP_FACT_PROCESSES = 1 << 3,  /* there are several */
+    HP_FACT_WHOLE = 1 << 4,      /* it is about all of the run, not a stretch of it */
+    HP_FACT_PART_CPU = 1 << 5,   /* of a stretch, in which processor time was sampled ... */
+    HP_FACT_PART_BYTES = 1 << 6, /* ... and in which allocations were counted */
     HP_FACT_OWN = 1 << 8,
 };
 

@@ -23,7 +23,7 @@
 
 struct columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled, histogram;
+        timed, sampling, scaled, histogram, own_cpu, own_bytes;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
@@ -47,6 +47,10 @@ static const struct hp_column_spec column_table[] = {
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self),
      "Not spent in measured functions inside."},
+    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_cpu),
+     "In a stretch of the run: on a processor, in the function itself.", .needs = HP_FACT_PART_CPU},
+    {"own_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_bytes),
+     "In a stretch of the run: what calls that ended in it asked for themselves.", .needs = HP_FACT_PART_BYTES},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
     {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(histogram),
@@ -231,6 +235,8 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     set_ticks(view, row, columns->self, (double)self);
     if (profile->run->stretch == NULL)
         hp_section_set_count(row, columns->open, site->sums.open);
+    hp_section_set_number(row, columns->own_cpu, (double)site->stretch_cpu_ns);
+    hp_section_set_count(row, columns->own_bytes, site->stretch_bytes);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,
                         site->is_limited         ? "limited"

@@ -18,9 +18,9 @@
 
 #define HP_AXIS_SUFFIX ".axis" /* in the place of that of the session */
 #define HP_AXIS_MAGIC "hotaxis"
-#define HP_AXIS_VERSION 1u
+#define HP_AXIS_VERSION 2u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 512u
+#define HP_AXIS_SERIES 704u
 #define HP_AXIS_SITES 96u
 #define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
@@ -42,6 +42,8 @@ enum hp_axis_kind {
     HP_AXIS_BESIDE,     /* the same of `beside_ns` */
     HP_AXIS_WATCHED,    /* nanoseconds of threads that were watched */
     HP_AXIS_MOMENT,     /* when the last sample of the slot was, in nanoseconds since the first one began */
+    HP_AXIS_SITE_CPU,   /* nanoseconds on a processor that samples found in a site itself */
+    HP_AXIS_SITE_BYTES, /* that calls of a site have asked for themselves, of those that have ended */
     HP_AXIS_KINDS
 };
 

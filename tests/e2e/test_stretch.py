@@ -84,6 +84,9 @@ def test_phases(cli, phases):
     assert before.values["stretch"]["whole_ns"] == whole.values["elapsed_ns"] and "stretch" not in whole.values
     first, second = before.row("first"), after.row("second")
     assert 0 < first.calls <= phases.calls and first.avg_ns >= 900_000 and first.percent_total <= 100
+    if first.own_bytes is not None:  # the library of a build with a sanitizer cannot be preloaded
+        assert first.own_bytes == pytest.approx(1000 * first.calls, abs=2000) and second.own_bytes == 0
+    assert 0.2 * first.calls * 1_000_000 < first.own_cpu_ns <= 1.01 * first.total_ns and second.own_cpu_ns < 0.1 * first.own_cpu_ns
     assert first.p95_ns is None and first.open is None and first.threads is None
     # A call that is open all the time, from before the stretch to its end or nearly.
     assert second.calls == 1 and second.total_ns < whole.row("second").total_ns and 50 < second.percent_total <= 100
@@ -110,6 +113,8 @@ def test_stretches_add_up(cli, phases):
     for name in ("first", "second", "main"):
         total = sum(part.row(name).total_ns for part in parts if name in part.names())
         assert total == pytest.approx(whole.row(name).total_ns, rel=0.001)
+    allocated = [part.row("first").own_bytes for part in parts if "first" in part.names()]
+    assert None in allocated or sum(allocated) == 1000 * phases.calls
     slots = [part.section("timeline")["totals"]["slots"] for part in parts]
     assert slots[:3] == [1, phases.first_end - 1, phases.second_begin - phases.first_end]
     assert sum(slots) == whole.section("timeline")["totals"]["slots"]

@@ -1,9 +1,10 @@
 /*
- * Two phases, as long as whoever runs it wants: computes in calls of `first` until a line comes, and waits in one call of `second` for the
+ * Two phases, as long as whoever runs it wants: computes in calls of `first`, each of which asks for 1000 bytes, until a line comes, and waits in one call of `second` for the
  * next one. Says how many calls there were. SPDX-License-Identifier: MIT
  */
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "busy.h"
@@ -25,8 +26,10 @@ static __attribute__((noinline)) void first(void)
 {
     HOTPATH_MEASURE();
     const uint64_t end = thread_ns() + 1000000u;
+    void *block = malloc(1000);
     for (uint64_t i = 0; thread_ns() < end; i++)
-        __asm__ volatile("" : "+r"(i));
+        __asm__ volatile("" : "+r"(i), "+r"(block));
+    free(block);
 }
 
 static __attribute__((noinline)) void second(void)

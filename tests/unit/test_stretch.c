@@ -55,6 +55,8 @@ static void put_site(uint32_t site, bool is_second, uint64_t ns)
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_CALLS, site, done(is_second, ns) / (SLOT / 2));
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_TICKS, site, done(is_second, ns));
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_SELF, site, done(is_second, ns) / 2);
+    hp_axis_put_from_zero(&writer, HP_AXIS_SITE_CPU, site, done(is_second, ns) / 4);
+    hp_axis_put_from_zero(&writer, HP_AXIS_SITE_BYTES, site, done(is_second, ns) / 8);
 }
 
 static void put_all(unsigned process, uint64_t ns)
@@ -98,10 +100,15 @@ static void build_session(unsigned process)
     if (process == 0)
         processes[0].second = builder_site(builder, "second", "phases.c", 2);
     const uint32_t never = builder_site(builder, "left_out", "phases.c", 3), thread = builder_thread(builder);
-    builder_call(builder, thread, builder_node(builder, thread, 0, processes[process].first), SLOTS / 2 * SLOT, 0);
+    const uint32_t first = builder_node(builder, thread, 0, processes[process].first);
+    builder_call(builder, thread, first, SLOTS / 2 * SLOT, 0);
+    builder_cpu(builder, thread, first, 400, SLOTS / 2 * SLOT / 4, 0);
     processes[process].node = builder_node(builder, thread, 0, processes[process].second);
     builder_call(builder, thread, processes[process].node, SLOTS / 2 * SLOT, 0);
     builder_call(builder, thread, builder_node(builder, thread, 0, never), 5, 0);
+    builder_cpu(builder, thread, processes[process].node, 400, SLOTS / 2 * SLOT / 8, SLOTS / 2 * SLOT / 8);
+    builder_alloc_call(builder, processes[process].node,
+                       &(struct builder_allocs){.measures = {[HP_ALLOC_OWN_BYTES] = 720}});
     builder_waits(builder, 4)->watched_ns = SLOTS * SLOT;
     builder_wait(builder, processes[process].node, HP_WAIT_PIPE, 0, "", SLOTS / 4 * SLOT);
     builder_elapse(builder, SLOTS * SLOT, 1);
@@ -179,6 +186,8 @@ static void assert_times(const char *name, uint64_t ticks, uint64_t leeway)
     assert_near(sums->total, ticks, leeway);
     assert_near(sums->self, ticks / 2, leeway);
     assert_near(sums->calls, ticks / (SLOT / 2), 2 + leeway / (SLOT / 2));
+    assert_near(found != NULL ? found->stretch_cpu_ns : 0, ticks / 4, leeway);
+    assert_near(found != NULL ? found->stretch_bytes : 0, ticks / 8, leeway);
 }
 
 /* Between two samples things go on evenly, but for the one between which the phases change. */
@@ -277,6 +286,9 @@ static void a_process_without(void **state)
     write_axis(0);
     assert_null(cut(2, 0, 10 * SLOT));
     assert_int_equal(site("first")->sums.total, 2 * (SLOTS / 2) * SLOT);
+    const struct hp_site_sums *second = site("second");
+    assert_int_equal(second->stretch_cpu_ns, 2 * (SLOTS / 2) * SLOT / 4);
+    assert_int_equal(second->stretch_bytes, (SLOTS / 2) * SLOT / 8 + 720);
     assert_null(cut(2, SLOT, 9 * SLOT));
     assert_true(site("first")->sums.total < (SLOTS / 2) * SLOT);
 }
