@@ -75,6 +75,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <ucontext.h>
@@ -4123,6 +4124,13 @@ static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
 static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
 {
     return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+/* By the call whose offset is in two parts on every machine, so that 32-bit ones need no rules of their own. */
+static inline ssize_t hp_sys_pread(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    const struct iovec to = {bytes, size};
+    return (ssize_t)syscall(SYS_preadv, fd, &to, 1, (unsigned long)offset, (unsigned long)(offset >> 32));
 }
 
 static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
@@ -13713,7 +13721,7 @@ static bool hp_wait_cause_read_memory(const struct hp_wait_finder *finder, uint6
     const int fd = hp_sys_open(hp_task_path(path, finder->pid, 0, "mem"), O_RDONLY, 0);
     if (fd < 0)
         return false;
-    const ssize_t length = address <= INT64_MAX ? pread(fd, to, bytes, (off_t)address) : -1;
+    const ssize_t length = address <= INT64_MAX ? hp_sys_pread(fd, to, bytes, address) : -1;
     hp_sys_close(fd);
     return length == (ssize_t)bytes;
 }
@@ -14022,7 +14030,7 @@ static bool hp_watch_read_account(const struct hp_watch *watch, const struct hp_
 {
     char text[96];
     if (thread->file >= 0) {
-        const ssize_t length = pread(thread->file, text, sizeof text - 1, 0);
+        const ssize_t length = hp_sys_pread(thread->file, text, sizeof text - 1, 0);
         if (length <= 0)
             return false;
         text[length] = '\0';
@@ -34438,7 +34446,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xb8a8485d936ed7d7)
+#define HP_SHARED_LAYOUT UINT64_C(0xe584de7ee4be2293)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

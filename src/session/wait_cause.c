@@ -169,7 +169,7 @@ static bool read_memory(const struct hp_wait_finder *finder, uint64_t address, v
     const int fd = hp_sys_open(hp_task_path(path, finder->pid, 0, "mem"), O_RDONLY, 0);
     if (fd < 0)
         return false;
-    const ssize_t length = address <= INT64_MAX ? pread(fd, to, bytes, (off_t)address) : -1;
+    const ssize_t length = address <= INT64_MAX ? hp_sys_pread(fd, to, bytes, address) : -1;
     hp_sys_close(fd);
     return length == (ssize_t)bytes;
 }

@@ -60,7 +60,7 @@ static bool read_account(const struct hp_watch *watch, const struct hp_watched *
 {
     char text[96];
     if (thread->file >= 0) {
-        const ssize_t length = pread(thread->file, text, sizeof text - 1, 0);
+        const ssize_t length = hp_sys_pread(thread->file, text, sizeof text - 1, 0);
         if (length <= 0)
             return false;
         text[length] = '\0';
