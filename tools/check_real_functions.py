@@ -4,7 +4,7 @@
 usage: check_real_functions.py BUILD_FOLDER [PROGRAM...]
 
 Run it when something changes in how samples are taken, unwound or named. It needs perf, and of the programs those that are to be asked;
-each works for about ten seconds, twice. Functions that have no name for one of the two are compared as the rest of their library.
+each works for some seconds, in turns with and without perf, until there are samples enough. Functions that have no name for one of the two are compared as the rest of their library.
 Exit status 1 when a share differs by more than two points.
 """
 import json
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 POINTS, SHOWN = 2.0, 2.0
+ENOUGH, TURNS = 20000, 8  # so many say what a half is to a third of a point
 SQL = ("create table t(a, b); insert into t with recursive c(x) as (select 1 union all select x + 1 from c where x < 4000000) "
        "select x, (x * 7919) % 100003 from c; create index i on t(b); select count(*), sum(a % 7) from t group by b % 1000 order by 2;")
 PYTHON = ("import json, re\nfor at in range(9000): json.loads(json.dumps([{'a': i, 'b': str(i)} for i in range(300)])); "
@@ -33,11 +34,12 @@ def works(folder):
     with open(os.path.join(folder, "text"), "w") as file:
         file.writelines(f"{n * 7919 % 100003} line {n % 97} of {n}, which is {'even' if n % 2 else 'odd'}\n" for n in range(1500000))
     cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+    multiarch = subprocess.run(["g++", "-print-multiarch"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
     return {"sqlite3": ["sqlite3", ":memory:", SQL],
             "python3": ["/usr/bin/python3", "-c", PYTHON],
             "perl": ["perl", "-e", PERL],
             "xz": ["xz", "-kf", "-T1", "-1", "text"],
-            "cc1plus": [cc1plus, "-quiet", "-O2", "-D_GNU_SOURCE", "source.cc", "-o", "/dev/null"],  # C++
+            "cc1plus": [cc1plus, "-quiet", "-O2", "-imultiarch", multiarch, "-D_GNU_SOURCE", "source.cc", "-o", "/dev/null"],  # C++
             "rg": ["rg", "-c", "-j1", "([0-9]+ ?[a-z]+,? ){2,4}.*(even|d)$", *["text"] * 40]}  # Rust
 
 
@@ -88,9 +90,19 @@ def shares(rows, known):
     return sums
 
 
+def in_turns(program, command, folder):
+    """How many samples we took, our rows and perf's: of all turns, each with its part of 100 %."""
+    samples, found, other, turns = 0, [], [], 0
+    while samples < ENOUGH and turns < TURNS:
+        more, rows = ours(program, command, folder)
+        samples, turns = samples + more, turns + 1
+        found += rows
+        other += theirs(command, folder)
+    return samples, *([(library, name, percent / turns) for library, name, percent in rows] for rows in (found, other))
+
+
 def compare(title, program, command, folder):
-    samples, found = ours(program, command, folder)
-    other = theirs(command, folder)
+    samples, found, other = in_turns(program, command, folder)
     if not other:
         print(f"{title}: perf says nothing")
         return False
@@ -124,6 +136,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     sys.exit(main())

@@ -8,6 +8,7 @@
 #include "named_stacks.h"
 #include "symbolizer.h"
 #include "text.h"
+#include "waiters.h"
 
 #define MOST_INLINED 32u
 #define MOST_NAME 300u
@@ -235,15 +236,23 @@ static bool name_images(struct naming *naming)
     return true;
 }
 
-/* Of each image, in how many samples its code was called by another's. */
-static void count_meetings(const struct hp_stack_tree *tree, uint64_t *met, size_t images, uint64_t *samples)
+/*
+ * Of each image, in how many samples its code was called by another's. The C library is around all that a program does, and lines of it say
+ * nothing there: of that it is the samples that ended in it.
+ */
+static void count_meetings(const struct hp_stacks *stacks, uint64_t *met, uint64_t *samples)
 {
+    const struct hp_stack_tree *tree = &stacks->tree;
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
         samples[at] +=
             node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS] + node->weight[HP_STACK_ALLOC_SAMPLES];
         samples[node->parent] += samples[at];
-        if (node->image < images && tree->nodes[node->parent].image != node->image)
+        if (node->image >= stacks->images.count)
+            continue;
+        if (hp_is_system_path(stacks->images.all[node->image]->path))
+            met[node->image] += node->weight[HP_STACK_SAMPLES];
+        else if (tree->nodes[node->parent].image != node->image)
             met[node->image] += samples[at];
     }
 }
@@ -256,7 +265,7 @@ static bool *find_rare(const struct hp_stacks *stacks)
     uint64_t *met = calloc(count + 1, sizeof *met);
     uint64_t *samples = calloc(stacks->tree.count + 1, sizeof *samples);
     if (is_rare != NULL && met != NULL && samples != NULL) {
-        count_meetings(&stacks->tree, met, count, samples);
+        count_meetings(stacks, met, samples);
         for (size_t at = 0; at < count; at++)
             is_rare[at] = met[at] < SAMPLES_WORTH_LINES;
     }

@@ -13,14 +13,17 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
     return false;
 }
 
-bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)
+bool hp_is_system_path(const char *path)
 {
     static const char *const names[] = {"libc.so",    "libc-2",    "libc.musl", "ld-linux", "ld-musl", "ld-2",
                                         "libpthread", "libstdc++", "libc++.",   "libgcc_s", "[vdso]"};
-    if (image >= stacks->image_count)
-        return false;
-    const char *path = stacks->images[image].path, *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/');
     return is_one_of(slash != NULL ? slash + 1 : path, names, sizeof names / sizeof names[0], true);
+}
+
+bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)
+{
+    return image < stacks->image_count && hp_is_system_path(stacks->images[image].path);
 }
 
 /* In a program that has the C library in itself, its functions are known by their names alone. */

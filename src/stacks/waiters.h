@@ -9,7 +9,8 @@
 
 #define HP_NO_FUNCTION UINT32_MAX
 
-/* Whether an image is the C library, or one of those that belong to it. */
+/* Whether a file, or an image, is the C library or one of those that belong to it. */
+bool hp_is_system_path(const char *path);
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
 
 /* The function that waits, on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known. */

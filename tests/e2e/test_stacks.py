@@ -97,10 +97,15 @@ def test_what_no_sample_has_seen(cli):
 
 
 def test_what_no_sample_has_seen_is_not_left_out_where_there_are_few(cli):
-    done = cli.run(STACKED, "brief", 6)
-    assert totals(done.report)["samples"] < 20
-    found = {row.name: row for row in done.report.rows("functions")}
-    assert found["<not sampled>"].self_ns > 0 and found["<not sampled>"].samples == 0
+    """A sample stands for up to four periods, so a few of them may have all there is; not time after time."""
+    unseen = None
+    for _ in range(10):
+        done = cli.run(STACKED, "brief", 6)
+        assert totals(done.report)["samples"] < 20
+        rows = done.report.rows("functions")
+        assert sum(row.self_ns for row in rows) == totals(done.report)["cpu_ns"]
+        unseen = unseen or next((row for row in rows if row.name == "<not sampled>"), None)
+    assert unseen.self_ns > 0 and unseen.samples == 0
 
 
 def test_the_kernel_by_system_call(cli):
