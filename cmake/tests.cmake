@@ -46,7 +46,7 @@ function(hotpath_add_unit_test name)
   hotpath_flags(unit_${name})
   hotpath_internal_headers(unit_${name})
   target_compile_definitions(unit_${name} PRIVATE HOTPATH=1 _FILE_OFFSET_BITS=64) # as in the program
-  target_link_libraries(unit_${name} PRIVATE hotpath_internal hotpath_cmocka)
+  target_link_libraries(unit_${name} PRIVATE hotpath_unit_support hotpath_internal hotpath_cmocka)
   set_target_properties(unit_${name} PROPERTIES
     OUTPUT_NAME ${name} C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit")
   hotpath_labels(labels unit)

@@ -205,6 +205,35 @@ int main(void)
     return cmocka_run_group_tests_name("brief", tests, NULL, NULL);
 }
 """
+ROWS_TEST = """/* The new section. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+
+static void one_function_is_called(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "load", "a.c", 7));
+    builder_call(&builder, thread, node, 10, 0);
+    strcpy(settings.show.report, "headcount");
+    fixture_build();
+    assert_int_equal(cell_of(section_named("headcount"), 0, "functions_count").count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_function_is_called, fixture_set_up, fixture_tear_down)};
+    return cmocka_run_group_tests_name("headcount", tests, NULL, NULL);
+}
+"""
 E2E_TEST = """from harness import SOURCE
 
 def test_greeting(box):
@@ -244,6 +273,7 @@ def follow(tree):
     tree.insert("src/CMakeLists.txt", "cli/cmd_ls.c", "  cli/cmd_greet.c")
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
     tree.write("man/hotpath-greet.1", page)
+    tree.insert("man/hotpath.1", ".BR hotpath\\-help (1)", ".BR hotpath\\-greet (1)\nSay hello.\n.TP")
 
     tree.write("examples/greeting.c", EXAMPLE.replace("    DOORS\n", ""))
     tree.insert("examples/CMakeLists.txt", "  notes", "  greeting")
@@ -251,6 +281,8 @@ def follow(tree):
 
     tree.write("tests/unit/test_brief.c", UNIT_TEST)
     tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_calls)", "hotpath_add_unit_test(test_brief)")
+    tree.write("tests/unit/test_headcount.c", ROWS_TEST)
+    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_hostile)", "hotpath_add_unit_test(test_headcount)")
     doors = " ".join(f'HOTPATH_DOOR("front", {width});' for width in (70, 50, 60))
     tree.write("tests/programs/greeting.c", EXAMPLE.replace("DOORS", doors))
     tree.insert("tests/programs/CMakeLists.txt", "hotpath_add_program(counts", "hotpath_add_program(greeting)")
@@ -270,12 +302,12 @@ def test_recipes(tmp_path):
         assert word in (tree.folder / file).read_text(), (file, word)
     tree.do("tools/amalgamate.py")
     tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "examples_greeting", "examples_greeting_off",
-            "unit_test_brief", "unit_test_options", "programs_greeting")
+            "unit_test_brief", "unit_test_headcount", "unit_test_options", "unit_test_table", "programs_greeting")
     tree.do("build/release/bin/gen_docs", "--check", ".")
     tree.do("tools/check_layers.py")
     tree.do("tools/check_onoff.py")
     assert tree.do("build/release/bin/hotpath", "greet") == "hello\n"
     tested = tree.do("ctest", "--test-dir", "build/release", "--no-tests=error", "-R",
-                     "^(unit.test_brief|unit.test_options|e2e.test_greeting|example.greeting)$",
+                     "^(unit.test_brief|unit.test_headcount|unit.test_options|unit.test_table|e2e.test_greeting|example.greeting)$",
                      env={"HOTPATH_SOURCE_DIR": "", "HOTPATH_BUILD_DIR": ""})
-    assert "100% tests passed, 0 tests failed out of 4" in tested
+    assert "100% tests passed, 0 tests failed out of 6" in tested

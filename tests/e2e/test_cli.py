@@ -22,6 +22,7 @@ from terminal import Terminal, plain
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
+COMMANDS = sorted(page.stem[len("hotpath-"):] for page in (SOURCE / "man").glob("hotpath-*.1"))
 GUEST = str(PROGRAMS / "guest")
 
 
@@ -105,13 +106,13 @@ def wait_until(condition):
 
 def test_overview_names_every_command(cli):
     text = cli("--help").stdout
-    for command in ("run", "report", "flame", "annotate", "export", "ls", "clean", "on", "off", "doctor", "help"):
+    for command in COMMANDS:
         assert re.search(rf"^  {command} +\w", text, re.M), command
     assert cli("help").stdout == text
     assert re.fullmatch(r"hotpath \d+\.\d+\.\d+\n", cli("--version").stdout)
 
 
-@pytest.mark.parametrize("command", ["run", "report", "flame", "annotate", "export", "ls", "clean", "on", "off", "doctor", "help"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command(cli, command):
     text = cli(command, "--help").stdout
     assert text.startswith(f"usage: hotpath {command}") and "-h, --help" in text

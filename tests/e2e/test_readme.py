@@ -192,6 +192,13 @@ def test_man_pages_are_of_this_version_and_know_one_another():
             assert (SOURCE / "man" / f"{other.replace(chr(92), '')}.{number}").exists(), f"{file.name}: {other}({number})"
 
 
+def test_the_page_of_the_program_names_every_command():
+    text = (SOURCE / "man/hotpath.1").read_text()
+    for page in (SOURCE / "man").glob("hotpath-*.1"):
+        name = page.stem.replace("-", chr(92) + "-")
+        assert re.search(rf"^\.BR .*{re.escape(name)}\b", text, re.M), page.name
+
+
 def test_the_program_in_the_man_page_works(box):
     folder = box.folder()
     source = next(block for block in examples("hotpath.3") if "int main" in block)
