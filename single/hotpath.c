@@ -18549,6 +18549,7 @@ HP_PRIVATE const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run 
 struct hp_line {
     uint32_t kind; /* enum hp_axis_kind */
     uint32_t id;
+    uint32_t place;                  /* on the axis */
     const char *name;                /* of the thread; "": none */
     const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
     uint32_t first;                  /* slot with the first value, counted from `from` */
@@ -18560,6 +18561,8 @@ struct hp_line {
 
 struct hp_timeline {
     const struct hp_snapshot *session; /* whose it is; NULL: there is none */
+    struct hp_axis axis;               /* that it was made of */
+    uint32_t moments;                  /* place there of the series that says when samples were */
     uint64_t slot_ns;
     uint32_t from; /* the first slot; above 0 in a stretch of the run */
     uint32_t slots;
@@ -18569,6 +18572,13 @@ struct hp_timeline {
 
 /* NULL: no memory. */
 HP_PRIVATE const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* What a line that is no level went up by in a slot, counted from `from`: nanoseconds, or calls. */
+HP_PRIVATE double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run *run, const struct hp_line *line,
+                        uint32_t slot);
+
+/* The latest moment of a slot at which something is known, in nanoseconds since the axis begins; likewise. */
+HP_PRIVATE uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot);
 
 /* Whether a line is in percent, of a processor or of a thread's time. */
 HP_PRIVATE bool hp_line_is_share(const struct hp_line *line);
@@ -20798,7 +20808,6 @@ struct hp_timeline_reading {
     const struct hp_axis *axis;
     struct hp_timeline *timeline;
     uint32_t session;
-    uint32_t moments; /* place of the series that says when samples were */
 };
 
 bool hp_line_is_share(const struct hp_line *line)
@@ -20847,8 +20856,8 @@ static uint64_t hp_timeline_since_last(const struct hp_timeline_reading *reading
 {
     const bool is_amended =
         slot > 0 && slot + 1 == reading->axis->header.used && (hp_timeline_is_of_site(kind) || kind == HP_AXIS_WAIT);
-    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->moments, slot),
-                                hp_axis_value(reading->axis, reading->moments, slot - 1))
+    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->timeline->moments, slot),
+                                hp_axis_value(reading->axis, reading->timeline->moments, slot - 1))
                       : 0;
 }
 
@@ -20888,6 +20897,22 @@ static void hp_timeline_fill_values(const struct hp_timeline_reading *reading, s
     line->average = line->count > 0 ? sum / (double)line->count : 0;
 }
 
+double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run *run, const struct hp_line *line,
+                        uint32_t slot)
+{
+    const uint32_t at = timeline->from + slot;
+    const uint64_t before = at > 0 ? hp_axis_value(&timeline->axis, line->place, at - 1) : 0;
+    const uint64_t gained = hp_less(hp_axis_value(&timeline->axis, line->place, at), before);
+    return line->kind == HP_AXIS_SITE_TICKS ? hp_run_ns(run, gained) : (double)gained;
+}
+
+uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot)
+{
+    const uint64_t at = timeline->from + slot;
+    return timeline->moments < HP_AXIS_SERIES ? hp_axis_value(&timeline->axis, timeline->moments, (uint32_t)at)
+                                              : (at + 1) * timeline->slot_ns;
+}
+
 static bool hp_timeline_add_line(struct hp_timeline_reading *reading, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_line *line = &reading->timeline->lines[reading->timeline->count];
@@ -20898,7 +20923,7 @@ static bool hp_timeline_add_line(struct hp_timeline_reading *reading, uint32_t p
         hp_timeline_is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
     if (first >= reading->timeline->slots || (hp_timeline_is_of_site(series->kind) && site == NULL))
         return true;
-    *line = (struct hp_line){.kind = series->kind, .id = series->id, .site = site, .first = first};
+    *line = (struct hp_line){.kind = series->kind, .id = series->id, .place = place, .site = site, .first = first};
     line->name = hp_arena_copy(reading->arena, series->name, strlen(series->name));
     line->values = hp_arena_take_array(reading->arena, reading->timeline->slots - first, sizeof line->values[0]);
     if (line->name == NULL || line->values == NULL)
@@ -20931,7 +20956,7 @@ static bool hp_timeline_read_lines(struct hp_timeline_reading *reading)
     struct hp_timeline *timeline = reading->timeline;
     timeline->session = reading->profile->run->sessions[reading->session];
     timeline->slot_ns = reading->axis->header.slot_ns;
-    reading->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
+    timeline->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
     hp_timeline_choose_slots(reading);
     timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
     for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
@@ -20944,16 +20969,15 @@ static bool hp_timeline_read_lines(struct hp_timeline_reading *reading)
 
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct hp_axis axis;
     const struct hp_snapshot *session = profile->run->sessions[0];
     struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
-    struct hp_timeline_reading reading = {.arena = arena, .profile = profile, .axis = &axis, .timeline = timeline};
     if (timeline == NULL)
         return NULL;
+    struct hp_timeline_reading reading = {.arena = arena, .profile = profile, .axis = &timeline->axis, .timeline = timeline};
     void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
     if (bytes == NULL)
         return NULL;
-    if (!hp_axis_of_session(&axis, session, bytes))
+    if (!hp_axis_of_session(&timeline->axis, session, bytes))
         return timeline;
     return hp_timeline_read_lines(&reading) ? timeline : NULL;
 }

@@ -62,6 +62,7 @@ void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *expor
     export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
     export->period_ns = run->stacks.named.period_ns;
     export->counters = hp_export_counters_make(hp_reader_model(&run->reader));
+    export->calls = hp_export_calls_make(hp_reader_model(&run->reader));
 }
 
 static bool can_have(const struct hp_export_format *format, enum hp_dimension dimension)

@@ -6,6 +6,7 @@
 #define HP_EXPORT_EXPORT_H
 
 #include "counters.h"
+#include "kept_calls.h"
 #include "text.h"
 #include "weighted.h"
 
@@ -21,6 +22,7 @@ struct hp_export {
     uint64_t elapsed_ns;
     uint64_t period_ns;                        /* of samples; 0: there are none */
     const struct hp_export_counters *counters; /* over time; NULL: not known */
+    const struct hp_export_calls *calls;       /* whose moments are known; likewise */
 };
 
 struct hp_export_format {

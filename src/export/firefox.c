@@ -1,30 +1,27 @@
 /*
  * JSON of the Firefox Profiler, in its "processed" form: tables that are columns, shared by all threads. Each dimension is a thread
  * of its own, since a thread has one kind of weight. When something ran is not known: samples follow one another by their weights.
- * SPDX-License-Identifier: MIT
+ * What is known to have a moment (counters, single calls) is a process of its own beside them. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
+#include "firefox.h"
 #include "frame_table.h"
 #include "json.h"
 #include "text_table.h"
 #include "walk.h"
 
 #define FORMAT_VERSION 66u /* later readers bring it up to date by themselves */
-#define DIGITS 15u         /* nanoseconds of a million seconds, in milliseconds */
-#define NS_IN_MS 1e6
-
-enum { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_MEASURED, CATEGORIES };
 
 static const struct {
     const char *name, *color;
-} categories[CATEGORIES] = {
-    [CATEGORY_OTHER] = {"Other", "grey"},
-    [CATEGORY_USER] = {"User", "yellow"},
-    [CATEGORY_KERNEL] = {"Kernel", "orange"},
-    [CATEGORY_MEASURED] = {"Measured", "green"},
+} categories[HP_FIREFOX_CATEGORIES] = {
+    [HP_FIREFOX_OTHER] = {"Other", "grey"},
+    [HP_FIREFOX_USER] = {"User", "yellow"},
+    [HP_FIREFOX_KERNEL] = {"Kernel", "orange"},
+    [HP_FIREFOX_MEASURED] = {"Measured", "green"},
 };
 
 struct writer {
@@ -38,6 +35,12 @@ struct writer {
     const struct hp_weights *weights;
     enum hp_weight_unit unit;
 };
+
+static bool has_moments(const struct hp_export *export)
+{
+    return (export->counters != NULL && export->counters->count > 0) ||
+           (export->calls != NULL && export->calls->count > 0);
+}
 
 /* -------------------------------------------------------------------------------------------------- columns */
 
@@ -137,10 +140,10 @@ static int64_t frame_category(struct writer *writer, size_t row)
 {
     const struct hp_weighted_function *function = &writer->weighted->functions[frame_at(writer, row)->function];
     if (function->library != HP_NO_LIBRARY)
-        return CATEGORY_USER;
+        return HP_FIREFOX_USER;
     if (strncmp(function->name, "[kernel", 7) == 0)
-        return CATEGORY_KERNEL;
-    return function->name[0] == '[' || function->name[0] == '<' ? CATEGORY_OTHER : CATEGORY_MEASURED;
+        return HP_FIREFOX_KERNEL;
+    return function->name[0] == '[' || function->name[0] == '<' ? HP_FIREFOX_OTHER : HP_FIREFOX_MEASURED;
 }
 
 static void put_frames(struct writer *writer)
@@ -311,7 +314,7 @@ static void put_categories(struct hp_json *json)
 {
     hp_json_key(json, "categories");
     hp_json_begin_array(json);
-    for (size_t at = 0; at < CATEGORIES; at++) {
+    for (size_t at = 0; at < HP_FIREFOX_CATEGORIES; at++) {
         hp_json_begin_object(json);
         hp_json_put_string(json, "name", categories[at].name);
         hp_json_put_string(json, "color", categories[at].color);
@@ -358,6 +361,21 @@ static void put_units(struct hp_json *json)
     hp_json_end_object(json);
 }
 
+/* A thread without samples would be hidden, and what is below it. */
+static void put_visible(struct writer *writer)
+{
+    const size_t threads = writer->export->dimension_count + has_moments(writer->export);
+    hp_json_key(writer->json, "initialVisibleThreads");
+    hp_json_begin_array(writer->json);
+    for (size_t at = 0; at < threads; at++)
+        hp_json_u64(writer->json, at);
+    hp_json_end_array(writer->json);
+    hp_json_key(writer->json, "initialSelectedThreads");
+    hp_json_begin_array(writer->json);
+    hp_json_u64(writer->json, 0);
+    hp_json_end_array(writer->json);
+}
+
 static void put_meta(struct writer *writer)
 {
     struct hp_json *json = writer->json;
@@ -365,9 +383,9 @@ static void put_meta(struct writer *writer)
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
     hp_json_key(json, "interval");
-    hp_json_number(json, period_ns > 0 ? (double)period_ns / NS_IN_MS : 1, DIGITS);
+    hp_json_number(json, period_ns > 0 ? (double)period_ns / HP_FIREFOX_NS_IN_MS : 1, HP_FIREFOX_DIGITS);
     hp_json_key(json, "startTime");
-    hp_json_number(json, (double)writer->export->began_ns / NS_IN_MS, DIGITS);
+    hp_json_number(json, (double)writer->export->began_ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
     hp_json_put_u64(json, "processType", 0);
     hp_json_put_u64(json, "version", 24);
     hp_json_put_u64(json, "preprocessedProfileVersion", FORMAT_VERSION);
@@ -380,7 +398,9 @@ static void put_meta(struct writer *writer)
     put_bool(json, "usesOnlyOneStackType", true);
     put_bool(json, "sourceCodeIsNotOnSearchfox", true);
     put_categories(json);
-    put_empty_array(json, "markerSchema");
+    put_visible(writer);
+    hp_json_key(json, "markerSchema");
+    hp_firefox_put_schema(json);
     put_empty_array(json, "pausedRanges");
     put_extensions(json);
     put_units(json);
@@ -423,7 +443,7 @@ static int64_t sample_stack(struct writer *writer, size_t row) { return writer->
 static double weight_at(const struct writer *writer, size_t row)
 {
     const uint64_t own = hp_weight_own(writer->weights, writer->order[row]);
-    return writer->unit == HP_WEIGHT_NS ? (double)own / NS_IN_MS : (double)own;
+    return writer->unit == HP_WEIGHT_NS ? (double)own / HP_FIREFOX_NS_IN_MS : (double)own;
 }
 
 static void put_weights(struct writer *writer, const char *name)
@@ -431,7 +451,7 @@ static void put_weights(struct writer *writer, const char *name)
     hp_json_key(writer->json, name);
     hp_json_begin_array(writer->json);
     for (size_t row = 0; row < writer->order_count; row++)
-        hp_json_number(writer->json, weight_at(writer, row), DIGITS);
+        hp_json_number(writer->json, weight_at(writer, row), HP_FIREFOX_DIGITS);
     hp_json_end_array(writer->json);
 }
 
@@ -445,7 +465,7 @@ static void put_times(struct writer *writer)
                        row == 0                       ? 0
                        : writer->unit == HP_WEIGHT_NS ? weight_at(writer, row - 1)
                                                       : 1,
-                       DIGITS);
+                       HP_FIREFOX_DIGITS);
     hp_json_end_array(writer->json);
 }
 
@@ -459,22 +479,40 @@ static void put_samples(struct writer *writer)
     hp_json_end_object(writer->json);
 }
 
-static void put_no_markers(struct writer *writer)
+/* "4242", or "4242 over time": processes are told apart by that. */
+static void put_process(struct writer *writer, bool is_over_time)
 {
-    static const char *const columns[] = {"name", "startTime", "endTime", "phase", "category", "data"};
-    begin_table(writer, "markers", 0);
-    for (size_t at = 0; at < sizeof columns / sizeof columns[0]; at++)
-        put_empty_array(writer->json, columns[at]);
-    hp_json_end_object(writer->json);
+    char bytes[40];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_u64(&text, writer->export->pid);
+    hp_text_string(&text, is_over_time ? " over time" : "");
+    hp_json_put_string(writer->json, "pid", hp_text_end(&text));
 }
 
-static void put_text_number(struct hp_json *json, const char *key, uint64_t number)
+struct thread {
+    const char *process, *name;
+    size_t number;
+    bool is_main, is_over_time;
+};
+
+static void put_about_thread(struct writer *writer, const struct thread *thread)
 {
-    char digits[24];
-    struct hp_text text;
-    hp_text_init(&text, digits, sizeof digits);
-    hp_text_u64(&text, number);
-    hp_json_put_string(json, key, hp_text_end(&text));
+    struct hp_json *json = writer->json;
+    hp_json_put_string(json, "processType", "default");
+    hp_json_put_string(json, "processName", thread->process);
+    hp_json_put_u64(json, "processStartupTime", 0);
+    hp_json_key(json, "processShutdownTime");
+    hp_json_null(json);
+    hp_json_put_u64(json, "registerTime", 0);
+    hp_json_key(json, "unregisterTime");
+    hp_json_null(json);
+    put_empty_array(json, "pausedRanges");
+    hp_json_put_string(json, "name", thread->name);
+    put_bool(json, "isMainThread", thread->is_main);
+    put_bool(json, "showMarkersInTimeline", thread->is_over_time);
+    put_process(writer, thread->is_over_time);
+    hp_json_put_u64(json, "tid", writer->export->pid + thread->number);
 }
 
 static bool put_thread(struct writer *writer, size_t dimension)
@@ -484,24 +522,29 @@ static bool put_thread(struct writer *writer, size_t dimension)
     writer->unit = hp_export_type(writer->export, dimension)->unit;
     const bool has_memory = find_order(writer);
     hp_json_begin_object(json);
-    hp_json_put_string(json, "processType", "default");
-    hp_json_put_string(json, "processName", writer->export->command);
-    hp_json_put_u64(json, "processStartupTime", 0);
-    hp_json_key(json, "processShutdownTime");
-    hp_json_null(json);
-    hp_json_put_u64(json, "registerTime", 0);
-    hp_json_key(json, "unregisterTime");
-    hp_json_null(json);
-    put_empty_array(json, "pausedRanges");
-    hp_json_put_string(json, "name", hp_export_type(writer->export, dimension)->title);
-    put_bool(json, "isMainThread", dimension == 0);
-    put_bool(json, "showMarkersInTimeline", false);
-    put_text_number(json, "pid", writer->export->pid);
-    hp_json_put_u64(json, "tid", writer->export->pid + dimension);
+    put_about_thread(writer, &(struct thread){.process = writer->export->command,
+                                              .name = hp_export_type(writer->export, dimension)->title,
+                                              .number = dimension,
+                                              .is_main = dimension == 0});
     put_samples(writer);
-    put_no_markers(writer);
+    hp_firefox_put_markers(json, NULL, &writer->texts);
     hp_json_end_object(json);
     return has_memory;
+}
+
+static void put_over_time(struct writer *writer)
+{
+    hp_json_begin_object(writer->json);
+    put_about_thread(writer, &(struct thread){.process = "Over time",
+                                              .name = "Over time",
+                                              .number = writer->export->dimension_count,
+                                              .is_main = true,
+                                              .is_over_time = true});
+    writer->order_count = 0;
+    writer->unit = HP_WEIGHT_NS;
+    put_samples(writer);
+    hp_firefox_put_markers(writer->json, writer->export->calls, &writer->texts);
+    hp_json_end_object(writer->json);
 }
 
 static bool put_threads(struct writer *writer)
@@ -511,8 +554,25 @@ static bool put_threads(struct writer *writer)
     hp_json_begin_array(writer->json);
     for (size_t at = 0; at < writer->export->dimension_count; at++)
         has_memory &= put_thread(writer, at);
+    if (has_moments(writer->export))
+        put_over_time(writer);
     hp_json_end_array(writer->json);
     return has_memory;
+}
+
+static void put_counters(struct writer *writer)
+{
+    const struct hp_export_counters *counters = writer->export->counters;
+    hp_json_key(writer->json, "counters");
+    hp_json_begin_array(writer->json);
+    for (size_t at = 0; counters != NULL && at < counters->count; at++) {
+        hp_json_begin_object(writer->json);
+        put_process(writer, true);
+        hp_json_put_u64(writer->json, "mainThreadIndex", writer->export->dimension_count);
+        hp_firefox_put_counter(writer->json, &counters->all[at], counters->slot_ns, at);
+        hp_json_end_object(writer->json);
+    }
+    hp_json_end_array(writer->json);
 }
 
 static bool put_all(struct writer *writer)
@@ -522,9 +582,9 @@ static bool put_all(struct writer *writer)
     put_libraries(writer);
     put_empty_array(writer->json, "pages");
     put_empty_array(writer->json, "profilerOverhead");
-    put_empty_array(writer->json, "counters");
-    put_shared(writer);
+    put_counters(writer);
     const bool has_memory = put_threads(writer);
+    put_shared(writer); /* whose texts are those of markers, too */
     hp_json_end_object(writer->json);
     return has_memory && !writer->texts.lacks_memory && !writer->sources.lacks_memory;
 }

@@ -16,7 +16,6 @@ struct reading {
     const struct hp_axis *axis;
     struct hp_timeline *timeline;
     uint32_t session;
-    uint32_t moments; /* place of the series that says when samples were */
 };
 
 bool hp_line_is_share(const struct hp_line *line)
@@ -65,8 +64,8 @@ static uint64_t since_last(const struct reading *reading, uint32_t kind, uint32_
 {
     const bool is_amended =
         slot > 0 && slot + 1 == reading->axis->header.used && (is_of_site(kind) || kind == HP_AXIS_WAIT);
-    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->moments, slot),
-                                hp_axis_value(reading->axis, reading->moments, slot - 1))
+    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->timeline->moments, slot),
+                                hp_axis_value(reading->axis, reading->timeline->moments, slot - 1))
                       : 0;
 }
 
@@ -106,6 +105,22 @@ static void fill_values(const struct reading *reading, struct hp_line *line, uin
     line->average = line->count > 0 ? sum / (double)line->count : 0;
 }
 
+double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run *run, const struct hp_line *line,
+                        uint32_t slot)
+{
+    const uint32_t at = timeline->from + slot;
+    const uint64_t before = at > 0 ? hp_axis_value(&timeline->axis, line->place, at - 1) : 0;
+    const uint64_t gained = hp_less(hp_axis_value(&timeline->axis, line->place, at), before);
+    return line->kind == HP_AXIS_SITE_TICKS ? hp_run_ns(run, gained) : (double)gained;
+}
+
+uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot)
+{
+    const uint64_t at = timeline->from + slot;
+    return timeline->moments < HP_AXIS_SERIES ? hp_axis_value(&timeline->axis, timeline->moments, (uint32_t)at)
+                                              : (at + 1) * timeline->slot_ns;
+}
+
 static bool add_line(struct reading *reading, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_line *line = &reading->timeline->lines[reading->timeline->count];
@@ -116,7 +131,7 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
         is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
     if (first >= reading->timeline->slots || (is_of_site(series->kind) && site == NULL))
         return true;
-    *line = (struct hp_line){.kind = series->kind, .id = series->id, .site = site, .first = first};
+    *line = (struct hp_line){.kind = series->kind, .id = series->id, .place = place, .site = site, .first = first};
     line->name = hp_arena_copy(reading->arena, series->name, strlen(series->name));
     line->values = hp_arena_take_array(reading->arena, reading->timeline->slots - first, sizeof line->values[0]);
     if (line->name == NULL || line->values == NULL)
@@ -149,7 +164,7 @@ static bool read_lines(struct reading *reading)
     struct hp_timeline *timeline = reading->timeline;
     timeline->session = reading->profile->run->sessions[reading->session];
     timeline->slot_ns = reading->axis->header.slot_ns;
-    reading->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
+    timeline->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
     choose_slots(reading);
     timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
     for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
@@ -162,16 +177,15 @@ static bool read_lines(struct reading *reading)
 
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct hp_axis axis;
     const struct hp_snapshot *session = profile->run->sessions[0];
     struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
-    struct reading reading = {.arena = arena, .profile = profile, .axis = &axis, .timeline = timeline};
     if (timeline == NULL)
         return NULL;
+    struct reading reading = {.arena = arena, .profile = profile, .axis = &timeline->axis, .timeline = timeline};
     void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
     if (bytes == NULL)
         return NULL;
-    if (!hp_axis_of_session(&axis, session, bytes))
+    if (!hp_axis_of_session(&timeline->axis, session, bytes))
         return timeline;
     return read_lines(&reading) ? timeline : NULL;
 }

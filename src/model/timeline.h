@@ -11,6 +11,7 @@
 struct hp_line {
     uint32_t kind; /* enum hp_axis_kind */
     uint32_t id;
+    uint32_t place;                  /* on the axis */
     const char *name;                /* of the thread; "": none */
     const struct hp_site_sums *site; /* of kinds that are about one; NULL: none */
     uint32_t first;                  /* slot with the first value, counted from `from` */
@@ -22,6 +23,8 @@ struct hp_line {
 
 struct hp_timeline {
     const struct hp_snapshot *session; /* whose it is; NULL: there is none */
+    struct hp_axis axis;               /* that it was made of */
+    uint32_t moments;                  /* place there of the series that says when samples were */
     uint64_t slot_ns;
     uint32_t from; /* the first slot; above 0 in a stretch of the run */
     uint32_t slots;
@@ -31,6 +34,13 @@ struct hp_timeline {
 
 /* NULL: no memory. */
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* What a line that is no level went up by in a slot, counted from `from`: nanoseconds, or calls. */
+double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run *run, const struct hp_line *line,
+                        uint32_t slot);
+
+/* The latest moment of a slot at which something is known, in nanoseconds since the axis begins; likewise. */
+uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot);
 
 /* Whether a line is in percent, of a processor or of a thread's time. */
 bool hp_line_is_share(const struct hp_line *line);

@@ -41,9 +41,16 @@ double hp_heap_share(uint64_t bytes, uint64_t mean)
     return share;
 }
 
+/* More than that is in no memory: whoever says so has written anything into its ring. */
+#define MOST_WORTH (UINT64_C(1) << 60)
+
 static uint64_t rounded(double value, double *left)
 {
     const double all = value + *left;
+    if (!(all < (double)MOST_WORTH)) {
+        *left = 0;
+        return MOST_WORTH;
+    }
     const uint64_t whole = all > 0 ? (uint64_t)(all + 0.5) : 0;
     *left = all - (double)whole;
     return whole;

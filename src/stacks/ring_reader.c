@@ -96,13 +96,13 @@ static bool has_room(struct hp_ring_reader *reader, size_t bytes)
     return true;
 }
 
-/* Whether the parts fit into the whole. */
-static bool is_sound(const struct hp_stack_record *head)
+/* Whether the parts fit into what was read of it: what the record itself says may be another number by now. */
+static bool is_sound(const struct hp_stack_record *head, uint32_t bytes)
 {
     const uint64_t registers = head->known >> HP_STACK_REGISTERS == 0 ? (uint64_t)__builtin_popcountll(head->known)
                                                                       : HP_STACK_REGISTERS + 1;
     return registers <= HP_STACK_REGISTERS && head->words <= HP_STACK_MOST_WORDS &&
-           sizeof *head + 8 * (head->words + registers) + head->stack_bytes <= head->bytes;
+           sizeof *head + 8 * (head->words + registers) + head->stack_bytes <= bytes;
 }
 
 static void hand_over(const struct hp_ring_reader *reader, hp_ring_take *take, void *context)
@@ -134,7 +134,7 @@ static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position
 static void take_record(struct hp_ring_reader *reader, uint32_t bytes, hp_ring_take *take, void *context)
 {
     if (has_room(reader, bytes) && read_at(reader, reader->at, reader->buffer, bytes) &&
-        is_sound((const struct hp_stack_record *)(const void *)reader->buffer))
+        is_sound((const struct hp_stack_record *)(const void *)reader->buffer, bytes))
         hand_over(reader, take, context);
     else
         reader->skipped++;

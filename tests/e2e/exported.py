@@ -76,6 +76,33 @@ def firefox(text):
     return found
 
 
+def firefox_moments(text):
+    """(markers, counters) of the process `Over time`: [(name, start, nanoseconds, data)], and {name: (display, [(ns, count)])}."""
+    values = json.loads(text)
+    texts, threads = values["shared"]["stringArray"], values["threads"]
+    schemas = {schema["name"]: {field["key"] for field in schema["fields"]} for schema in values["meta"]["markerSchema"]}
+    assert values["meta"]["initialVisibleThreads"] == list(range(len(threads)))
+    assert len({thread["tid"] for thread in threads}) == len(threads)
+    markers, counters = [], {}
+    for thread in threads:
+        table = thread["markers"]
+        assert all(phase == 1 for phase in table["phase"])
+        assert all(0 <= category < len(values["meta"]["categories"]) for category in table["category"])
+        for at in range(table["length"]):
+            start, end, data = table["startTime"][at], table["endTime"][at], table["data"][at]
+            assert start <= end and data.keys() - {"type"} <= schemas[data["type"]]
+            markers.append((texts[table["name"][at]], start * 1_000_000, (end - start) * 1_000_000, data))
+    for counter in values["counters"]:
+        samples, display, main = counter["samples"], counter["display"], threads[counter["mainThreadIndex"]]
+        assert main["pid"] == counter["pid"] and main["isMainThread"] and display["label"] == counter["name"]
+        assert display["graphType"] in ("line-rate", "line-accumulated") and len(display["tooltipRows"]) == 2
+        assert len(samples["time"]) == len(samples["count"]) == samples["length"] and samples["time"] == sorted(samples["time"])
+        assert samples["count"][0] == 0, "its reader sets the first to nothing"
+        assert counter["name"] not in counters
+        counters[counter["name"]] = display, [(time * 1_000_000, count) for time, count in zip(samples["time"], samples["count"])]
+    return markers, counters
+
+
 def fields(data):
     """(number, value) of each field of a message of protocol buffers; a value is a number or bytes."""
     at = 0
@@ -261,10 +288,10 @@ def own_of_functions(report):
 class Run:
     """One run that many tests look at, with its report."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, **environment):
         self.box = Box()
         self.cli = Cli(self.box)
-        self.report = self.cli.run(*command).report
+        self.report = self.cli.run(*command, **environment).report
 
     def export(self, form, *args):
         path = self.cli.folder / form

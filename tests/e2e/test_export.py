@@ -103,6 +103,39 @@ def test_the_time_axis_as_counters():
     run.box.remove()
 
 
+def test_moments_in_the_firefox_profiler():
+    """Counters add up to what the report says, calls that were kept are there with their moments, and no others."""
+    run = Run("--no-stacks", "--slowest", "/.*/", PROGRAMS / "cpu", "split", 400, env={"HOTPATH_LOG": "heavy"})
+    markers, counters = exported.firefox_moments(run.text("firefox"))
+    report = run.report
+    timing = {row.name: row for row in report.rows("timing")}
+    rows = report.rows("timeline")
+    assert {f"{row.what} of {row.name}" for row in rows} == counters.keys() and {row.what for row in rows} >= {"cpu", "memory", "calls"}
+    for row in rows:
+        display, samples = counters[f"{row.what} of {row.name}"]
+        values, total = [point[1] for point in row.series], sum(count for _, count in samples)
+        assert (display["graphType"] == "line-accumulated") is (row.unit in ("bytes", "threads"))
+        if display["graphType"] == "line-accumulated":
+            levels = [sum(count for _, count in samples[:at + 1]) for at in range(1, len(samples))]
+            assert levels == pytest.approx(values)
+            assert [when for when, _ in samples[1:]] == [point[0] for point in row.series]
+        elif row.what in ("calls", "time") and row.name in timing and samples[0][0] == 0:  # it was seen from the start
+            truth = timing[row.name].calls if row.what == "calls" else timing[row.name].total_ns / 1e6
+            assert total == pytest.approx(truth, rel=1e-6)
+        assert all(when <= report.values["elapsed_ns"] * 1.01 + 1e7 for when, _ in samples)
+    latest = [marker for marker in markers if marker[3]["kept"] == "one of the latest"]
+    truth = [(row.name, report.values["elapsed_ns"] - row.ago_ns - row.duration_ns, row.duration_ns) for row in report.rows("calls")]
+    assert truth and {name for name, _, _, _ in latest} == {"heavy"}
+    for (name, start, took, _), (row, began, lasted) in zip(latest, sorted(truth, key=lambda call: call[1]), strict=True):
+        assert (name, took) == (row, pytest.approx(lasted, abs=1)) and start == pytest.approx(began, abs=1000)
+    slowest = {name: (start, took) for name, start, took, data in markers if data["kept"] == "the slowest"}
+    tops = {row.name: (row.started_ns, row.total_ns) for row in report.rows("slowest") if row.started_ns is not None}
+    assert tops.keys() - {"heavy"} == slowest.keys() - {"heavy"} and "split" in slowest
+    for name, (start, took) in slowest.items():
+        assert (start, took) == (pytest.approx(tops[name][0], abs=1000), pytest.approx(tops[name][1], abs=1))
+    run.box.remove()
+
+
 @needs_stacks
 def test_waiting():
     """What was waited for is on top of who waits. How much of it is found is up to the machine."""

@@ -2,6 +2,7 @@
 not asked; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli and speedscope, and
 HOTPATH_PERFETTO_PYTHON a Python that has the package perfetto."""
 import base64
+import itertools
 import json
 import os
 import platform
@@ -102,6 +103,10 @@ def test_the_page_of_two_runs(stacked):
 FIREFOX = MODULES / ".bin" / "profiler-cli"
 
 
+def accumulated(samples):
+    return itertools.accumulate(count for _, count in samples)
+
+
 @pytest.mark.skipif(not FIREFOX.exists(), reason="@firefox-devtools/profiler-cli of npm is not there: see HOTPATH_NODE_MODULES")
 def test_firefox_profiler(stacked):
     """It loads a file in the background and is asked then. It takes much that is wrong, so numbers are compared."""
@@ -123,6 +128,15 @@ def test_firefox_profiler(stacked):
         for function in json.loads(done.stdout)["functions"]:
             found[function["name"]] = found.get(function["name"], 0) + round(function["selfSamples"] * 1_000_000)
         assert {name: weight for name, weight in found.items() if weight} == own_of_functions(stacked.report)
+        markers, counters = exported.firefox_moments(path.read_text())
+        threads = json.loads(ask("thread", "list", "--json").stdout)["threads"]
+        last = next(thread for thread in threads if thread["name"] == "Over time")["threadHandle"]
+        listed = json.loads(ask("thread", "markers", "--thread", last, "--list", "--limit", "0", "--json").stdout)
+        assert listed["totalMarkerCount"] == len(markers) > 0
+        shown = json.loads(ask("counter", "list", "--json").stdout)["counters"]
+        assert {counter["name"]: counter["stats"][0]["value"] for counter in shown} == pytest.approx(
+            {name: max(accumulated(samples)) if display["graphType"] == "line-accumulated" else sum(count for _, count in samples)
+             for name, (display, samples) in counters.items()}, abs=1e-6)
     finally:
         ask("stop", "--all")
 
