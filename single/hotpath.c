@@ -34470,7 +34470,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xe584de7ee4be2293)
+#define HP_SHARED_LAYOUT UINT64_C(0xf88a8852a2f0fb1a)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -36727,6 +36727,8 @@ struct hp_note;
 
 /* The note of an open call, or NULL. With the head held. */
 HP_PRIVATE const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* The call is over: the next one at its place may begin in the same tick. */
+HP_PRIVATE void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* ---- src/record/kept.c --------------------------------------------------------------------------------------- */
 
@@ -37196,6 +37198,7 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
         hp_kept_follow_call(head, stat, frame, ticks, is_nested);
     else if (hp_stat_keeps(stat) == 0)
         hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+    hp_note_end(head, frame);
 }
 
 void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -39145,13 +39148,25 @@ static uint32_t hp_notes_depth_of(const struct hp_head *head, const struct hotpa
     return (uint32_t)(frame - hp_frame_zero(head));
 }
 
-const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+static struct hp_note *hp_notes_find(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     const uint32_t depth = hp_notes_depth_of(head, frame);
     if (head->kept == NULL)
         return NULL;
-    const struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
+    struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
     return note->depth == depth && note->start == frame->start ? note : NULL;
+}
+
+const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return hp_notes_find(head, frame);
+}
+
+void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_note *note = hp_notes_find(head, frame);
+    if (note != NULL)
+        note->depth = 0; /* that of the thread itself, which has none */
 }
 
 /* What does not fit is cut off, and dots say so. */

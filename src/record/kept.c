@@ -477,6 +477,7 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
         follow_call(head, stat, frame, ticks, is_nested);
     else if (hp_stat_keeps(stat) == 0)
         hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+    hp_note_end(head, frame);
 }
 
 void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)

@@ -19,13 +19,25 @@ static uint32_t depth_of(const struct hp_head *head, const struct hotpath_frame_
     return (uint32_t)(frame - hp_frame_zero(head));
 }
 
-const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+static struct hp_note *find(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     const uint32_t depth = depth_of(head, frame);
     if (head->kept == NULL)
         return NULL;
-    const struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
+    struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
     return note->depth == depth && note->start == frame->start ? note : NULL;
+}
+
+const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return find(head, frame);
+}
+
+void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_note *note = find(head, frame);
+    if (note != NULL)
+        note->depth = 0; /* that of the thread itself, which has none */
 }
 
 /* What does not fit is cut off, and dots say so. */

@@ -8,5 +8,7 @@ struct hp_note;
 
 /* The note of an open call, or NULL. With the head held. */
 const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* The call is over: the next one at its place may begin in the same tick. */
+void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame);
 
 #endif
