@@ -1,6 +1,6 @@
 /*
  * Gives arbitrary names to what makes names of C++ readable: the short name of a signature, the qualified name in a name of
- * the linker's, and the demangler. Each result ends within its memory and is as long as it says; where it fits, it is what it
+ * the linker's, and the demangler; and to what does the same for Rust. Each result ends within its memory and is as long as it says; where it fits, it is what it
  * is with more memory. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
@@ -10,6 +10,8 @@
 #include "cxxname.h"
 #include "demangle.h"
 #include "input.h"
+#include "rust_name.h"
+#include "rust_v0.h"
 
 #define LONGEST_NAME 2000u
 #define ROOM 8192u
@@ -54,6 +56,20 @@ static void check_demangler(const char *name, size_t size)
     free(signature);
 }
 
+typedef bool reader(const char *linked, char *name, size_t size);
+
+static void check_rust(reader *read, const char *linked, size_t size)
+{
+    static char whole[ROOM];
+    char *name = malloc(size);
+    REQUIRE(name != NULL);
+    if (read(linked, name, size)) {
+        REQUIRE(strlen(name) < size);
+        REQUIRE(read(linked, whole, sizeof whole) && strcmp(whole, name) == 0);
+    }
+    free(name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
@@ -69,6 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check(hp_cxx_qualified_name, name + 2, room);
     check(hp_cxx_qualified_name, name, room);
     check_demangler(name, room);
+    check_rust(hp_rust_name, name, room);
+    name[1] = 'R';
+    check_rust(hp_rust_v0_name, name, room);
     free(name);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "function_names.h"
 #include "function_starts.h"
 #include "rust_name.h"
+#include "rust_v0.h"
 #include "text.h"
 
 #define LONGEST_NAME 4096u
@@ -95,12 +96,13 @@ void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
 static const char *readable(struct hp_symbolizer *symbolizer, const char *linked)
 {
     char name[LONGEST_NAME];
-    if (linked[0] != '_' || linked[1] != 'Z')
+    if (linked[0] != '_' || (linked[1] != 'Z' && linked[1] != 'R'))
         return linked;
     const char *text = hp_text_cache_find(&symbolizer->names, (uintptr_t)linked, 0);
     if (text != NULL)
         return text;
-    const bool is_read = hp_rust_name(linked, name, sizeof name) || hp_demangle(linked, name, sizeof name);
+    const bool is_read = hp_rust_name(linked, name, sizeof name) || hp_rust_v0_name(linked, name, sizeof name) ||
+                         hp_demangle(linked, name, sizeof name);
     text = hp_text_cache_put(&symbolizer->names, (uintptr_t)linked, 0, is_read ? name : linked);
     return text != NULL ? text : linked;
 }
