@@ -10,6 +10,7 @@
 #include "annotated.h"
 #include "arguments.h"
 #include "command.h"
+#include "debug_servers.h"
 #include "named_function.h"
 #include "regular_file.h"
 #include "run_stacks.h"
@@ -202,6 +203,7 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count > 2)
         return hp_misuse(arguments->command, "one function at a time, not also '%s'", arguments->operands[2]);
     hp_arguments_settle(arguments, &settings);
+    hp_debug_servers_allow(arguments);
     const int status = annotate(&task, &settings);
     hp_line_sums_free(&task.sums);
     hp_run_stacks_free(&task.stacks);
@@ -212,6 +214,7 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"assembly", 'a', NULL, "Show instructions instead of the source; objdump has to be installed."},
     {"waiting", 'w', NULL, "Show where it waited, and not where it used the processor."},
+    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_annotate = {

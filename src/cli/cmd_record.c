@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "collector.h"
 #include "command.h"
+#include "debug_servers.h"
 #include "files.h"
 #include "held_signals.h"
 #include "number.h"
@@ -224,6 +225,7 @@ static int start(const struct hp_arguments *arguments)
     if (status >= 0)
         return status;
     hp_arguments_settle(arguments, &recording.settings);
+    hp_debug_servers_allow(arguments);
     if (recording.settings.output.format == HP_FORMAT_NONE)
         recording.settings.output.format = HP_FORMAT_TABLE;
     if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)
@@ -238,6 +240,7 @@ static const struct hp_flag flags[] = {
     {"pid", 'p', "PID", "The process."},
     {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Without it, until Ctrl-C or the end of the process."},
     {"tree", 't', NULL, "Show the call tree too."},
+    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_record = {

@@ -22,6 +22,7 @@
 #include "collector.h"
 #include "command.h"
 #include "counter.h"
+#include "debug_servers.h"
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"
@@ -377,6 +378,7 @@ static int start(const struct hp_arguments *arguments)
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "the program to run is missing");
     hp_arguments_settle(arguments, &run.settings);
+    hp_debug_servers_allow(arguments);
     return execute(&run);
 }
 
@@ -394,6 +396,7 @@ static const struct hp_flag flags[] = {
     {"no-alloc-stacks", 0, NULL, "Do not take the stacks of functions that allocate."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
+    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_run = {

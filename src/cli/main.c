@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "command.h"
+#include "in_path.h"
 #include "spelling.h"
 
 /* --------------------------------------------------------------------------------------- mistyped names */
@@ -30,29 +31,6 @@ static int run(const struct hp_command *command, int argc, char **argv)
     return status >= 0 ? status : command->run(&arguments);
 }
 
-static bool is_program(const char *file)
-{
-    struct stat status;
-    return stat(file, &status) == 0 && S_ISREG(status.st_mode) && access(file, X_OK) == 0;
-}
-
-/* Whether a program of that name is in one of the folders of PATH, as execvp looks for it. */
-static bool is_in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    char file[4096];
-    for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
-        const size_t length = strcspn(path, ":");
-        if (snprintf(file, sizeof file, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", name) <
-                (int)sizeof file &&
-            is_program(file))
-            return true;
-        path += length;
-        if (*path == '\0')
-            return false;
-    }
-}
-
 /* Not a command: a program to run, or a mistake. argv begins with a word before it, which a command expects. */
 static int run_program(int argc, char **argv)
 {
@@ -63,7 +41,7 @@ static int run_program(int argc, char **argv)
                          "there is no command '%s'; did you mean '%s'? A program of that name is measured with "
                          "'hotpath run %s'",
                          name, meant, name);
-    if (strchr(name, '/') == NULL && !is_in_path(name))
+    if (strchr(name, '/') == NULL && !hp_is_in_path(name))
         return hp_misuse(NULL, "there is no command and no program '%s'", name);
     return run(&hp_command_run, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "debuginfod.h"
 #include "regular_file.h"
 
 #define ROOT "/usr/lib/debug"
@@ -119,5 +120,6 @@ bool hp_debug_file_open(const struct hp_image_file *file, const char *path, cons
 {
     const char *before = sysroot != NULL ? sysroot : "";
     *ret_debug = (struct hp_image_file){.fd = -1};
-    return open_by_build_id(file, before, ret_debug) || open_by_link(file, path, before, ret_debug);
+    return open_by_build_id(file, before, ret_debug) || open_by_link(file, path, before, ret_debug) ||
+           hp_debuginfod_open(file, ret_debug);
 }

@@ -1,6 +1,6 @@
 /*
  * The file that has what was stripped off another: symbols, lines, call frame information. It is looked for by build-id and by
- * debug link, where distributions put such files. SPDX-License-Identifier: MIT
+ * debug link, where distributions put such files, and on servers if that is allowed. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_DEBUG_FILE_H
 #define HP_SYMBOLS_DEBUG_FILE_H
