@@ -32887,7 +32887,10 @@ struct hp_heap_block {
 
 /* Zeroed memory is an empty one. 1 MB, of which pages are used where blocks are; less than the kernel would make one huge page of. */
 struct hp_heap_blocks {
-    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+    union {
+        uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+        uint32_t filter_words[HP_HEAP_SETS / 4];
+    };
     struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
     uint32_t live; /* in all sets */
 };
@@ -34470,7 +34473,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xf88a8852a2f0fb1a)
+#define HP_SHARED_LAYOUT UINT64_C(0xeb101187d5217bce)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -35699,10 +35702,21 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
  * that of the last one was read.
  */
 
+/* One of the set's byte, in the word around it: not every processor can count in a byte. No count gets near to 256. */
+static uint32_t hp_heap_blocks_one_of(uint32_t set)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return 1u << 8 * (set % 4);
+#else
+    return 1u << 8 * (3 - set % 4);
+#endif
+}
+
 bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number)
 {
     const uint32_t set = hp_heap_set_of(block);
-    __atomic_fetch_add(&blocks->filter[set], 1, __ATOMIC_RELAXED); /* before: whoever has the block finds it */
+    /* Before: whoever has the block finds it. */
+    __atomic_fetch_add(&blocks->filter_words[set / 4], hp_heap_blocks_one_of(set), __ATOMIC_RELAXED);
     for (unsigned way = 0; way < HP_HEAP_WAYS; way++) {
         struct hp_heap_block *place = &blocks->sets[set][way];
         uintptr_t none = 0;
@@ -35714,7 +35728,7 @@ bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32
         __atomic_fetch_add(&blocks->live, 1, __ATOMIC_RELAXED);
         return true;
     }
-    __atomic_fetch_sub(&blocks->filter[set], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&blocks->filter_words[set / 4], hp_heap_blocks_one_of(set), __ATOMIC_RELAXED);
     return false;
 }
 
@@ -35729,7 +35743,7 @@ uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
         const uint32_t number = __atomic_load_n(&place->number, __ATOMIC_RELAXED);
         if (!__atomic_compare_exchange_n(&place->address, &its, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             return 0; /* a program that frees a block twice, on two threads */
-        __atomic_fetch_sub(&blocks->filter[set], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&blocks->filter_words[set / 4], hp_heap_blocks_one_of(set), __ATOMIC_RELAXED);
         __atomic_fetch_sub(&blocks->live, 1, __ATOMIC_RELAXED);
         return number;
     }

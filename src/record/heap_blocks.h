@@ -22,7 +22,10 @@ struct hp_heap_block {
 
 /* Zeroed memory is an empty one. 1 MB, of which pages are used where blocks are; less than the kernel would make one huge page of. */
 struct hp_heap_blocks {
-    uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+    union {
+        uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+        uint32_t filter_words[HP_HEAP_SETS / 4];
+    };
     struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
     uint32_t live; /* in all sets */
 };
