@@ -11,7 +11,7 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 CREW = PROGRAMS / "crew"
-SLOTS, SERIES = 512, 512
+SLOTS, SERIES = 512, 704
 CPU, KERNEL, RESIDENT, LIVE, ALLOCATED, THREAD, WAIT, CALLS, TICKS = range(1, 10)
 
 
