@@ -113,9 +113,9 @@ _hotpath()
         run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-alloc-stacks --no-waits --alloc-library --debuginfod --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --debuginfod --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --cold --from --to --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
-        flame) COMPREPLY=($(compgen -W '--diff --output -o --no-open --dir --help -h' -- "$word")) ;;
+        flame) COMPREPLY=($(compgen -W '--by-zone --diff --output -o --no-open --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
-        export) COMPREPLY=($(compgen -W '--format -f --of --output -o --dir --help -h' -- "$word")) ;;
+        export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -6028,7 +6028,7 @@ struct hp_stack_record {
     uint16_t kind;
     uint8_t words, flags;
     uint32_t thread_id;
-    uint32_t node; /* of the zone that the thread was in; 0: none is known */
+    uint32_t zone; /* the site that the thread was in, as its session numbers them, plus 1; 0: none is known */
     uint64_t ns;   /* CLOCK_MONOTONIC */
     uint64_t weight;
     uint64_t known;
@@ -6063,6 +6063,17 @@ struct hp_stack_registers {
 
 /* Those that a signal has interrupted (a ucontext_t). False: not known on this machine. */
 HP_PRIVATE bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers);
+
+/* A system call that is to be made again stands before its instruction: as if it had been made. */
+static inline void hp_stack_step_over_call(struct hp_stack_registers *registers)
+{
+#if defined __x86_64__ && defined __LP64__
+    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, which it leaves behind */
+        registers->value[HP_STACK_PC] += 2;
+#else
+    (void)registers;
+#endif
+}
 
 /* Those of the calling function that its callers need back; the rest is not known. In a function that is not inlined further out. */
 static inline __attribute__((always_inline)) void hp_stack_registers_here(struct hp_stack_registers *ret_registers)
@@ -6114,6 +6125,9 @@ struct hp_stack_ring {
 
 #define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
 
+/* Of a process that runs on so many processors at once. */
+HP_PRIVATE uint64_t hp_stack_ring_capacity(uint64_t cores);
+
 /*
  * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
  * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
@@ -6128,7 +6142,7 @@ HP_PRIVATE void hp_stack_ring_unmap(struct hp_stack_ring *ring);
 struct hp_stack_note {
     enum hp_stack_kind kind;
     uint8_t flags;
-    uint32_t thread_id, node;
+    uint32_t thread_id, zone;
     uint64_t ns, weight;
     const uint64_t *words; /* of its kind */
     uint8_t word_count;    /* up to HP_STACK_MOST_WORDS */
@@ -6210,6 +6224,17 @@ static bool hp_stack_ring_is_allowed(uint64_t bytes)
         uint64_t soft, hard;
     } limit;
     return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && bytes <= limit.soft;
+}
+
+#define HP_STACK_RING_MOST_CORES 16u
+#define HP_STACK_RING_BYTES_PER_CORE (UINT64_C(1) << 19)
+
+uint64_t hp_stack_ring_capacity(uint64_t cores)
+{
+    uint64_t capacity = 2 * HP_STACK_RING_BYTES_PER_CORE;
+    while (capacity < HP_STACK_RING_BYTES_PER_CORE * (cores < HP_STACK_RING_MOST_CORES ? cores : HP_STACK_RING_MOST_CORES))
+        capacity *= 2;
+    return capacity;
 }
 
 static bool hp_stack_ring_is_error(long result) { return result < 0 && result > -4096; }
@@ -6398,7 +6423,7 @@ static void hp_stack_ring_fill(struct hp_stack_record *record, const struct hp_s
     record->words = note->word_count;
     record->flags = note->flags;
     record->thread_id = note->thread_id;
-    record->node = note->node;
+    record->zone = note->zone;
     record->ns = note->ns;
     record->weight = note->weight;
     record->known = registers != NULL ? registers->known : 0;
@@ -8205,6 +8230,7 @@ struct hp_record_settings {
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
     uint32_t alloc_stacks; /* bytes between allocations that are sampled with their stacks; 0: none are */
+    uint32_t stack_period; /* HOTPATH_RUN_STACK_PERIOD: not 0 where another process takes stacks of samples */
     bool is_set;           /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool is_off;           /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
     bool is_list;          /* the value that holds is a list of names */
@@ -10648,6 +10674,10 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_RUN", NULL, HP_OPTION_TABLE_NO_FLAG, "0|1", "0", "",
      "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
      HP_OPTION_TABLE_AT_SETTINGS(record.is_run), hp_option_parse_flag},
+    {HP_RUN_STACK_PERIOD, NULL, HP_OPTION_TABLE_NO_FLAG, "N", "0", "",
+     "Set by hotpath run where programs hand it the stacks of their samples: nanoseconds of processor time between "
+     "two, in threads that are in no measured function. 0: they do not.",
+     HP_OPTION_COUNT, HP_OPTION_TABLE_AT_SETTINGS(record.stack_period), hp_option_parse_count},
     {"NO_COLOR", NULL, HP_OPTION_TABLE_FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
      "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, HP_OPTION_TABLE_AT_SETTINGS(output.no_color),
      hp_option_parse_no_color},
@@ -12551,7 +12581,9 @@ struct hp_store {
     bool is_memory;      /* no file could be had: nobody else can read it */
     bool
         is_foreign; /* because a folder that was to have it belongs to somebody else, or can be written by others */
-    char path[1200]; /* "" when there is no file */
+    char path[1200];             /* "" when there is no file */
+    struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/sample_stacks.h */
+    uint32_t stacks_state;       /* atomic */
 };
 
 /* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
@@ -12782,10 +12814,15 @@ const char *hp_store_create(struct hp_store *store, const struct hp_record_setti
     return "no memory for a session could be mapped";
 }
 
-void hp_store_empty(struct hp_store *store) { hp_range_empty(&store->range); }
+void hp_store_empty(struct hp_store *store)
+{
+    hp_stack_ring_unmap(&store->stacks);
+    hp_range_empty(&store->range);
+}
 
 void hp_store_forget(struct hp_store *store)
 {
+    hp_stack_ring_unmap(&store->stacks);
     hp_range_unmap(&store->range);
     store->path[0] = '\0';
 }
@@ -22602,8 +22639,20 @@ const struct hp_section_type hotpath_section_bottlenecks_ = {
 /* Where samples of processor time come from. */
 enum hp_stack_source {
     HP_STACKS_BY_NOBODY,
-    HP_STACKS_BY_PERF,  /* the kernel takes them */
-    HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
+    HP_STACKS_BY_PERF,   /* the kernel takes them */
+    HP_STACKS_BY_TIMERS, /* handlers in the program do, since the kernel refuses that */
+    HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
+};
+
+static inline bool hp_stacks_are_from_inside(enum hp_stack_source source)
+{
+    return source == HP_STACKS_BY_TIMERS || source == HP_STACKS_BY_PROGRAM;
+}
+
+/* A zone in which a function was found running, and for how long. */
+struct hp_found_zone {
+    const char *name;
+    uint64_t ns;
 };
 
 /* Of the heap, estimated. */
@@ -22631,11 +22680,16 @@ struct hp_found_function {
     struct hp_found_heap heap;       /* of itself */
     struct hp_found_heap total_heap; /* with what it called */
     uint64_t alloc_samples;
+    /* The zones that total_ns was spent in, most of it first; what is missing was in none. */
+    const struct hp_found_zone *zones;
+    size_t zone_count;
 };
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
+    const struct hp_found_zone *zones; /* of all functions */
+    size_t zone_count;
     uint64_t cpu_ns, kernel_ns; /* of all samples */
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
@@ -22681,13 +22735,13 @@ static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_f
 
 struct hp_functions_columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, alloc, total_alloc, file;
+        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, file;
 };
 
 #define HP_FUNCTIONS_AT(column) .index = offsetof(struct hp_functions_columns, column)
 
 /* What this section knows beside. */
-enum { HP_FUNCTIONS_HAS_SAMPLES = HP_FACT_OWN, HP_FUNCTIONS_HAS_WAITS = HP_FACT_OWN << 1 };
+enum { HP_FUNCTIONS_HAS_SAMPLES = HP_FACT_OWN, HP_FUNCTIONS_HAS_WAITS = HP_FACT_OWN << 1, HP_FUNCTIONS_HAS_ZONES = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec hp_functions_column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUNCTIONS_AT(name),
@@ -22722,6 +22776,14 @@ static const struct hp_column_spec hp_functions_column_table[] = {
      "Bytes that it allocated itself, or had the C library allocate, estimated by samples; 0 where nobody took "
      "any."},
     {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, HP_FUNCTIONS_AT(total_alloc), "With all that it called."},
+    {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_FUNCTIONS_AT(zones),
+     "The measured functions that it was found in, innermost ones only, with their parts of total_ns: \"parse 75 "
+     "%, "
+     "load 25 %\"; null: none, or it is not known.",
+     .shown_by = HP_FUNCTIONS_HAS_ZONES},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(zone), "The one of these with most of it; null: none."},
+    {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(zone_ns), "Of total_ns, what was spent there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(file), "Its source; null: not known."},
 };
 
@@ -22736,7 +22798,10 @@ static const struct hp_column_spec hp_functions_total_table[] = {
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
     {.key = "by_timers",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
+     .about = "1: samples are taken by timers in the program, as perf is refused."},
+    {.key = "by_program",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken in the program, which knows its zones."},
     {.key = "refused",
      .unit = HOTPATH_UNIT_COUNT,
      .about = "Threads that timers could not sample, as their alternate stacks for signals are too small."},
@@ -22780,6 +22845,47 @@ static bool hp_functions_fill_waiting(const struct hp_functions_view *view, stru
     return cause != NULL;
 }
 
+/* Parts that would be read as nothing are left out, and so are more than these. */
+#define HP_FUNCTIONS_MOST_ZONES 3u
+#define HP_FUNCTIONS_LEAST_PERCENT 0.5
+
+/* "parse 75 %, load 25 %"; where all of it is in one: "parse". */
+static const char *hp_functions_list_zones(const struct hp_functions_view *view, const struct hp_found_function *function)
+{
+    char bytes[512];
+    struct hp_text text;
+    const double whole = (double)function->total_ns;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (size_t at = 0; at < function->zone_count && at < HP_FUNCTIONS_MOST_ZONES; at++) {
+        const double percent = whole > 0 ? 100 * (double)function->zones[at].ns / whole : 0;
+        if (at > 0 && percent < HP_FUNCTIONS_LEAST_PERCENT)
+            break;
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_text_string(&text, function->zones[at].name);
+        if (at == 0 && percent > 100 - HP_FUNCTIONS_LEAST_PERCENT)
+            break;
+        hp_text_char(&text, ' ');
+        hp_text_fixed(&text, percent, 0);
+        hp_text_string(&text, " %");
+    }
+    hp_text_end(&text);
+    return hp_arena_copy(view->results->model->arena, bytes, text.length);
+}
+
+static bool hp_functions_fill_zones(const struct hp_functions_view *view, struct hp_row *row, const struct hp_found_function *function)
+{
+    const struct hp_functions_columns *columns = &view->columns;
+    hp_section_set_number(row, columns->zone_ns, function->zone_count > 0 ? (double)function->zones[0].ns : 0);
+    if (function->zone_count == 0)
+        return true;
+    const char *zones = hp_functions_list_zones(view, function);
+    if (zones == NULL)
+        return false;
+    hp_section_set_text(row, columns->zones, zones);
+    hp_section_set_text(row, columns->zone, function->zones[0].name);
+    return true;
+}
+
 static bool hp_functions_fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct hp_functions_view *view = context;
@@ -22795,7 +22901,7 @@ static bool hp_functions_fill_row(void *context, struct hp_row *row, const void 
     hp_section_set_number(row, columns->total_percent, hp_functions_share(view, function->total_ns));
     hp_section_set_count(row, columns->alloc, function->heap.bytes);
     hp_section_set_count(row, columns->total_alloc, function->total_heap.bytes);
-    return hp_functions_fill_waiting(view, row, function);
+    return hp_functions_fill_zones(view, row, function) && hp_functions_fill_waiting(view, row, function);
 }
 
 /* "; 1197 samples, 99.8 % of them with their whole stack" */
@@ -22842,6 +22948,8 @@ static bool hp_functions_set_summary(const struct hp_functions_view *view, struc
         hp_functions_put_whole(&line, profile->samples, " sample", " samples", profile->whole);
         if (profile->source == HP_STACKS_BY_TIMERS)
             hp_text_string(&line, ", by timers in the program, as perf is refused");
+        else if (profile->source == HP_STACKS_BY_PROGRAM)
+            hp_text_string(&line, ", taken in the program, which knows its zones");
     }
     if (profile->waits > 0)
         hp_functions_put_waiting(&line, profile);
@@ -22858,6 +22966,7 @@ static void hp_functions_add_totals(struct hotpath_section *section, const struc
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
     hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
+    hp_section_add_total(section, "by_program", profile->source == HP_STACKS_BY_PROGRAM);
     hp_section_add_total(section, "refused", profile->refused);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
@@ -22941,8 +23050,9 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
     section->percent_of = "rows";
     section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
                                               : "no function was found running";
-    const uint32_t facts =
-        (view.profile->samples > 0 ? HP_FUNCTIONS_HAS_SAMPLES : 0u) | (view.profile->waits > 0 ? HP_FUNCTIONS_HAS_WAITS : 0u);
+    const uint32_t facts = (view.profile->samples > 0 ? HP_FUNCTIONS_HAS_SAMPLES : 0u) |
+                           (view.profile->waits > 0 ? HP_FUNCTIONS_HAS_WAITS : 0u) |
+                           (view.profile->zone_count > 0 ? HP_FUNCTIONS_HAS_ZONES : 0u);
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
@@ -30887,7 +30997,9 @@ static bool hp_trust_line_put_stacks(const struct hp_trust *trust, struct hp_tex
     hp_text_string(text, "; processor time by stacks, ");
     hp_text_u64(text, functions->samples);
     hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
-    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS ? " by timers in the program" : " by perf");
+    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
+                         : functions->source == HP_STACKS_BY_PROGRAM ? " in the program"
+                                                                     : " by perf");
     return true;
 }
 
@@ -32215,6 +32327,7 @@ struct hp_sampler {
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal, ... */
     uint64_t ticked_waits;      /* ... and how often it had waited */
     uint64_t timer_ns;          /* after which the next one is due */
+    uint64_t stacked_ns;        /* of the thread's clock, what stacks of samples stand for: sample_stacks.h */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
     uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
@@ -32243,6 +32356,7 @@ struct hp_sampler {
 /* Of the process. */
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    bool has_stacks; /* samples go to `hotpath run`, with their stacks */
     uint32_t begun;  /* atomic: how far the first thread with a zone has come */
     uint64_t period_ns;
     void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */
@@ -32441,6 +32555,7 @@ struct hp_recorder {
     uint32_t alloc_reading;                       /* enum reading of allocations.c */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
+    void (*leave_stacks)(void);                   /* atomic: see sample_stacks.h */
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
@@ -34473,7 +34588,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xeb101187d5217bce)
+#define HP_SHARED_LAYOUT UINT64_C(0xc003e1e82293c7e1)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -34681,6 +34796,7 @@ void hp_credits_skip_time(struct hp_head *head)
     const struct hp_cpu_time passed = hp_credits_take_passed(sampler);
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
+    sampler->stacked_ns = sampler->counted.ns;
     sampler->seen_count = sampler->folded_count = 0;
     sampler->seen_ns = 0;
 }
@@ -40648,6 +40764,44 @@ struct hp_head;
 HP_PRIVATE bool hp_spent_begin(struct hp_head *head);
 HP_PRIVATE void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf);
 
+/* ---- src/record/sample_stacks.h ------------------------------------------------------------------------------ */
+
+/*
+ * Stacks of samples, on their way to `hotpath run`, which unwinds and names them. The handler of samples knows which zone it has found,
+ * and puts a copy of registers and stack beside it into a ring (stack_ring.h), whose file is beside that of the session and made with the
+ * first sample. Without `hotpath run` nothing of this happens.
+ *
+ * What a stack stands for. Beside perf, a sample of perf's stands for its period. What the thread's clock says beyond that was spent in the
+ * kernel, or no sample came: a timer's signal that finds the thread there stands for it, but for no more than twice the time since the last one,
+ * so that a call which was met once does not have all that was ever missed. Without perf a timer's signal stands for all since the last. So all
+ * together is never more than the clock says, but for a period; what is left out is in `<not sampled>`.
+ *
+ * The library that `hotpath run` preloads takes stacks of threads that have no zones (src/alloc/stack_sampler.h). It is told of a thread that is
+ * sampled here, and leaves it alone.
+ */
+
+/* Of the session that begins. */
+HP_PRIVATE bool hp_sample_stacks_are_wanted(void);
+
+/* The calling thread is sampled here from now on. */
+HP_PRIVATE void hp_sample_stacks_begin_thread(void);
+
+/* Of the thread's clock, as it was read last, what no stack stands for. */
+static inline uint64_t hp_sample_stacks_left(const struct hp_sampler *sampler)
+{
+    return sampler->counted.ns > sampler->stacked_ns ? sampler->counted.ns - sampler->stacked_ns : 0;
+}
+
+/* A stack stands for that much more. */
+static inline uint64_t hp_sample_stacks_take(struct hp_sampler *sampler, uint64_t ns)
+{
+    sampler->stacked_ns += ns;
+    return ns;
+}
+
+/* Puts that of a sample, which was found in a node of the tree. In the handler. */
+HP_PRIVATE void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context);
+
 /* ---- src/record/samples.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -40705,7 +40859,7 @@ static __attribute__((noinline)) void hp_sample_handler_credit_folded(struct hp_
             hp_credits_give_beside(head, nodes[count], ns, 1);
 }
 
-static void hp_sample_handler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+static uint64_t hp_sample_handler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
@@ -40714,6 +40868,7 @@ static void hp_sample_handler_take_perf_sample(struct hp_head *head, const struc
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     hp_sample_handler_credit_folded(head, frame, HP_SAMPLE_PERF, 0);
+    return hp_sample_stacks_take(sampler, sampler->perf_ns);
 }
 
 /* Now and then: the C library may have put its own handler in the place of ours. */
@@ -40745,7 +40900,17 @@ static uint64_t hp_sample_handler_stalled_before(const struct hp_sampler *sample
     return late_ns > HP_SAMPLE_HANDLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-static void hp_sample_handler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+/* What the stack of a timer's signal stands for: sample_stacks.h. The clocks were read just now. */
+static uint64_t hp_sample_handler_stacked_by_timer(struct hp_sampler *sampler, bool is_alone, bool is_kernels, uint64_t now_ns)
+{
+    const uint64_t left = hp_sample_stacks_left(sampler);
+    const uint64_t most = is_alone     ? left
+                          : is_kernels ? 2 * (now_ns - sampler->ticked_ns)
+                                       : hp_sample_handler_stalled_before(sampler, now_ns);
+    return hp_sample_stacks_take(sampler, left < most ? left : most);
+}
+
+static uint64_t hp_sample_handler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
@@ -40763,28 +40928,36 @@ static void hp_sample_handler_take_timer_sample(struct hp_head *head, const stru
         hp_credits_give_all(head, frame->node, is_kernels);
     else
         hp_credits_tick(head, frame->node, is_kernels, hp_sample_handler_stalled_before(sampler, now_ns));
+    const uint64_t stacked_ns = hp_sample_handler_stacked_by_timer(sampler, is_alone, is_kernels, now_ns);
     sampler->ticked_ns = now_ns;
     sampler->ticked_waits = sampler->counted.waits;
     sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? HP_SAMPLE_HANDLER_MOST_UNSEEN : HP_SAMPLE_HANDLER_MOST_WITHOUT))
         hp_sample_handler_renew_perf(sampler);
     hp_sources_look_after(head);
+    return stacked_ns;
 }
 
-static void hp_sample_handler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
+/* A sample that is credited. */
+struct hp_sample_handler_taken {
+    uint32_t node;       /* 0: it is not */
+    uint64_t stacked_ns; /* that its stack stands for */
+};
+
+static struct hp_sample_handler_taken hp_sample_handler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack,
+                                enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
     const uint32_t node = frame->node;
     if (node == 0)
-        return; /* as in place_of */
-    if (kind == HP_SAMPLE_PERF)
-        hp_sample_handler_take_perf_sample(head, frame);
-    else
-        hp_sample_handler_take_timer_sample(head, frame, mode);
+        return (struct hp_sample_handler_taken){.node = 0}; /* as in place_of */
+    const uint64_t stacked_ns =
+        kind == HP_SAMPLE_PERF ? hp_sample_handler_take_perf_sample(head, frame) : hp_sample_handler_take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
+    return (struct hp_sample_handler_taken){node, stacked_ns};
 }
 
 /* ------------------------------------------------------------------------------------------------- the signal */
@@ -40796,8 +40969,12 @@ static void hp_sample_handler_sample(struct hp_head *head, enum hp_sample_kind k
         hp_sources_stop(&head->sampler);
     else if (hp_head_is_paused(&head->hot))
         hp_credits_skip_time(head);
-    else if (hp_sources_are_there(&head->sampler))
-        hp_sample_handler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    else if (hp_sources_are_there(&head->sampler)) {
+        const struct hp_sample_handler_taken taken =
+            hp_sample_handler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+        if (taken.node != 0)
+            hp_sample_stack_put(head, taken.node, taken.stacked_ns, context);
+    }
     hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
@@ -41270,6 +41447,119 @@ void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
     head->sampler.since = 0;
 }
 
+/* ---- src/record/sample_stacks.c ------------------------------------------------------------------------------ */
+
+/* Stacks of samples. How it works is in sample_stacks.h. */
+
+enum hp_sample_stacks_ring_state { HP_SAMPLE_STACKS_RING_NONE, HP_SAMPLE_STACKS_RING_IN_THE_MAKING, HP_SAMPLE_STACKS_RING_THERE, HP_SAMPLE_STACKS_RING_REFUSED };
+
+bool hp_sample_stacks_are_wanted(void)
+{
+    const struct hp_record_settings *settings = &hotpath_runtime_->settings.record;
+    return HP_STACK_RING_WORKS && settings->is_run && settings->stack_period > 0 &&
+           hotpath_runtime_->store->path[0] != '\0';
+}
+
+/* ------------------------------------------------------------------------------------------- those without zones */
+
+void hotpath_v1_stacks_switch(void (*leave_thread)(void))
+{
+    __atomic_store_n(&hotpath_runtime_->leave_stacks, leave_thread, __ATOMIC_RELEASE);
+    const struct hp_head *head = hp_thread_present();
+    if (head != NULL && head->sampler.has_begun && hotpath_runtime_->sampling.has_stacks)
+        leave_thread();
+}
+
+void hp_sample_stacks_begin_thread(void)
+{
+    void (*const leave_thread)(void) = __atomic_load_n(&hotpath_runtime_->leave_stacks, __ATOMIC_ACQUIRE);
+    if (hotpath_runtime_->sampling.has_stacks && leave_thread != NULL)
+        leave_thread();
+}
+
+/* ----------------------------------------------------------------------------------------------------- the ring */
+
+static uint64_t hp_sample_stacks_cores(void)
+{
+    uint64_t set[16], count = 0;
+    const long bytes = hp_raw(SYS_sched_getaffinity, 0, sizeof set, set);
+    for (long at = 0; at < bytes / (long)sizeof set[0]; at++)
+        count += (uint64_t)__builtin_popcountll(set[at]);
+    return count;
+}
+
+/* Kept away from the handler's frames, which have to be small: it runs once. No function of the C library copies it. */
+static char hp_sample_stacks_path_of_ring[sizeof((struct hp_store *)0)->path + sizeof HP_STACK_RING_SUFFIX];
+
+static volatile char *hp_sample_stacks_put_text(volatile char *to, const char *text)
+{
+    while (*text != '\0')
+        *to++ = *text++;
+    *to = '\0';
+    return to;
+}
+
+static __attribute__((noinline)) void hp_sample_stacks_make_ring(struct hp_store *store)
+{
+    const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
+    struct hp_stack_ring ring;
+    hp_sample_stacks_put_text(hp_sample_stacks_put_text(hp_sample_stacks_path_of_ring, store->path), HP_STACK_RING_SUFFIX);
+    const bool is_made = hp_stack_ring_make(&ring, hp_sample_stacks_path_of_ring, hp_stack_ring_capacity(hp_sample_stacks_cores()), pid,
+                                            hotpath_runtime_->sampling.period_ns);
+    if (is_made)
+        store->stacks = ring;
+    __atomic_store_n(&store->stacks_state, is_made ? HP_SAMPLE_STACKS_RING_THERE : HP_SAMPLE_STACKS_RING_REFUSED, __ATOMIC_RELEASE);
+}
+
+/* The first that needs it makes it; who comes meanwhile does without. NULL: there is none, or nobody may write to it any more. */
+static struct hp_stack_ring *hp_sample_stacks_ring_of(struct hp_store *store)
+{
+    uint32_t none = HP_SAMPLE_STACKS_RING_NONE;
+    if (__atomic_compare_exchange_n(&store->stacks_state, &none, HP_SAMPLE_STACKS_RING_IN_THE_MAKING, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        hp_sample_stacks_make_ring(store);
+    /* Acquire pairs with the release above. */
+    return __atomic_load_n(&store->stacks_state, __ATOMIC_ACQUIRE) == HP_SAMPLE_STACKS_RING_THERE &&
+                   hp_stack_ring_end(&store->stacks) == HP_RING_OPEN
+               ? &store->stacks
+               : NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------- a sample */
+
+/* What is above the stack pointer, where zones were met; where samples are taken on any stack, none is known. */
+static struct hp_stack hp_sample_stacks_known_stack(const struct hp_sampler *sampler)
+{
+    return sampler->known.high != UINTPTR_MAX ? sampler->known : (struct hp_stack){0, 0};
+}
+
+static __attribute__((noinline)) void hp_sample_stacks_put(struct hp_stack_ring *ring, const struct hp_head *head, uint32_t node,
+                                          uint64_t ns, const void *context)
+{
+    const bool is_kernel = hp_cpu_mode_of(context) == HP_CPU_KERNEL;
+    const struct hp_stack own = hp_sample_stacks_known_stack(&head->sampler);
+    struct hp_stack_registers registers;
+    if (!hp_stack_registers_of(context, &registers))
+        return;
+    if (is_kernel)
+        hp_stack_step_over_call(&registers);
+    hp_stack_ring_put(ring,
+                      &(struct hp_stack_note){.kind = HP_STACK_CPU,
+                                              .flags = is_kernel ? HP_STACK_IN_KERNEL : 0,
+                                              .thread_id = head->thread_id,
+                                              .zone = hp_node_at(head, node)->site + 1, /* of the root it is 0 */
+                                              .ns = hp_raw_clock(CLOCK_MONOTONIC),
+                                              .weight = ns},
+                      &registers, &own);
+}
+
+void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context)
+{
+    struct hp_stack_ring *ring = ns > 0 && hotpath_runtime_->sampling.has_stacks ? hp_sample_stacks_ring_of(head->store) : NULL;
+    if (ring != NULL)
+        hp_sample_stacks_put(ring, head, node, ns, context);
+}
+
 /* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
 
 /* Whose processor time: beginning and ending. How it works is in sampler.h. */
@@ -41296,6 +41586,8 @@ static void hp_sampler_begin_samples(struct hp_head *head)
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         hp_sampler_credit_outside(head);
+        sampler->stacked_ns = sampler->counted.ns;
+        hp_sample_stacks_begin_thread();
         hp_sources_judge(sampler);
     }
     hp_sources_start(head);
@@ -41428,6 +41720,7 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(),
+                                                .has_stacks = hp_sample_stacks_are_wanted(),
                                                 .period_ns = HP_SECOND_NS / hotpath_runtime_->settings.record.cpu_rate};
     for (size_t at = 0; hotpath_runtime_->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hotpath_runtime_->signals[at].is_changing = 0; /* by a thread that is not here */

@@ -771,6 +771,12 @@ HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 #define HOTPATH_CONFINES_COUNTER_ 2
 HOTPATH_API_ void hotpath_v1_confine(int what);
 
+/*
+ * By a library that samples the stacks of threads for `hotpath run`: `leave_thread` is called in a thread that is sampled by this one from now on,
+ * because it has zones, with signals held.
+ */
+HOTPATH_API_ void hotpath_v1_stacks_switch(void (*leave_thread)(void));
+
 /* A scope of HOTPATH_EXPECT_ALLOCS. */
 struct hotpath_expected_ {
     struct hotpath_alloc_counts begin;

@@ -14,8 +14,6 @@
 #include "raw_call.h"
 
 #define PAGE 65536u /* the largest of the platforms we know */
-#define MOST_CORES 16u
-#define BYTES_PER_CORE (UINT64_C(1) << 19)
 #define MOST_FOLDER 1200u
 
 enum state { NOT_MADE, BEING_MADE, MADE, REFUSED };
@@ -97,14 +95,6 @@ bool hp_process_ring_is_refused(void)
     return page == NULL || __atomic_load_n(&page->state, __ATOMIC_RELAXED) == REFUSED;
 }
 
-static uint64_t capacity_for(long cores)
-{
-    uint64_t capacity = 2 * BYTES_PER_CORE;
-    while (capacity < BYTES_PER_CORE * (uint64_t)(cores < (long)MOST_CORES ? cores : (long)MOST_CORES))
-        capacity *= 2;
-    return capacity;
-}
-
 /* Beside the session: where the recorder has none, because the run is over or a sandbox forbids it, there is no ring either. */
 static bool find_folder(void)
 {
@@ -124,7 +114,8 @@ bool hp_process_ring_prepare(uint64_t period_ns)
     struct page *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || madvise(page, PAGE, MADV_WIPEONFORK) != 0)
         return false; /* a child could not be told from its parent */
-    process.capacity = capacity_for(sysconf(_SC_NPROCESSORS_ONLN));
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    process.capacity = hp_stack_ring_capacity(cores > 0 ? (uint64_t)cores : 1);
     process.period_ns = period_ns;
     process.page = page;
     return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "hotpath.h"
 #include "private_signal.h"
 #include "process_ring.h"
 #include "raw_call.h"
@@ -56,6 +57,7 @@ struct self {
     void *alternate;     /* ours */
     struct hp_stack own;
     bool is_refused; /* for want of a place for the handler, and counted */
+    bool is_left;    /* to the recorder, since it has zones */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
 
@@ -119,17 +121,6 @@ static void stop_timer(void)
 
 /* ------------------------------------------------------------------------------------------------------ the handler */
 
-/* A call that is to be made again stands before its instruction: as if it had been made. */
-static void step_over_call(struct hp_stack_registers *registers)
-{
-#if defined __x86_64__
-    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, which it leaves behind */
-        registers->value[HP_STACK_PC] += 2;
-#else
-    (void)registers;
-#endif
-}
-
 static void put_sample(struct hp_stack_ring *ring, const void *context)
 {
     struct hp_stack_registers registers;
@@ -143,7 +134,7 @@ static void put_sample(struct hp_stack_ring *ring, const void *context)
     if (!hp_stack_registers_of(context, &registers))
         return;
     if (is_kernel)
-        step_over_call(&registers);
+        hp_stack_step_over_call(&registers);
     self.counted_ns = now_ns;
     hp_stack_ring_put(ring, &note, &registers, &self.own);
 }
@@ -231,7 +222,7 @@ static void begin_thread(bool is_forked)
 {
     const bool is_first = hp_raw(SYS_gettid, 0) == hp_raw(SYS_getpid, 0);
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!sampler.is_on || self.timer != NULL || is_confined() ||
+    if (!sampler.is_on || self.timer != NULL || self.is_left || is_confined() ||
         !hp_private_signal_take(&sampler.taken, HP_SIGNAL_ASIDE, on_stack_sample))
         return;
     if (!has_alternate()) {
@@ -249,6 +240,14 @@ void hp_stack_sampler_begin_thread(void)
     const int saved = errno;
     begin_thread(false);
     errno = saved;
+}
+
+/* The alternate stack stays: who has set it knows whether the thread is on it. */
+static void leave_thread(void)
+{
+    self.is_left = true;
+    if (!is_confined())
+        stop_timer();
 }
 
 /* In a sandbox it ends with what it has. */
@@ -288,9 +287,9 @@ void hp_stack_sampler_alternate_changed(void)
 static void follow_fork(void)
 {
     const int saved = errno;
-    const bool was_sampled = self.timer != NULL;
+    const bool was_sampled = self.timer != NULL || self.is_left;
     self.timer = NULL;
-    self.is_refused = false;
+    self.is_refused = self.is_left = false;
     sampler.timers->pid = (uint32_t)getpid();
     sampler.taken.is_changing = 0; /* by a thread that is not here */
     if (was_sampled)
@@ -425,5 +424,7 @@ __attribute__((constructor(103))) static void begin_sampling(void)
                     make_timers() && pthread_key_create(&sampler.at_end, end_thread) == 0 &&
                     pthread_atfork(NULL, NULL, follow_fork) == 0;
     hp_stack_sampler_begin_thread();
+    if (sampler.is_on)
+        hotpath_v1_stacks_switch(leave_thread);
     errno = saved;
 }

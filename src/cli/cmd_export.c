@@ -153,6 +153,7 @@ static int run(const struct hp_arguments *arguments)
         return status;
     hp_arguments_settle(arguments, &settings);
     task.weighted.has_lines = task.format->has_lines;
+    task.weighted.is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL;
     task.export.weighted = &task.weighted;
     status = EXIT_FAILED;
     if (hp_run_weights_open(&task.run, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL,
@@ -173,6 +174,8 @@ static const struct hp_flag flags[] = {
      "Only that: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. Without it "
      "all that the format has room "
      "for."},
+    {"by-zone", 0, NULL,
+     "Stacks of processor time begin with the measured function that they were in: [zone: NAME]."},
     {"output", 'o', "PATH", "The file; %p is the process id. Without it standard output."},
 };
 

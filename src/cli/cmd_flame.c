@@ -94,6 +94,7 @@ static bool read_runs(struct task *task, const struct hp_settings *settings)
     const struct hp_arguments *arguments = task->arguments;
     const char *other = hp_arguments_flag(arguments, "diff");
     task->weighted.is_compared = other != NULL;
+    task->weighted.is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL;
     task->weighted.is_before = true;
     if (other != NULL && !hp_run_weights_open(&task->other, settings, other, &task->weighted))
         return false;
@@ -135,6 +136,8 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
+    {"by-zone", 0, NULL,
+     "Stacks of processor time begin with the measured function that they were in: [zone: NAME]."},
     {"diff", 0, "SESSION", "Show what became more (red) and less (blue) since that other session or run."},
     {"output", 'o', "PATH",
      "The page; %p is the process id. Without it hotpath-flame-PID.html in the present folder."},

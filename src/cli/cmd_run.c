@@ -40,7 +40,8 @@ struct run {
     char folder[HP_RUN_FOLDER];   /* "": none could be made */
     char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
     bool is_preloaded;            /* the program can take it, or pass it on to those that it starts */
-    bool *has_timers; /* stacks are taken by timers in the program; also for the process that becomes it */
+    bool has_zones;               /* the program has measured functions */
+    bool *has_timers;             /* stacks are taken in the program; also for the process that becomes it */
     struct hp_clock_pair began;
 };
 
@@ -87,14 +88,16 @@ static bool wants_children(const struct run *run)
     return hp_arguments_flag(run->arguments, "no-children") == NULL;
 }
 
-/* Programs with measured functions are sampled from inside; to do both would cost twice. */
 static bool wants_stacks(const struct run *run)
 {
-    if (hp_arguments_flag(run->arguments, "no-stacks") != NULL ||
-        hp_arguments_flag(run->arguments, "no-cpu") != NULL)
-        return false;
-    return hp_arguments_flag(run->arguments, "stacks") != NULL ||
-           !hp_program_has_zones(run->arguments->operands[0]);
+    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+           hp_arguments_flag(run->arguments, "no-cpu") == NULL;
+}
+
+/* Programs with measured functions are sampled from inside, where each sample knows its zone; to do both would cost twice. */
+static bool wants_zones(const struct run *run)
+{
+    return hp_arguments_flag(run->arguments, "stacks") == NULL && run->has_zones;
 }
 
 static bool wants_allocations(const struct run *run)
@@ -187,7 +190,7 @@ static void prepare(const void *context)
 static const char *folder_of_rings(const struct run *run)
 {
     const bool may_call = !run->settings.record.reserve; /* the kernel, once the program runs */
-    return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
+    return (run->is_preloaded || run->has_zones) && run->has_timers != NULL && may_call ? run->folder : NULL;
 }
 
 /* From outside, so the program has no part in it. */
@@ -203,11 +206,11 @@ static void watch(const void *context, pid_t pid)
     if (has_heap)
         hp_collector_want_heap(run->folder);
     const bool has_collector =
-        (takes_stacks || has_heap) &&
-        hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0, folder_of_rings(run));
+        (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0,
+                                                         folder_of_rings(run), wants_zones(run));
     const bool has_stacks = takes_stacks && has_collector;
     if (run->has_timers != NULL)
-        *run->has_timers = has_stacks && hp_collector_source() == HP_STACKS_BY_TIMERS;
+        *run->has_timers = has_stacks && hp_stacks_are_from_inside(hp_collector_source());
     hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
@@ -353,6 +356,7 @@ static int execute(struct run *run)
                                .is_stopping = hp_watcher_look_now};
     make_folder(run);
     find_alloc_library(run);
+    run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
     run->has_timers = shared_flag();
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
@@ -391,7 +395,8 @@ static const struct hp_flag flags[] = {
      "The default now, and without effect: programs that it starts are measured, too."},
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"stacks", 0, NULL,
-     "Take stacks of a program whose functions are measured, too; of others they are taken anyway."},
+     "Have the kernel take the stacks of a program whose functions are measured, too, without the zones that they "
+     "are in."},
     {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor, wait or allocate."},
     {"no-alloc-stacks", 0, NULL, "Do not take the stacks of functions that allocate."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},

@@ -17,6 +17,7 @@
 #include "places.h"
 #include "process.h"
 #include "stack_file.h"
+#include "zone_names.h"
 
 /* Held as long as we live: it tells others, also in other containers, that this run goes on. */
 static bool lock_folder(const char *folder)
@@ -55,7 +56,9 @@ bool hp_run_folder_keep_stacks(const char *folder)
     if (stacks == NULL)
         return false;
     const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs;
-    const bool is_named = found > 0 && hp_name_stacks(stacks, &named);
+    struct hp_zone_namer *namer = stacks->zones.count > 0 ? hp_zone_names_of(folder) : NULL;
+    const bool is_named = found > 0 && hp_name_stacks(stacks, namer, &named);
+    hp_zone_names_free(namer);
     hp_collector_free();
     if (!is_named)
         return false;

@@ -3,6 +3,10 @@
  * functions are lines of the place that they are inlined into. All names are in the file, and it says so: nobody has to look for
  * symbols. SPDX-License-Identifier: MIT
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arith.h"
 #include "export.h"
 #include "frame_table.h"
 #include "gzip.h"
@@ -13,7 +17,8 @@
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
 enum { PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT };
 enum { TYPE_NAME = 1, TYPE_UNIT };
-enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABELS };
+enum { LABEL_KEY = 1, LABEL_TEXT };
 enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_INLINED = 10 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
@@ -25,6 +30,8 @@ struct writer {
     struct hp_text_table texts;
     struct hp_frame_table frames;
     struct hp_proto proto;
+    struct hp_weighted_share *shares; /* by node */
+    size_t share;                     /* the next of them */
 };
 
 static void flush(struct writer *writer) { hp_proto_flush(&writer->proto, writer->text); }
@@ -87,7 +94,53 @@ static uint32_t caller_of(const struct hp_weighted *weighted, uint32_t node)
     return weighted->nodes[node].parent;
 }
 
-static void put_sample(struct writer *writer, size_t node)
+static int by_node(const void *a, const void *b)
+{
+    const struct hp_weighted_share *x = a, *y = b;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static bool sort_shares(struct writer *writer)
+{
+    const struct hp_weighted *weighted = writer->export->weighted;
+    writer->shares = calloc(weighted->share_count + 1, sizeof *writer->shares);
+    if (writer->shares == NULL)
+        return false;
+    if (weighted->share_count > 0) {
+        memcpy(writer->shares, weighted->shares, weighted->share_count * sizeof *writer->shares);
+        qsort(writer->shares, weighted->share_count, sizeof *writer->shares, by_node);
+    }
+    return true;
+}
+
+static void put_label(struct writer *writer, const char *key, const char *text)
+{
+    const size_t label = hp_proto_begin(&writer->proto, SAMPLE_LABELS);
+    hp_proto_u64(&writer->proto, LABEL_KEY, hp_text_table_put(&writer->texts, key));
+    hp_proto_u64(&writer->proto, LABEL_TEXT, hp_text_table_put(&writer->texts, text));
+    hp_proto_end(&writer->proto, label);
+}
+
+/* What is in a zone has nothing of other dimensions; what is in none has what is left. */
+static void put_values(struct writer *writer, size_t node, const struct hp_weighted_share *in, uint64_t less_ns,
+                       uint64_t less_count)
+{
+    const struct hp_export *export = writer->export;
+    struct hp_proto *proto = &writer->proto;
+    for (size_t at = 0; at < export->dimension_count; at++) {
+        const struct hp_weights *weights = hp_export_weights(export, at);
+        const bool is_cpu = export->dimensions[at] == HP_OF_CPU;
+        const uint64_t own = hp_less(hp_weight_own(weights, node), is_cpu ? less_ns : 0);
+        const uint64_t count = hp_less(hp_weight_count(weights, node), is_cpu ? less_count : 0);
+        if (hp_export_type(export, at)->counted != NULL)
+            hp_proto_packed(proto, in == NULL ? count : is_cpu ? in->count : 0);
+        hp_proto_packed(proto, in == NULL ? own : is_cpu ? in->weight : 0);
+    }
+}
+
+/* `in`: what of it was in a zone, or NULL: all but what is less. */
+static void put_sample(struct writer *writer, size_t node, const struct hp_weighted_share *in, uint64_t less_ns,
+                       uint64_t less_count)
 {
     const struct hp_export *export = writer->export;
     struct hp_proto *proto = &writer->proto;
@@ -97,14 +150,50 @@ static void put_sample(struct writer *writer, size_t node)
         hp_proto_packed(proto, writer->frames.of_node[at]);
     hp_proto_end(proto, locations);
     const size_t values = hp_proto_begin(proto, SAMPLE_VALUES);
-    for (size_t at = 0; at < export->dimension_count; at++) {
-        if (hp_export_type(export, at)->counted != NULL)
-            hp_proto_packed(proto, hp_weight_count(hp_export_weights(export, at), node));
-        hp_proto_packed(proto, hp_weight_own(hp_export_weights(export, at), node));
-    }
+    put_values(writer, node, in, less_ns, less_count);
     hp_proto_end(proto, values);
+    if (in != NULL)
+        put_label(writer, "zone", in->zone);
     hp_proto_end(proto, sample);
     flush(writer);
+}
+
+static bool has_cpu(const struct hp_export *export)
+{
+    for (size_t at = 0; at < export->dimension_count; at++)
+        if (export->dimensions[at] == HP_OF_CPU)
+            return true;
+    return false;
+}
+
+static bool has_left(const struct hp_export *export, size_t node, uint64_t less_ns, uint64_t less_count)
+{
+    for (size_t at = 0; at < export->dimension_count; at++) {
+        const struct hp_weights *weights = hp_export_weights(export, at);
+        const bool is_cpu = export->dimensions[at] == HP_OF_CPU;
+        if (hp_weight_own(weights, node) > (is_cpu ? less_ns : 0) ||
+            hp_weight_count(weights, node) > (is_cpu ? less_count : 0))
+            return true;
+    }
+    return false;
+}
+
+/* One for each zone that it was in, and one for the rest: together they are what the stack has. */
+static void put_samples(struct writer *writer, size_t node)
+{
+    const struct hp_export *export = writer->export;
+    uint64_t ns = 0, count = 0;
+    for (; writer->share < export->weighted->share_count && writer->shares[writer->share].node <= node;
+         writer->share++) {
+        const struct hp_weighted_share *share = &writer->shares[writer->share];
+        if (share->node != node || !has_cpu(export))
+            continue;
+        put_sample(writer, node, share, 0, 0);
+        ns += share->weight;
+        count += share->count;
+    }
+    if (has_left(export, node, ns, count))
+        put_sample(writer, node, NULL, ns, count);
 }
 
 /* --------------------------------------------------------------------------------------------------- tables */
@@ -174,7 +263,7 @@ static void put_all(struct writer *writer)
     put_header(writer);
     for (size_t node = 1; node < weighted->node_count && !writer->text->is_cut; node++)
         if (has_something(writer->export, node))
-            put_sample(writer, node);
+            put_samples(writer, node);
     put_mappings(writer);
     for (size_t at = 1; at < writer->frames.count; at++)
         put_location(writer, at);
@@ -187,7 +276,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 {
     static struct hp_gzip gzip;
     struct writer writer = {.export = export, .text = &gzip.in};
-    bool has_memory = hp_frame_table_make(&writer.frames, export->weighted);
+    bool has_memory = hp_frame_table_make(&writer.frames, export->weighted) && sort_shares(&writer);
     hp_gzip_begin(&gzip, text);
     if (has_memory)
         put_all(&writer);
@@ -196,6 +285,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
     hp_proto_free(&writer.proto);
     hp_text_table_free(&writer.texts);
     hp_frame_table_free(&writer.frames);
+    free(writer.shares);
     return has_memory;
 }
 

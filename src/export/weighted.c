@@ -215,6 +215,21 @@ void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, 
     }
 }
 
+void hp_weighted_share(struct hp_weighted *weighted, uint32_t node, const char *zone, uint64_t weight,
+                       uint64_t count)
+{
+    if (weighted->is_before || (weight == 0 && count == 0))
+        return;
+    struct hp_weighted_share *shares =
+        hp_grown(weighted->shares, weighted->share_count, &weighted->share_room, sizeof *shares);
+    if (shares == NULL) {
+        fail(weighted, 0);
+        return;
+    }
+    weighted->shares = shares;
+    shares[weighted->share_count++] = (struct hp_weighted_share){node, harmless(weighted, zone), weight, count};
+}
+
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension)
 {
     return weighted->weights[dimension].total > 0 || weighted->weights[dimension].total_before > 0;
@@ -231,6 +246,7 @@ void hp_weighted_free(struct hp_weighted *weighted)
     free(weighted->libraries);
     free(weighted->functions);
     free(weighted->nodes);
+    free(weighted->shares);
     hp_hash_free(&weighted->library_index);
     hp_hash_free(&weighted->function_index);
     hp_hash_free(&weighted->node_index);

@@ -90,20 +90,30 @@ struct hp_weighted_node {
     bool is_inlined; /* into its parent */
 };
 
+/* Of the processor time that a node has itself, what was spent in a zone. */
+struct hp_weighted_share {
+    uint32_t node;
+    const char *zone;
+    uint64_t weight, count;
+};
+
 struct hp_weighted {
     bool has_lines; /* places that differ by their lines are different; to be set at first */
     bool
         is_compared; /* libraries and sources are the same when they are called the same, wherever they lie; likewise */
-    bool is_before; /* what is added is of the run that this one is compared with */
+    bool is_by_zone; /* stacks of processor time begin with the zone that they were in; likewise */
+    bool is_before;  /* what is added is of the run that this one is compared with */
     bool lacks_memory;
     struct hp_weighted_library *libraries;
     struct hp_weighted_function *functions;
     struct hp_weighted_node *nodes; /* the first is the root */
     size_t library_count, function_count, node_count;
     struct hp_weights weights[HP_DIMENSIONS];
+    struct hp_weighted_share *shares; /* in no order; of one run */
+    size_t share_count;
     /* Private from here on. */
     struct hp_arena texts;
-    size_t library_room, function_room, node_room;
+    size_t library_room, function_room, node_room, share_room;
     struct hp_hash_index library_index, function_index, node_index;
 };
 
@@ -114,6 +124,10 @@ uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32
                            bool is_inlined);
 void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
                      uint64_t count);
+
+/* Of what was added to a node in the dimension HP_OF_CPU. */
+void hp_weighted_share(struct hp_weighted *weighted, uint32_t node, const char *zone, uint64_t weight,
+                       uint64_t count);
 
 void hp_weighted_free(struct hp_weighted *weighted);
 

@@ -12,8 +12,20 @@
 /* Where samples of processor time come from. */
 enum hp_stack_source {
     HP_STACKS_BY_NOBODY,
-    HP_STACKS_BY_PERF,  /* the kernel takes them */
-    HP_STACKS_BY_TIMERS /* handlers in the program do, since the kernel refuses that */
+    HP_STACKS_BY_PERF,   /* the kernel takes them */
+    HP_STACKS_BY_TIMERS, /* handlers in the program do, since the kernel refuses that */
+    HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
+};
+
+static inline bool hp_stacks_are_from_inside(enum hp_stack_source source)
+{
+    return source == HP_STACKS_BY_TIMERS || source == HP_STACKS_BY_PROGRAM;
+}
+
+/* A zone in which a function was found running, and for how long. */
+struct hp_found_zone {
+    const char *name;
+    uint64_t ns;
 };
 
 /* Of the heap, estimated. */
@@ -41,11 +53,16 @@ struct hp_found_function {
     struct hp_found_heap heap;       /* of itself */
     struct hp_found_heap total_heap; /* with what it called */
     uint64_t alloc_samples;
+    /* The zones that total_ns was spent in, most of it first; what is missing was in none. */
+    const struct hp_found_zone *zones;
+    size_t zone_count;
 };
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
+    const struct hp_found_zone *zones; /* of all functions */
+    size_t zone_count;
     uint64_t cpu_ns, kernel_ns; /* of all samples */
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */

@@ -59,6 +59,17 @@ static bool is_allowed(uint64_t bytes)
     return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && bytes <= limit.soft;
 }
 
+#define MOST_CORES 16u
+#define BYTES_PER_CORE (UINT64_C(1) << 19)
+
+uint64_t hp_stack_ring_capacity(uint64_t cores)
+{
+    uint64_t capacity = 2 * BYTES_PER_CORE;
+    while (capacity < BYTES_PER_CORE * (cores < MOST_CORES ? cores : MOST_CORES))
+        capacity *= 2;
+    return capacity;
+}
+
 static bool is_error(long result) { return result < 0 && result > -4096; }
 
 /* The memory, or NULL. */
@@ -245,7 +256,7 @@ static void fill(struct hp_stack_record *record, const struct hp_stack_note *not
     record->words = note->word_count;
     record->flags = note->flags;
     record->thread_id = note->thread_id;
-    record->node = note->node;
+    record->zone = note->zone;
     record->ns = note->ns;
     record->weight = note->weight;
     record->known = registers != NULL ? registers->known : 0;

@@ -85,7 +85,7 @@ struct hp_stack_record {
     uint16_t kind;
     uint8_t words, flags;
     uint32_t thread_id;
-    uint32_t node; /* of the zone that the thread was in; 0: none is known */
+    uint32_t zone; /* the site that the thread was in, as its session numbers them, plus 1; 0: none is known */
     uint64_t ns;   /* CLOCK_MONOTONIC */
     uint64_t weight;
     uint64_t known;
@@ -120,6 +120,17 @@ struct hp_stack_registers {
 
 /* Those that a signal has interrupted (a ucontext_t). False: not known on this machine. */
 bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers);
+
+/* A system call that is to be made again stands before its instruction: as if it had been made. */
+static inline void hp_stack_step_over_call(struct hp_stack_registers *registers)
+{
+#if defined __x86_64__ && defined __LP64__
+    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, which it leaves behind */
+        registers->value[HP_STACK_PC] += 2;
+#else
+    (void)registers;
+#endif
+}
 
 /* Those of the calling function that its callers need back; the rest is not known. In a function that is not inlined further out. */
 static inline __attribute__((always_inline)) void hp_stack_registers_here(struct hp_stack_registers *ret_registers)
@@ -171,6 +182,9 @@ struct hp_stack_ring {
 
 #define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
 
+/* Of a process that runs on so many processors at once. */
+uint64_t hp_stack_ring_capacity(uint64_t cores);
+
 /*
  * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
  * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
@@ -185,7 +199,7 @@ void hp_stack_ring_unmap(struct hp_stack_ring *ring);
 struct hp_stack_note {
     enum hp_stack_kind kind;
     uint8_t flags;
-    uint32_t thread_id, node;
+    uint32_t thread_id, zone;
     uint64_t ns, weight;
     const uint64_t *words; /* of its kind */
     uint8_t word_count;    /* up to HP_STACK_MOST_WORDS */

@@ -123,6 +123,7 @@ void hp_credits_skip_time(struct hp_head *head)
     const struct hp_cpu_time passed = take_passed(sampler);
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
+    sampler->stacked_ns = sampler->counted.ns;
     sampler->seen_count = sampler->folded_count = 0;
     sampler->seen_ns = 0;
 }

@@ -204,6 +204,7 @@ struct hp_recorder {
     uint32_t alloc_reading;                       /* enum reading of allocations.c */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
+    void (*leave_stacks)(void);                   /* atomic: see sample_stacks.h */
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];

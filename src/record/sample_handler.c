@@ -12,6 +12,7 @@
 #include "sample_place.h"
 #include "sample_sources.h"
 #include "sample_spent.h"
+#include "sample_stacks.h"
 #include "samples.h"
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
@@ -52,7 +53,7 @@ static __attribute__((noinline)) void credit_folded(struct hp_head *head, const 
             hp_credits_give_beside(head, nodes[count], ns, 1);
 }
 
-static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+static uint64_t take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
@@ -61,6 +62,7 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     credit_folded(head, frame, HP_SAMPLE_PERF, 0);
+    return hp_sample_stacks_take(sampler, sampler->perf_ns);
 }
 
 /* Now and then: the C library may have put its own handler in the place of ours. */
@@ -92,7 +94,17 @@ static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns
     return late_ns > LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+/* What the stack of a timer's signal stands for: sample_stacks.h. The clocks were read just now. */
+static uint64_t stacked_by_timer(struct hp_sampler *sampler, bool is_alone, bool is_kernels, uint64_t now_ns)
+{
+    const uint64_t left = hp_sample_stacks_left(sampler);
+    const uint64_t most = is_alone     ? left
+                          : is_kernels ? 2 * (now_ns - sampler->ticked_ns)
+                                       : stalled_before(sampler, now_ns);
+    return hp_sample_stacks_take(sampler, left < most ? left : most);
+}
+
+static uint64_t take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
@@ -110,28 +122,36 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
         hp_credits_give_all(head, frame->node, is_kernels);
     else
         hp_credits_tick(head, frame->node, is_kernels, stalled_before(sampler, now_ns));
+    const uint64_t stacked_ns = stacked_by_timer(sampler, is_alone, is_kernels, now_ns);
     sampler->ticked_ns = now_ns;
     sampler->ticked_waits = sampler->counted.waits;
     sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
     hp_sources_look_after(head);
+    return stacked_ns;
 }
 
-static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
+/* A sample that is credited. */
+struct taken {
+    uint32_t node;       /* 0: it is not */
+    uint64_t stacked_ns; /* that its stack stands for */
+};
+
+static struct taken take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack,
+                                enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
     const uint32_t node = frame->node;
     if (node == 0)
-        return; /* as in place_of */
-    if (kind == HP_SAMPLE_PERF)
-        take_perf_sample(head, frame);
-    else
-        take_timer_sample(head, frame, mode);
+        return (struct taken){.node = 0}; /* as in place_of */
+    const uint64_t stacked_ns =
+        kind == HP_SAMPLE_PERF ? take_perf_sample(head, frame) : take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
+    return (struct taken){node, stacked_ns};
 }
 
 /* ------------------------------------------------------------------------------------------------- the signal */
@@ -143,8 +163,12 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
         hp_sources_stop(&head->sampler);
     else if (hp_head_is_paused(&head->hot))
         hp_credits_skip_time(head);
-    else if (hp_sources_are_there(&head->sampler))
-        take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    else if (hp_sources_are_there(&head->sampler)) {
+        const struct taken taken =
+            take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+        if (taken.node != 0)
+            hp_sample_stack_put(head, taken.node, taken.stacked_ns, context);
+    }
     hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 

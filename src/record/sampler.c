@@ -7,6 +7,7 @@
 #include "sample_handler.h"
 #include "sample_sources.h"
 #include "sample_spent.h"
+#include "sample_stacks.h"
 #include "sys.h"
 #include "thread_head.h"
 #include "thread_space.h"
@@ -33,6 +34,8 @@ static void begin_samples(struct hp_head *head)
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         credit_outside(head);
+        sampler->stacked_ns = sampler->counted.ns;
+        hp_sample_stacks_begin_thread();
         hp_sources_judge(sampler);
     }
     hp_sources_start(head);
@@ -165,6 +168,7 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_runtime->sampling = (struct hp_sampling){.engine = choose_engine(),
+                                                .has_stacks = hp_sample_stacks_are_wanted(),
                                                 .period_ns = HP_SECOND_NS / hp_runtime->settings.record.cpu_rate};
     for (size_t at = 0; hp_runtime->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hp_runtime->signals[at].is_changing = 0; /* by a thread that is not here */

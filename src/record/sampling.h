@@ -25,6 +25,7 @@ struct hp_sampler {
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal, ... */
     uint64_t ticked_waits;      /* ... and how often it had waited */
     uint64_t timer_ns;          /* after which the next one is due */
+    uint64_t stacked_ns;        /* of the thread's clock, what stacks of samples stand for: sample_stacks.h */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
     uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
@@ -53,6 +54,7 @@ struct hp_sampler {
 /* Of the process. */
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    bool has_stacks; /* samples go to `hotpath run`, with their stacks */
     uint32_t begun;  /* atomic: how far the first thread with a zone has come */
     uint64_t period_ns;
     void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */

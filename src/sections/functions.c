@@ -16,13 +16,13 @@
 
 struct columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, alloc, total_alloc, file;
+        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, file;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
 
 /* What this section knows beside. */
-enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1 };
+enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_ZONES = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
@@ -57,6 +57,14 @@ static const struct hp_column_spec column_table[] = {
      "Bytes that it allocated itself, or had the C library allocate, estimated by samples; 0 where nobody took "
      "any."},
     {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, AT(total_alloc), "With all that it called."},
+    {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(zones),
+     "The measured functions that it was found in, innermost ones only, with their parts of total_ns: \"parse 75 "
+     "%, "
+     "load 25 %\"; null: none, or it is not known.",
+     .shown_by = HAS_ZONES},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone), "The one of these with most of it; null: none."},
+    {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, AT(zone_ns), "Of total_ns, what was spent there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
 };
 
@@ -71,7 +79,10 @@ static const struct hp_column_spec total_table[] = {
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
     {.key = "by_timers",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken by timers in the program, as perf is refused; 0: by perf."},
+     .about = "1: samples are taken by timers in the program, as perf is refused."},
+    {.key = "by_program",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "1: samples are taken in the program, which knows its zones."},
     {.key = "refused",
      .unit = HOTPATH_UNIT_COUNT,
      .about = "Threads that timers could not sample, as their alternate stacks for signals are too small."},
@@ -115,6 +126,47 @@ static bool fill_waiting(const struct view *view, struct hp_row *row, const stru
     return cause != NULL;
 }
 
+/* Parts that would be read as nothing are left out, and so are more than these. */
+#define MOST_ZONES 3u
+#define LEAST_PERCENT 0.5
+
+/* "parse 75 %, load 25 %"; where all of it is in one: "parse". */
+static const char *list_zones(const struct view *view, const struct hp_found_function *function)
+{
+    char bytes[512];
+    struct hp_text text;
+    const double whole = (double)function->total_ns;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (size_t at = 0; at < function->zone_count && at < MOST_ZONES; at++) {
+        const double percent = whole > 0 ? 100 * (double)function->zones[at].ns / whole : 0;
+        if (at > 0 && percent < LEAST_PERCENT)
+            break;
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_text_string(&text, function->zones[at].name);
+        if (at == 0 && percent > 100 - LEAST_PERCENT)
+            break;
+        hp_text_char(&text, ' ');
+        hp_text_fixed(&text, percent, 0);
+        hp_text_string(&text, " %");
+    }
+    hp_text_end(&text);
+    return hp_arena_copy(view->results->model->arena, bytes, text.length);
+}
+
+static bool fill_zones(const struct view *view, struct hp_row *row, const struct hp_found_function *function)
+{
+    const struct columns *columns = &view->columns;
+    hp_section_set_number(row, columns->zone_ns, function->zone_count > 0 ? (double)function->zones[0].ns : 0);
+    if (function->zone_count == 0)
+        return true;
+    const char *zones = list_zones(view, function);
+    if (zones == NULL)
+        return false;
+    hp_section_set_text(row, columns->zones, zones);
+    hp_section_set_text(row, columns->zone, function->zones[0].name);
+    return true;
+}
+
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct view *view = context;
@@ -130,7 +182,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->total_percent, share(view, function->total_ns));
     hp_section_set_count(row, columns->alloc, function->heap.bytes);
     hp_section_set_count(row, columns->total_alloc, function->total_heap.bytes);
-    return fill_waiting(view, row, function);
+    return fill_zones(view, row, function) && fill_waiting(view, row, function);
 }
 
 /* "; 1197 samples, 99.8 % of them with their whole stack" */
@@ -177,6 +229,8 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
         put_whole(&line, profile->samples, " sample", " samples", profile->whole);
         if (profile->source == HP_STACKS_BY_TIMERS)
             hp_text_string(&line, ", by timers in the program, as perf is refused");
+        else if (profile->source == HP_STACKS_BY_PROGRAM)
+            hp_text_string(&line, ", taken in the program, which knows its zones");
     }
     if (profile->waits > 0)
         put_waiting(&line, profile);
@@ -193,6 +247,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "lost", profile->lost);
     hp_section_add_total(section, "period_ns", profile->period_ns);
     hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
+    hp_section_add_total(section, "by_program", profile->source == HP_STACKS_BY_PROGRAM);
     hp_section_add_total(section, "refused", profile->refused);
     hp_section_add_total(section, "waited_ns", profile->waited_ns);
     hp_section_add_total(section, "idle_ns", profile->idle_ns);
@@ -276,8 +331,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->percent_of = "rows";
     section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
                                               : "no function was found running";
-    const uint32_t facts =
-        (view.profile->samples > 0 ? HAS_SAMPLES : 0u) | (view.profile->waits > 0 ? HAS_WAITS : 0u);
+    const uint32_t facts = (view.profile->samples > 0 ? HAS_SAMPLES : 0u) |
+                           (view.profile->waits > 0 ? HAS_WAITS : 0u) |
+                           (view.profile->zone_count > 0 ? HAS_ZONES : 0u);
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;

@@ -151,7 +151,9 @@ static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, "; processor time by stacks, ");
     hp_text_u64(text, functions->samples);
     hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
-    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS ? " by timers in the program" : " by perf");
+    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
+                         : functions->source == HP_STACKS_BY_PROGRAM ? " in the program"
+                                                                     : " by perf");
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* The table of options. SPDX-License-Identifier: MIT */
 #include "option_values.h"
 
+#include "stack_ring.h"
 #include "text.h"
 
 /* Where the values of an option are: in both structs, mostly under the same name, or in one of them only. */
@@ -154,6 +155,10 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_RUN", NULL, NO_FLAG, "0|1", "0", "",
      "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
      AT_SETTINGS(record.is_run), hp_option_parse_flag},
+    {HP_RUN_STACK_PERIOD, NULL, NO_FLAG, "N", "0", "",
+     "Set by hotpath run where programs hand it the stacks of their samples: nanoseconds of processor time between "
+     "two, in threads that are in no measured function. 0: they do not.",
+     HP_OPTION_COUNT, AT_SETTINGS(record.stack_period), hp_option_parse_count},
     {"NO_COLOR", NULL, FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
      "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, AT_SETTINGS(output.no_color),
      hp_option_parse_no_color},

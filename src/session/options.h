@@ -60,6 +60,7 @@ struct hp_record_settings {
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
     uint32_t alloc_stacks; /* bytes between allocations that are sampled with their stacks; 0: none are */
+    uint32_t stack_period; /* HOTPATH_RUN_STACK_PERIOD: not 0 where another process takes stacks of samples */
     bool is_set;           /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool is_off;           /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
     bool is_list;          /* the value that holds is a list of names */

@@ -193,10 +193,15 @@ const char *hp_store_create(struct hp_store *store, const struct hp_record_setti
     return "no memory for a session could be mapped";
 }
 
-void hp_store_empty(struct hp_store *store) { hp_range_empty(&store->range); }
+void hp_store_empty(struct hp_store *store)
+{
+    hp_stack_ring_unmap(&store->stacks);
+    hp_range_empty(&store->range);
+}
 
 void hp_store_forget(struct hp_store *store)
 {
+    hp_stack_ring_unmap(&store->stacks);
     hp_range_unmap(&store->range);
     store->path[0] = '\0';
 }

@@ -21,6 +21,7 @@
 #include "mutex.h"
 #include "options.h"
 #include "range.h"
+#include "stack_ring.h"
 
 struct hp_store {
     struct hp_range range;   /* without a base: no session */
@@ -33,7 +34,9 @@ struct hp_store {
     bool is_memory;      /* no file could be had: nobody else can read it */
     bool
         is_foreign; /* because a folder that was to have it belongs to somebody else, or can be written by others */
-    char path[1200]; /* "" when there is no file */
+    char path[1200];             /* "" when there is no file */
+    struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/sample_stacks.h */
+    uint32_t stacks_state;       /* atomic */
 };
 
 /* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */

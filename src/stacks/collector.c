@@ -128,6 +128,18 @@ static uint64_t call_of(const struct hp_seen *seen, const struct hp_space *space
     return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &seen->registers) + 1);
 }
 
+/* Of a sample that knows its zone, and how much it stands for. */
+static void add_to_zone(const struct hp_seen *seen, uint32_t node)
+{
+    struct hp_stacks *stacks = &collector.stacks;
+    const uint32_t zone = hp_pair_table_put(&stacks->zones, seen->session, seen->site);
+    struct hp_zone_share *share = zone != HP_NO_PAIR ? hp_zone_shares_at(&stacks->shares, node, zone) : NULL;
+    if (share == NULL)
+        return;
+    *(seen->is_kernel ? &share->kernel_ns : &share->user_ns) += seen->weight_ns;
+    share->samples++;
+}
+
 static void add_sample(const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
@@ -145,6 +157,8 @@ static void add_sample(const struct hp_seen *seen)
     if (found.node >= stacks->tree.count)
         return;
     stacks->tree.nodes[found.node].weight[HP_STACK_SAMPLES]++;
+    if (seen->session != 0 && seen->site != 0)
+        add_to_zone(seen, found.node);
     if (seen->processor == HP_SEEN_NO_PROCESSOR)
         put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, seen->weight_ns);
     else if (seen->processor >= HP_PERF_PROCESSORS ||
@@ -419,7 +433,7 @@ static void end_source(void)
 {
     if (collector.stacks.source == HP_STACKS_BY_PERF)
         hp_perf_source_end();
-    else if (collector.stacks.source == HP_STACKS_BY_TIMERS)
+    else if (hp_stacks_are_from_inside(collector.stacks.source))
         hp_ring_source_end();
 }
 
@@ -429,7 +443,7 @@ static bool begin(uint64_t period_ns, enum hp_stack_source from)
     collector.stacks.source = from;
     collector.stacks.period_ns = period_ns;
     collector.stacks.has_kernel =
-        from == HP_STACKS_BY_TIMERS || (collector.has_perf && hp_perf_source_has_kernel());
+        hp_stacks_are_from_inside(from) || (collector.has_perf && hp_perf_source_has_kernel());
     if (!collector.has_perf)
         hp_heap_source_need_maps();
     collector.is_over = false;
@@ -439,18 +453,20 @@ static bool begin(uint64_t period_ns, enum hp_stack_source from)
     return collector.is_begun;
 }
 
-static enum hp_stack_source begin_source(uint32_t pid, uint64_t period_ns, const char *folder)
+static enum hp_stack_source begin_source(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside)
 {
+    if (period_ns > 0 && from_inside && folder != NULL && hp_ring_source_begin(folder))
+        return HP_STACKS_BY_PROGRAM;
     if (period_ns > 0 && hp_perf_source_begin(pid, period_ns))
         return HP_STACKS_BY_PERF;
     return period_ns > 0 && folder != NULL && hp_ring_source_begin(folder) ? HP_STACKS_BY_TIMERS
                                                                            : HP_STACKS_BY_NOBODY;
 }
 
-bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder)
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside)
 {
     return !collector.is_begun && hp_machine_here() != NULL &&
-           begin(period_ns, begin_source(pid, period_ns, folder));
+           begin(period_ns, begin_source(pid, period_ns, folder, from_inside));
 }
 
 enum hp_stack_source hp_collector_source(void) { return collector.stacks.source; }
@@ -486,7 +502,7 @@ const struct hp_stacks *hp_collector_end(void)
     end_source();
     take_all(true);
     end_counts();
-    if (collector.stacks.source == HP_STACKS_BY_TIMERS) {
+    if (hp_stacks_are_from_inside(collector.stacks.source)) {
         put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
         collector.stacks.refused = hp_ring_source_refused();
     }
@@ -504,5 +520,8 @@ void hp_collector_free(void)
     hp_unwinder_free(&collector.unwinder);
     hp_stack_tree_free(&collector.stacks.tree);
     hp_image_set_free(&collector.stacks.images);
+    hp_pair_table_free(&collector.stacks.zones);
+    hp_zone_shares_free(&collector.stacks.shares);
+    hp_ring_source_free();
     collector.stacks = (struct hp_stacks){0};
 }

@@ -9,6 +9,7 @@
 #include "image_set.h"
 #include "stack_tree.h"
 #include "text_cache.h"
+#include "zone_shares.h"
 
 struct hp_stacks {
     struct hp_stack_tree tree;
@@ -25,14 +26,16 @@ struct hp_stacks {
     uint64_t allocs_lost;            /* ... those that are in no sum */
     uint64_t alloc_mean;             /* bytes between them, as it was asked for */
     struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
+    struct hp_pair_table zones;      /* by session (ring_source.h) and site, plus 1 */
+    struct hp_zone_shares shares;    /* of samples */
 };
 
 /*
- * Begins with a process that has not begun to run yet. Samples come from perf; where the kernel does not let us, from inside the processes,
- * by rings in `folder`, if these are told to make them (NULL: they are not). Where the period is 0 there are no samples, and
+ * Begins with a process that has not begun to run yet. Samples come from perf, but where the processes know better (`from_inside`), or the
+ * kernel does not let us: then from inside the processes, by rings in `folder`, if these are told to make them (NULL: they are not). Where the period is 0 there are no samples, and
  * stacks of threads that wait all the same. False: there will be nothing.
  */
-bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder);
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside);
 
 /* Where samples come from. */
 enum hp_stack_source hp_collector_source(void);

@@ -7,6 +7,7 @@
 #include "heap_sums.h"
 #include "text.h"
 #include "waiting_sums.h"
+#include "zone_sums.h"
 
 /* What functions have with all that they called: the weights that it is made of, and where it is kept. */
 #define NO_WEIGHT HP_STACK_WEIGHTS
@@ -205,7 +206,8 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     }
     sum_up(&walk);
     walk_through(&walk);
-    if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile)) {
+    if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile) ||
+        !hp_zone_sums_add(stacks, walk.functions, ret_profile)) {
         end(&walk);
         return false;
     }
@@ -225,5 +227,6 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
 void hp_function_sums_free(struct hp_function_profile *profile)
 {
     free((void *)(uintptr_t)profile->all);
+    free((void *)(uintptr_t)profile->zones);
     *profile = (struct hp_function_profile){0};
 }

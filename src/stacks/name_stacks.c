@@ -67,6 +67,8 @@ static void settle_texts(struct hp_named_stacks *named)
         named->functions[at].name = text_at(named, named->functions[at].name);
         named->functions[at].file = text_at(named, named->functions[at].file);
     }
+    for (size_t at = 0; at < named->zone_count; at++)
+        named->zones[at].name = text_at(named, named->zones[at].name);
 }
 
 /* --------------------------------------------------------------------------------------------- functions */
@@ -236,6 +238,62 @@ static bool name_images(struct naming *naming)
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------------- zones */
+
+/* One for each name: what is called the same in another process is the same. Its number, or HP_NO_PAIR: it has none. */
+static uint32_t name_zone(struct naming *naming, const struct hp_zone_namer *namer, const struct hp_pair *zone)
+{
+    struct hp_named_stacks *named = naming->named;
+    const char *name = namer->name(namer->context, zone->first, zone->second - 1);
+    if (name == NULL)
+        return HP_NO_PAIR;
+    for (size_t at = 0; at < named->zone_count; at++)
+        if (strcmp(text_at(named, named->zones[at].name), name) == 0)
+            return (uint32_t)at;
+    if (!keep_text(naming, name, &named->zones[named->zone_count].name))
+        return HP_NO_PAIR;
+    return (uint32_t)named->zone_count++;
+}
+
+static bool add_shares(const struct hp_zone_shares *from, const uint32_t *numbers, struct hp_zone_shares *shares)
+{
+    for (size_t at = 0; at < from->count; at++) {
+        const struct hp_zone_share *share = &from->all[at];
+        if (numbers[share->zone] == HP_NO_PAIR)
+            continue;
+        struct hp_zone_share *to = hp_zone_shares_at(shares, share->node, numbers[share->zone]);
+        if (to == NULL)
+            return false;
+        to->user_ns += share->user_ns;
+        to->kernel_ns += share->kernel_ns;
+        to->samples += share->samples;
+    }
+    return true;
+}
+
+static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
+{
+    const struct hp_stacks *stacks = naming->stacks;
+    struct hp_named_stacks *named = naming->named;
+    struct hp_zone_shares shares = {0};
+    if (namer == NULL || stacks->zones.count == 0)
+        return true;
+    uint32_t *numbers = calloc(stacks->zones.count, sizeof *numbers);
+    named->zones = calloc(stacks->zones.count, sizeof *named->zones);
+    bool is_done = numbers != NULL && named->zones != NULL;
+    for (size_t at = 0; is_done && at < stacks->zones.count; at++)
+        numbers[at] = name_zone(naming, namer, &stacks->zones.all[at]);
+    is_done = is_done && add_shares(&stacks->shares, numbers, &shares);
+    named->shares = shares.all;
+    named->share_count = shares.count;
+    shares.all = NULL;
+    hp_zone_shares_free(&shares);
+    free(numbers);
+    return is_done;
+}
+
+/* ------------------------------------------------------------------------------------------------- all */
+
 /*
  * Of each image, in how many samples its code was called by another's. The C library is around all that a program does, and lines of it say
  * nothing there: of that it is the samples that ended in it.
@@ -274,7 +332,8 @@ static bool *find_rare(const struct hp_stacks *stacks)
     return is_rare;
 }
 
-bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_named)
+bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+                    struct hp_named_stacks *ret_named)
 {
     bool *is_rare = find_rare(stacks);
     struct naming naming = {.stacks = stacks, .named = ret_named, .symbolizer = {.is_rare = is_rare}};
@@ -292,7 +351,7 @@ bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_
                                           .has_kernel = stacks->has_kernel,
                                           .source = stacks->source,
                                           .refused = stacks->refused};
-    const bool is_done = name_images(&naming) && name_nodes(&naming);
+    const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     free(naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);
     free(is_rare);

@@ -10,6 +10,8 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
     free(named->functions);
     free(named->frames);
     free(named->nodes);
+    free(named->zones);
+    free(named->shares);
     free(named->texts);
     memset(named, 0, sizeof *named);
 }

@@ -11,6 +11,7 @@
 
 #include "function_profile.h"
 #include "stack_tree.h"
+#include "zone_shares.h"
 
 #define HP_WAITING_NAME "[waiting: " /* how functions begin that are what is waited for; they end with a bracket */
 
@@ -40,6 +41,11 @@ struct hp_named_node {
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 
+/* A zone in which there were samples: a measured function or block. */
+struct hp_named_zone {
+    const char *name;
+};
+
 struct hp_named_stacks {
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
@@ -54,14 +60,24 @@ struct hp_named_stacks {
     struct hp_named_frame *frames;
     struct hp_named_node *nodes;
     size_t image_count, function_count, frame_count, node_count;
+    struct hp_named_zone *zones;
+    struct hp_zone_share *shares; /* of processor time, by these zones */
+    size_t zone_count, share_count;
     char *texts; /* of all of them */
     size_t text_bytes;
 };
 
 struct hp_stacks;
 
-/* Names what was collected. False: no memory. Nothing of `stacks` is needed afterwards. */
-bool hp_name_stacks(const struct hp_stacks *stacks, struct hp_named_stacks *ret_named);
+/* How a zone is called: a site of a session, which is known by its number (ring_source.h). NULL: nobody knows. */
+struct hp_zone_namer {
+    const char *(*name)(void *context, uint32_t session, uint32_t site);
+    void *context;
+};
+
+/* Names what was collected; zones are left out where nobody names them (NULL). False: no memory. Nothing of `stacks` is needed afterwards. */
+bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+                    struct hp_named_stacks *ret_named);
 void hp_named_stacks_free(struct hp_named_stacks *named);
 
 #endif

@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "grown.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
 #include "seen.h"
@@ -37,6 +38,7 @@
 
 struct ring {
     char name[64];
+    uint32_t session; /* hp_ring_source_session; 0: it has no zones */
     struct hp_ring_reader reader;
     uint64_t process_start;
     uint64_t maps_hash; /* of what was told; 0: nothing */
@@ -57,6 +59,8 @@ static struct {
     bool is_crowded; /* there was no place for a ring */
     uint64_t weight_ns, used_before_ns, refused;
     uint64_t confinement; /* of ourselves */
+    char (*sessions)[64];
+    size_t session_count, session_room;
 } source = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ------------------------------------------------------------------------------------------------------ records */
@@ -75,6 +79,8 @@ static void take_cpu_sample(const struct ring *ring, const struct hp_ring_record
     seen->tid = head->thread_id;
     seen->processor = HP_SEEN_NO_PROCESSOR;
     seen->weight_ns = head->weight;
+    seen->session = ring->session;
+    seen->site = head->zone;
     seen->is_kernel = head->flags & HP_STACK_IN_KERNEL;
     seen->stack = memcpy(hp_seen_more(seen), record->stack, head->stack_bytes);
     seen->stack_bytes = head->stack_bytes;
@@ -210,14 +216,35 @@ static void end_ring(size_t at)
     source.rings[at] = source.rings[--source.count];
 }
 
-/* The same process runs another program now. */
+/* The same process may run another program now. */
 static void end_earlier(uint32_t pid)
 {
-    for (size_t at = 0; at < source.count;)
-        if (source.rings[at]->reader.header.pid == pid)
+    for (size_t at = 0; at < source.count;) {
+        struct ring *ring = source.rings[at];
+        if (ring->reader.header.pid == pid)
+            look_at_maps(ring);
+        if (ring->reader.header.pid == pid && ring->is_over)
             end_ring(at);
         else
             at++;
+    }
+}
+
+/* Of a recorder, which knows zones: the ring is called as the session is, and a bit more. 0: there is none. */
+static uint32_t session_of(const char *ring)
+{
+    const size_t length = strlen(ring) - strlen(HP_STACK_RING_SUFFIX);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, ring);
+    if (strchr(name, '.') == NULL)
+        return 0;
+    char(*sessions)[64] =
+        hp_grown(source.sessions, source.session_count, &source.session_room, sizeof *source.sessions);
+    if (sessions == NULL)
+        return 0;
+    source.sessions = sessions;
+    memcpy(sessions[source.session_count++], name, sizeof name);
+    return (uint32_t)source.session_count;
 }
 
 static bool is_known(const char *name)
@@ -248,6 +275,7 @@ static void meet_ring(const char *name, void *unused)
         return;
     }
     end_earlier(ring->reader.header.pid);
+    ring->session = session_of(name);
     hp_task_state(ring->reader.header.pid, 0, &ring->process_start);
     look_at_maps(ring);
     source.rings[source.count++] = ring;
@@ -371,3 +399,15 @@ uint64_t hp_ring_source_unsampled_ns(void)
 }
 
 uint64_t hp_ring_source_refused(void) { return source.refused; }
+
+const char *hp_ring_source_session(uint32_t number)
+{
+    return number > 0 && number <= source.session_count ? source.sessions[number - 1] : NULL;
+}
+
+void hp_ring_source_free(void)
+{
+    free(source.sessions);
+    source.sessions = NULL;
+    source.session_count = source.session_room = 0;
+}

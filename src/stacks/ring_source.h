@@ -1,6 +1,6 @@
 /*
- * Samples from inside the processes of a run, where the kernel refuses perf: each process that uses its processor makes a ring
- * (stack_ring.h) in the folder of the run. A thread finds rings, reads what is in them, and asks the kernel what their processes have
+ * Samples from inside the processes of a run, which know the zones that they are in, and are to be had where the kernel refuses perf. Each process
+ * that uses its processor makes a ring (stack_ring.h) in the folder of the run: one where threads have zones, one where they have none. A thread finds rings, reads what is in them, and asks the kernel what their processes have
  * mapped; all of it waits (seen.h) until the collector takes it. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_RING_SOURCE_H
@@ -17,6 +17,10 @@ void hp_ring_source_end(void);
 
 /* What all processes of the run have used that have ended and were waited for, less what samples stand for. After the end. */
 uint64_t hp_ring_source_unsampled_ns(void);
+
+/* The name of the session that a sample's zone is of, without its folder. NULL: there is none. After the end, until it is freed. */
+const char *hp_ring_source_session(uint32_t number);
+void hp_ring_source_free(void);
 
 /* Threads that could not be sampled, as the program's alternate stacks for signals are too small. After the end. */
 uint64_t hp_ring_source_refused(void);

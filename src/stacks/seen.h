@@ -41,6 +41,8 @@ struct hp_seen {
     uint32_t processor; /* of samples and counts */
     uint64_t counted_ns;
     uint64_t weight_ns; /* of a sample of HP_SEEN_NO_PROCESSOR */
+    uint32_t session,
+        site; /* the same: of its zone (hp_ring_source_session); 0: none is known. The site is 1 more */
     /* Of mapped code. */
     uint64_t start, end, offset, inode;
     struct hp_build_id build_id;

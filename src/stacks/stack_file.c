@@ -13,10 +13,11 @@
 
 #include "files.h"
 
-#define VERSION 3u
+#define VERSION 4u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
+#define BY_PROGRAM 4u
 #define REFUSED_FROM 16u /* the upper half: how many threads were refused */
 #define MOST_REFUSED 0xffffu
 #define MOST_BYTES (UINT64_C(1) << 31)
@@ -31,6 +32,7 @@ struct file_header {
     uint64_t allocs, allocs_whole, allocs_lost, alloc_mean;
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
+    uint32_t zones, shares;
 };
 
 /* Texts by where they begin in the last part of the file, each ended by a zero. */
@@ -42,10 +44,11 @@ struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 128 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 136 && sizeof(struct file_image) == 8 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
-_Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
+_Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 32 &&
+                   sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
                "these are in the file as they are in memory");
 
 /* ---------------------------------------------------------------------------------------------- writing */
@@ -70,6 +73,12 @@ static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
     }
     fwrite(stacks->frames, sizeof *stacks->frames, stacks->frame_count, file);
     fwrite(stacks->nodes, sizeof *stacks->nodes, stacks->node_count, file);
+    for (size_t at = 0; at < stacks->zone_count; at++) {
+        const uint32_t name = text_of(stacks, stacks->zones[at].name);
+        fwrite(&name, sizeof name, 1, file);
+    }
+    if (stacks->share_count > 0)
+        fwrite(stacks->shares, sizeof *stacks->shares, stacks->share_count, file);
     fwrite(stacks->texts, 1, stacks->text_bytes, file);
     return !ferror(file);
 }
@@ -81,26 +90,28 @@ static uint32_t refused_flags(uint64_t refused)
 
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
 {
-    struct file_header header = {.version = VERSION,
-                                 .flags = (stacks->has_kernel ? HAS_KERNEL : 0) |
-                                          (stacks->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
-                                          refused_flags(stacks->refused),
-                                 .period_ns = stacks->period_ns,
-                                 .samples = stacks->samples,
-                                 .whole = stacks->whole,
-                                 .lost = stacks->lost,
-                                 .waits = stacks->waits,
-                                 .waits_whole = stacks->waits_whole,
-                                 .waits_recovered = stacks->waits_recovered,
-                                 .allocs = stacks->allocs,
-                                 .allocs_whole = stacks->allocs_whole,
-                                 .allocs_lost = stacks->allocs_lost,
-                                 .alloc_mean = stacks->alloc_mean,
-                                 .text_bytes = stacks->text_bytes,
-                                 .images = (uint32_t)stacks->image_count,
-                                 .functions = (uint32_t)stacks->function_count,
-                                 .frames = (uint32_t)stacks->frame_count,
-                                 .nodes = (uint32_t)stacks->node_count};
+    struct file_header header = {
+        .version = VERSION,
+        .flags = (stacks->has_kernel ? HAS_KERNEL : 0) | (stacks->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
+                 (stacks->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | refused_flags(stacks->refused),
+        .period_ns = stacks->period_ns,
+        .samples = stacks->samples,
+        .whole = stacks->whole,
+        .lost = stacks->lost,
+        .waits = stacks->waits,
+        .waits_whole = stacks->waits_whole,
+        .waits_recovered = stacks->waits_recovered,
+        .allocs = stacks->allocs,
+        .allocs_whole = stacks->allocs_whole,
+        .allocs_lost = stacks->allocs_lost,
+        .alloc_mean = stacks->alloc_mean,
+        .text_bytes = stacks->text_bytes,
+        .images = (uint32_t)stacks->image_count,
+        .functions = (uint32_t)stacks->function_count,
+        .frames = (uint32_t)stacks->frame_count,
+        .nodes = (uint32_t)stacks->node_count,
+        .zones = (uint32_t)stacks->zone_count,
+        .shares = (uint32_t)stacks->share_count};
     memcpy(header.magic, magic, sizeof magic);
     return fwrite(&header, sizeof header, 1, file) == 1 && write_tables(file, stacks);
 }
@@ -182,6 +193,19 @@ static bool take_functions(struct bytes *bytes, const struct file_header *header
     return stacks->functions != NULL;
 }
 
+static bool take_zones(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks,
+                       uint32_t **ret_names)
+{
+    *ret_names = take_table(bytes, header->zones, sizeof **ret_names);
+    stacks->zones = *ret_names != NULL ? calloc(header->zones + (size_t)1, sizeof *stacks->zones) : NULL;
+    stacks->shares = stacks->zones != NULL ? take_table(bytes, header->shares, sizeof *stacks->shares) : NULL;
+    if (stacks->shares == NULL)
+        return false;
+    stacks->zone_count = header->zones;
+    stacks->share_count = header->shares;
+    return true;
+}
+
 /* The last byte is a zero, so every text has an end. */
 static bool take_texts(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
 {
@@ -216,6 +240,19 @@ static bool settle_names(struct hp_named_stacks *stacks, const struct file_image
     return true;
 }
 
+static bool settle_zones(struct hp_named_stacks *stacks, const uint32_t *names)
+{
+    for (size_t at = 0; at < stacks->zone_count; at++)
+        if (!find_text(stacks, names[at], &stacks->zones[at].name))
+            return false;
+    return true;
+}
+
+static bool is_sound_share(const struct hp_named_stacks *stacks, const struct hp_zone_share *share)
+{
+    return share->node < stacks->node_count && share->zone < stacks->zone_count;
+}
+
 static bool is_sound_node(const struct hp_named_stacks *stacks, size_t number)
 {
     const struct hp_named_node *node = &stacks->nodes[number];
@@ -233,6 +270,9 @@ static bool is_sound(const struct hp_named_stacks *stacks)
     for (size_t at = 0; at < stacks->node_count; at++)
         if (!is_sound_node(stacks, at))
             return false;
+    for (size_t at = 0; at < stacks->share_count; at++)
+        if (!is_sound_share(stacks, &stacks->shares[at]))
+            return false;
     return stacks->node_count > 0;
 }
 
@@ -240,6 +280,7 @@ static bool take_all(struct bytes *bytes, const struct file_header *header, stru
 {
     struct file_image *images = NULL;
     struct file_function *functions = NULL;
+    uint32_t *zones = NULL;
     bool is_done = take_images(bytes, header, stacks, &images) && take_functions(bytes, header, stacks, &functions);
     if (is_done) {
         stacks->image_count = header->images;
@@ -248,11 +289,13 @@ static bool take_all(struct bytes *bytes, const struct file_header *header, stru
         stacks->node_count = header->nodes;
         stacks->frames = take_table(bytes, header->frames, sizeof *stacks->frames);
         stacks->nodes = stacks->frames != NULL ? take_table(bytes, header->nodes, sizeof *stacks->nodes) : NULL;
-        is_done = stacks->nodes != NULL && take_texts(bytes, header, stacks) &&
-                  settle_names(stacks, images, functions) && is_sound(stacks);
+        is_done = stacks->nodes != NULL && take_zones(bytes, header, stacks, &zones) &&
+                  take_texts(bytes, header, stacks) && settle_names(stacks, images, functions) &&
+                  settle_zones(stacks, zones) && is_sound(stacks);
     }
     free(images);
     free(functions);
+    free(zones);
     return is_done;
 }
 
@@ -284,9 +327,10 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .alloc_mean = header.alloc_mean,
                                            .has_kernel = header.flags & HAS_KERNEL,
                                            .refused = header.flags >> REFUSED_FROM,
-                                           .source = header.flags & BY_TIMERS ? HP_STACKS_BY_TIMERS
-                                                     : header.samples > 0     ? HP_STACKS_BY_PERF
-                                                                              : HP_STACKS_BY_NOBODY};
+                                           .source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS
+                                                     : header.flags & BY_PROGRAM ? HP_STACKS_BY_PROGRAM
+                                                     : header.samples > 0        ? HP_STACKS_BY_PERF
+                                                                                 : HP_STACKS_BY_NOBODY};
     if (take_all(&bytes, &header, ret_stacks))
         return true;
     hp_named_stacks_free(ret_stacks);

@@ -185,6 +185,21 @@ def pprof(data):
     return found
 
 
+def pprof_labels(data, dimension):
+    """[(zone or None, weight)] of each sample that has something of that type."""
+    profile = list(fields(gzip.decompress(data)))
+    texts = [value.decode() for number, value in profile if number == 6]
+    types = [texts[dict(fields(value))[1]] for number, value in profile if number == 1]
+    found = []
+    for sample in all_of(gzip.decompress(data), 2):
+        labels = [{number: texts[value] for number, value in fields(label)} for label in all_of(sample, 3)]
+        assert all(label.keys() == {1, 2} and label[1] == "zone" for label in labels) and len(labels) <= 1
+        weight = numbers(dict(fields(sample))[2])[types.index(dimension)]
+        if weight:
+            found.append((labels[0][2] if labels else None, weight))
+    return found
+
+
 def perfetto(data):
     """{name of the track: stacks}, by the rules of its trace processor: names come by numbers of the same sequence."""
     names, tracks, open_slices, found = {}, {}, {}, {}

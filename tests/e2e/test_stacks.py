@@ -168,11 +168,12 @@ def test_a_file_that_is_none(cli):
 
 
 def test_programs_with_measured_functions(cli):
-    """They are sampled from inside. Who wants both gets both."""
-    assert "functions" not in cli.run(PROGRAMS / "cpu", "split", 100).report.values["sections"]
-    report = cli.run("--stacks", PROGRAMS / "cpu", "split", 200).report
-    assert {"heavy", "light", "split"} <= {row.name for row in report.rows("functions") if row.library == "cpu"}
-    assert {"heavy", "light"} <= {row.name for row in report.rows("cpu")}
+    """They are sampled from inside, and their stacks know zones (test_zone_stacks.py); or by perf, if that is asked for."""
+    for flags in ([], ["--stacks"]):
+        report = cli.run(*flags, PROGRAMS / "cpu", "split", 200).report
+        assert {"heavy", "light", "split"} <= {row.name for row in report.rows("functions") if row.library == "cpu"}
+        assert {"heavy", "light"} <= {row.name for row in report.rows("cpu")}
+        assert report.values["sections"]["functions"]["totals"]["by_program"] == (not flags)
 
 
 def test_with_nothing_of_ours_in_the_program(cli):

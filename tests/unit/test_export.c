@@ -47,6 +47,19 @@ static const struct hp_named_stacks example = {.images = images,
                                                .frame_count = 6,
                                                .node_count = 7};
 
+static struct hp_named_zone zones[] = {{"load"}, {"check"}};
+static struct hp_zone_share shares[] = {{3, 0, 10 * MS, 0, 10}, {5, 1, 15 * MS, 0, 15}, {5, 0, 2 * MS, 0, 2}};
+
+static struct hp_named_stacks example_with_zones(void)
+{
+    struct hp_named_stacks stacks = example;
+    stacks.zones = zones;
+    stacks.shares = shares;
+    stacks.zone_count = 2;
+    stacks.share_count = 3;
+    return stacks;
+}
+
 static char output[1 << 20];
 
 /* What a writer writes, ended by a zero. */
@@ -80,6 +93,23 @@ static void what_a_stack_has_is_kept(void **state)
     assert_false(hp_weighted_has(&weighted, HP_OF_ZONES));
     write_example(&weighted, hp_format_folded.write);
     assert_string_equal(output, "main;work 5000000\nmain;work;leaf 30000000\nmain;work;tail 40000000\n");
+    hp_weighted_free(&weighted);
+}
+
+/* Sums stay what they are: what is in no zone is in a place of its own. */
+static void stacks_by_zone(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {.is_by_zone = true};
+    const struct hp_named_stacks stacks = example_with_zones();
+    assert_true(hp_stack_weights_add(&weighted, &stacks));
+    assert_int_equal(weighted.weights[HP_OF_CPU].total, 75 * MS);
+    assert_int_equal(weighted.weights[HP_OF_CPU].counted, 75);
+    assert_int_equal(weighted.share_count, 3);
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, "[in no zone];main;work 5000000\n[in no zone];main;work;leaf 3000000\n"
+                                "[in no zone];main;work;tail 40000000\n[zone: load];main;work;leaf 12000000\n"
+                                "[zone: check];main;work;leaf 15000000\n");
     hp_weighted_free(&weighted);
 }
 
@@ -339,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_stack_has_is_kept),
+        cmocka_unit_test(stacks_by_zone),
         cmocka_unit_test(lines_are_told_apart_where_they_count),
         cmocka_unit_test(two_runs_are_compared),
         cmocka_unit_test(names_do_no_harm),

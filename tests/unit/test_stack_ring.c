@@ -86,7 +86,7 @@ static bool put(uint64_t number, const uint64_t *sp)
     const struct hp_stack_note note = {.kind = HP_STACK_ALLOCATION,
                                        .flags = HP_STACK_IN_KERNEL,
                                        .thread_id = 5,
-                                       .node = 6,
+                                       .zone = 6,
                                        .ns = 7,
                                        .weight = 8 + number,
                                        .words = words,
@@ -109,7 +109,7 @@ static void take(void *context, const struct hp_ring_record *record)
     seen->last = number;
     seen->sum += number;
     seen->is_wrong |= head->words != 2 || record->words[1] != ~number || head->weight != 8 + number ||
-                      head->kind != HP_STACK_ALLOCATION || head->thread_id != 5 || head->node != 6 ||
+                      head->kind != HP_STACK_ALLOCATION || head->thread_id != 5 || head->zone != 6 ||
                       head->ns != 7 || head->flags != HP_STACK_IN_KERNEL || record->registers[0] != 42;
     /* In the order of their numbers: 0, then the two others. */
     const uintptr_t sp = (uintptr_t)record->registers[1];

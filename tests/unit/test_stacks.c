@@ -79,6 +79,11 @@ static struct hp_named_node nodes[] = {
     {.parent = 3, .image = HP_STACK_KERNEL, .first_frame = 5, .frame_count = 1, .weight = {0, 3 * MS, 3}},
 };
 
+/* Of both leaves in two zones; of tail in one; the rest is in none. */
+static struct hp_named_zone zones[] = {{"load"}, {"check"}};
+static struct hp_zone_share shares[] = {
+    {3, 0, 10 * MS, 0, 10}, {5, 0, 8 * MS, 0, 8}, {5, 1, 12 * MS, 0, 12}, {6, 1, 40 * MS, 0, 40}};
+
 /* Texts lie in one piece there. */
 static struct hp_named_stacks example(void)
 {
@@ -96,11 +101,15 @@ static struct hp_named_stacks example(void)
                                      .function_count = 5,
                                      .frame_count = 6,
                                      .node_count = 8,
+                                     .zones = zones,
+                                     .shares = shares,
+                                     .zone_count = 2,
+                                     .share_count = 4,
                                      .texts = texts};
     const char **places[] = {&images[0].path,    &images[0].build_id, &images[1].path,    &images[1].build_id,
                              &functions[0].name, &functions[0].file,  &functions[1].name, &functions[1].file,
                              &functions[2].name, &functions[2].file,  &functions[3].name, &functions[3].file,
-                             &functions[4].name, &functions[4].file};
+                             &functions[4].name, &functions[4].file,  &zones[0].name,     &zones[1].name};
     static bool is_done;
     for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
         const size_t length = strlen(*places[at]);
@@ -156,6 +165,45 @@ static void functions_by_themselves_and_with_what_they_called(void **state)
     assert_profile_of_example(&stacks);
 }
 
+static void assert_zone(const struct hp_function_profile *profile, const char *function, size_t at,
+                        const char *zone, uint64_t ms)
+{
+    const struct hp_found_function *found = named(profile, function);
+    assert_true(at < found->zone_count);
+    assert_string_equal(found->zones[at].name, zone);
+    assert_int_equal(found->zones[at].ns, ms * MS);
+}
+
+/* With what they called, and once where they called themselves; most first. */
+static void functions_by_zone(void **state)
+{
+    (void)state;
+    const struct hp_named_stacks stacks = example();
+    struct hp_function_profile profile;
+    assert_true(hp_function_sums_make(&stacks, &profile));
+    assert_zone(&profile, "leaf", 0, "load", 18);
+    assert_zone(&profile, "leaf", 1, "check", 12);
+    assert_zone(&profile, "work", 0, "check", 52);
+    assert_zone(&profile, "work", 1, "load", 18);
+    assert_zone(&profile, "main", 0, "check", 52);
+    assert_zone(&profile, "tail", 0, "check", 40);
+    assert_int_equal(named(&profile, "tail")->zone_count, 1);
+    assert_int_equal(named(&profile, "[kernel]")->zone_count, 0);
+    hp_function_sums_free(&profile);
+}
+
+static void pairs_have_numbers(void **state)
+{
+    (void)state;
+    enum { MANY = 10000 };
+    struct hp_pair_table table = {0};
+    for (uint32_t at = 0; at < 2 * MANY; at++)
+        assert_int_equal(hp_pair_table_put(&table, at % MANY, at % MANY * 7), at % MANY);
+    assert_int_equal(table.count, MANY);
+    assert_int_equal(table.all[5].second, 35);
+    hp_pair_table_free(&table);
+}
+
 static void no_stacks_at_all(void **state)
 {
     (void)state;
@@ -184,6 +232,9 @@ static void a_file_has_all_of_it(void **state)
     assert_string_equal(read.images[0].build_id, "0123ab");
     assert_memory_equal(read.frames, frames, sizeof frames);
     assert_memory_equal(read.nodes, nodes, sizeof nodes);
+    assert_memory_equal(read.shares, shares, sizeof shares);
+    assert_int_equal(read.zone_count, 2);
+    assert_string_equal(read.zones[1].name, "check");
     assert_profile_of_example(&read);
     hp_named_stacks_free(&read);
 }
@@ -269,6 +320,8 @@ int main(void)
         cmocka_unit_test(what_stacks_have_in_common_is_there_once),
         cmocka_unit_test(many_stacks),
         cmocka_unit_test(functions_by_themselves_and_with_what_they_called),
+        cmocka_unit_test(functions_by_zone),
+        cmocka_unit_test(pairs_have_numbers),
         cmocka_unit_test(no_stacks_at_all),
         cmocka_unit_test(a_file_has_all_of_it),
         cmocka_unit_test(no_file_is_told_from_a_bad_one),

@@ -195,7 +195,7 @@ static size_t frames_of(uint64_t samples)
     const uint32_t node = hp_stack_tree_below(&stacks.tree, HP_STACK_ROOT, image->number, label("probe_inner"));
     assert_true(node > 0);
     stacks.tree.nodes[node].weight[HP_STACK_SAMPLES] = samples;
-    assert_true(hp_name_stacks(&stacks, &named));
+    assert_true(hp_name_stacks(&stacks, NULL, &named));
     const size_t count = named.nodes[node].frame_count;
     assert_int_equal(named.frames[named.nodes[node].first_frame].line > 0, count > 1);
     hp_named_stacks_free(&named);

@@ -1,0 +1,30 @@
+/*
+ * What of each stack's processor time was spent in which zone. A stack has one sum in the tree, whatever zones it was in; here it is shared
+ * out among them, and what is in none has no share. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_STACKS_ZONE_SHARES_H
+#define HP_STACKS_ZONE_SHARES_H
+
+#include <stdbool.h>
+
+#include "pair_table.h"
+
+/* Of a node of a tree, in one zone. */
+struct hp_zone_share {
+    uint32_t node, zone;
+    uint64_t user_ns, kernel_ns, samples;
+};
+
+struct hp_zone_shares {
+    struct hp_zone_share *all;
+    size_t count;
+    /* Private from here on. */
+    struct hp_pair_table pairs;
+    size_t room;
+};
+
+/* That of a node and a zone, made if it is new. NULL: no memory. */
+struct hp_zone_share *hp_zone_shares_at(struct hp_zone_shares *shares, uint32_t node, uint32_t zone);
+void hp_zone_shares_free(struct hp_zone_shares *shares);
+
+#endif

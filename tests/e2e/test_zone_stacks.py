@@ -1,0 +1,152 @@
+"""Stacks of programs with measured functions: each knows the zone that it was in, nothing is counted twice, and the program is none the wiser."""
+import math
+import platform
+import re
+
+import pytest
+
+import exported
+from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc and timers are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+
+MS = 1_000_000
+PARTS = {("first", "heavy"): "first_heavy", ("first", "light"): "first_light", ("second", "heavy"): "second_heavy",
+         ("second", "light"): "second_light", (None, "heavy"): "outside"}
+
+
+def cli_of(box, is_refused):
+    cli = Cli(box)
+    if is_refused:
+        cli.program = PROGRAMS / "without_perf"
+    return cli
+
+
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")), True],
+                ids=["perf", "no-perf"])
+def cli(box, request):
+    return cli_of(box, request.param)
+
+
+def truth(text):
+    """What the program tells; a child that becomes another program tells it more than once."""
+    told = {}
+    for name, value in re.findall(r"^(\w+)=(\d+)$", text, re.M):
+        told[name] = told.get(name, 0) + int(value)
+    return told
+
+
+def rows(report):
+    return {row.name: row for row in report.rows("functions")}
+
+
+def totals(report):
+    return report.values["sections"]["functions"]["totals"]
+
+
+def by_zone(cli):
+    """{(zone, function): nanoseconds}, and all together; None is what is in no zone."""
+    found, whole = {}, 0
+    for names, weight in exported.folded(cli("export", "-f", "folded", "--of", "cpu", "--by-zone").stdout):
+        zone = re.fullmatch(r"\[zone: (.*)\]", names[0])
+        assert zone is not None or names[0] == "[in no zone]", names
+        for function in set(names):
+            key = (zone and zone.group(1), function)
+            found[key] = found.get(key, 0) + weight
+        whole += weight
+    return found, whole
+
+
+def assert_shares(found, told, samples):
+    """Under load only some ticks find a thread, and stand for very different times: three times the error of their number."""
+    whole, both = sum(told[name] for name in PARTS.values()), sum(found.get(part, 0) for part in PARTS)
+    for part, name in PARTS.items():
+        share, is_so = found.get(part, 0) / both, told[name] / whole
+        assert abs(share - is_so) < 3 * 3 * math.sqrt(is_so * (1 - is_so) / samples) + 0.02, (part, share, is_so, samples)
+
+
+def run(cli, *arguments):
+    for _ in range(4):
+        done = cli.run(*arguments)
+        if totals(done.report)["samples"] >= 100:
+            break
+    assert not list(cli.folder.rglob("*.ring"))
+    return done
+
+
+@pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
+@pytest.mark.parametrize("case", ["split", "threads", "forked", "childless"])
+def test_functions_below_their_zones(cli, variant, case):
+    done = run(cli, PROGRAMS / variant, case, 500)
+    told, of = truth(done.stdout), totals(done.report)
+    found, exported_ns = by_zone(cli)
+    assert of["by_program"] == 1 and of["by_timers"] == 0
+    assert_shares(found, told, of["samples"])
+    # Nothing twice, and nothing is missing: rows add up to what the processes have used.
+    whole = sum(told.values())
+    assert 0.97 * whole < of["cpu_ns"] < 1.1 * whole + 30 * MS, (of["cpu_ns"], whole)
+    assert exported_ns == of["cpu_ns"] == sum(row.self_ns for row in done.report.rows("functions"))
+    missing = rows(done.report).get("<not sampled>")
+    assert missing is None or missing.self_ns < 0.2 * whole
+    # Threads and processes without zones have stacks all the same.
+    assert ("first", "bare") not in found and ("second", "bare") not in found
+    assert told["bare"] == 0 or found[None, "bare"] > 0.6 * told["bare"]
+    assert of["whole"] >= 0.98 * of["samples"]
+
+
+def test_in_the_report(cli):
+    done = run(cli, PROGRAMS / "zoned", "split", 800)
+    found, told = rows(done.report), truth(done.stdout)
+    heavy, light = found["heavy"], found["light"]
+    assert heavy.zone == "first" and light.zone == "second"
+    assert re.fullmatch(r"first \d+ %, second \d+ %", heavy.zones) and heavy.zones.startswith("first ")
+    assert heavy.zone_ns < heavy.total_ns and found["main"].zone == "first"
+    assert abs(heavy.zone_ns / heavy.total_ns - told["first_heavy"] / sum(told[name] for name in ("first_heavy", "second_heavy", "outside"))) < 0.2
+    # As the section cpu calls them, and has them.
+    cpu = {row.name: row for row in done.report.rows("cpu")}
+    assert {"first", "second"} <= set(cpu)
+    by_name, _ = by_zone(cli)
+    for zone in ("first", "second"):
+        assert abs(by_name[zone, "main"] / cpu[zone].cpu_ns - 1) < 0.25
+    assert "knows its zones" in cli("report").stdout and "first " in cli("report").stdout
+
+
+def test_labels_of_pprof(cli):
+    run(cli, PROGRAMS / "zoned", "split", 500)
+    path = cli.folder / "zones.pb.gz"
+    cli("export", "-f", "pprof", "-o", path)
+    plain = exported.folded(cli("export", "-f", "folded", "--of", "cpu").stdout)
+    found, _ = by_zone(cli)
+    labelled = exported.pprof_labels(path.read_bytes(), "cpu")
+    for zone in ("first", "second", None):
+        mine = sum(weight for label, weight in labelled if label == zone)
+        assert mine == sum(weight for (of, name), weight in found.items() if of == zone and name in (f"[zone: {zone}]", "[in no zone]"))
+    assert sum(weight for _, weight in labelled) == sum(weight for _, weight in plain)
+
+
+def test_not_wanted(cli):
+    for flag in ("--no-stacks", "--no-cpu"):
+        done = cli("run", flag, PROGRAMS / "zoned", "split", 50)
+        assert "functions -" not in done.stderr and not list(cli.folder.rglob("*.ring"))
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")
+def test_by_perf_when_asked_for(box):
+    """As of any other program, without the zones."""
+    of = totals(Cli(box).run("--stacks", PROGRAMS / "zoned", "split", 300).report)
+    assert of["by_program"] == of["by_timers"] == 0 and of["samples"] > 0
+
+
+def test_the_program_alone_makes_no_ring(box):
+    done = box.run(PROGRAMS / "zoned", "split", 100, env={"HOTPATH": "1", "HOTPATH_CPU": "1", "HOTPATH_RUN_STACK_PERIOD": "1003009"})
+    assert done.status == 0 and not list(box.path.rglob("*.ring*"))
+
+
+def test_what_it_writes_is_the_same(cli):
+    names = [line.split("=")[0] for line in cli("run", "--format", "none", PROGRAMS / "zoned_off", "threads", 50).stdout.splitlines()]
+    done = cli("run", "--format", "none", PROGRAMS / "zoned", "threads", 50)
+    assert [line.split("=")[0] for line in done.stdout.splitlines()] == names

@@ -1,0 +1,192 @@
+/*
+ * Measured blocks that call the same functions for known amounts of processor time, by their thread's own clock; it tells them at its end, in
+ * nanoseconds: `first_heavy` is what heavy used in the zone "first".
+ *     zoned split MS      the zones "first" and "second" call heavy and light, in turns; outside of both, heavy is called as well
+ *     zoned threads MS    the same in four threads that end, and a fifth that has no zone and calls only light (`bare`)
+ *     zoned forked MS     the same in a forked child, which then becomes this program, and does it again
+ *     zoned childless MS  a forked child that has no zone calls only light (`bare`); its parent did split before
+ *     zoned kernel MS     "first" reads without end, "second" computes
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hotpath.h"
+
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
+static uint64_t used_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline __attribute__((always_inline)) void compute(uint64_t rounds)
+{
+    uint64_t x = 1;
+    for (uint64_t at = 0; at < rounds; at++) {
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x));
+    }
+}
+
+static APART void heavy(uint64_t rounds) { compute(rounds * 4); }
+static APART void light(uint64_t rounds) { compute(rounds * 2); }
+
+enum { FIRST_HEAVY, FIRST_LIGHT, SECOND_HEAVY, SECOND_LIGHT, OUTSIDE, BARE, PARTS };
+static const char *const names[PARTS] = {"first_heavy",  "first_light", "second_heavy",
+                                         "second_light", "outside",     "bare"};
+static uint64_t parts[PARTS]; /* atomic */
+
+static uint64_t count(int part, uint64_t since)
+{
+    const uint64_t now = used_ns();
+    __atomic_fetch_add(&parts[part], now - since, __ATOMIC_RELAXED);
+    return used_ns();
+}
+
+/* Pieces of different lengths, so that they are in step with nothing. */
+static APART void outer(uint64_t ms)
+{
+    uint64_t since = used_ns();
+    const uint64_t end = since + ms * 1000000u;
+    for (uint64_t turn = 0; since < end; turn++) {
+        const uint64_t rounds = 20000 + turn * 7919 % 60000;
+        {
+            HOTPATH_BLOCK("first");
+            heavy(rounds * 3);
+            since = count(FIRST_HEAVY, since);
+            light(rounds);
+            since = count(FIRST_LIGHT, since);
+        }
+        {
+            HOTPATH_BLOCK("second");
+            heavy(rounds);
+            since = count(SECOND_HEAVY, since);
+            light(rounds * 3);
+            since = count(SECOND_LIGHT, since);
+        }
+        heavy(rounds);
+        since = count(OUTSIDE, since);
+    }
+}
+
+static APART void bare(uint64_t ms)
+{
+    uint64_t since = used_ns();
+    const uint64_t end = since + ms * 1000000u;
+    while (since < end) {
+        light(100000);
+        since = count(BARE, since);
+    }
+}
+
+static void *in_thread(void *ms)
+{
+    outer(*(const uint64_t *)ms);
+    return NULL;
+}
+
+static void *in_bare_thread(void *ms)
+{
+    bare(*(const uint64_t *)ms);
+    return NULL;
+}
+
+static void in_threads(uint64_t ms)
+{
+    pthread_t threads[5];
+    for (int at = 0; at < 5; at++)
+        pthread_create(&threads[at], NULL, at < 4 ? in_thread : in_bare_thread, &ms);
+    for (int at = 0; at < 5; at++)
+        pthread_join(threads[at], NULL);
+}
+
+static void tell(void)
+{
+    for (int part = 0; part < PARTS; part++)
+        printf("%s=%" PRIu64 "\n", names[part], parts[part]);
+    fflush(stdout);
+}
+
+/* It tells what it did, and so does the program that it becomes: the lines are to be added. */
+static void in_child(char **arguments, uint64_t ms)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        outer(ms);
+        tell();
+        execl(arguments[0], arguments[0], "split", arguments[2], (char *)NULL);
+        _exit(1);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void in_childless(uint64_t ms)
+{
+    outer(ms);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        memset(parts, 0, sizeof parts);
+        bare(ms);
+        tell();
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void in_kernel(uint64_t ms)
+{
+    static char bytes[1 << 16];
+    const int zeros = open("/dev/zero", O_RDONLY);
+    const uint64_t end = used_ns() + ms * 1000000u;
+    for (uint64_t since = used_ns(); since < end;) {
+        {
+            HOTPATH_BLOCK("first");
+            for (int at = 0; at < 20; at++)
+                if (read(zeros, bytes, sizeof bytes) < 0)
+                    abort();
+            since = count(FIRST_HEAVY, since);
+        }
+        {
+            HOTPATH_BLOCK("second");
+            light(100000);
+            since = count(SECOND_LIGHT, since);
+        }
+    }
+    close(zeros);
+}
+
+int main(int argument_count, char **arguments)
+{
+    if (argument_count < 3)
+        return 2;
+    const uint64_t ms = strtoull(arguments[2], NULL, 10);
+    if (strcmp(arguments[1], "split") == 0)
+        outer(ms);
+    else if (strcmp(arguments[1], "threads") == 0)
+        in_threads(ms);
+    else if (strcmp(arguments[1], "forked") == 0)
+        in_child(arguments, ms);
+    else if (strcmp(arguments[1], "childless") == 0)
+        in_childless(ms);
+    else if (strcmp(arguments[1], "kernel") == 0)
+        in_kernel(ms);
+    else
+        return 2;
+    tell();
+    return 0;
+}
