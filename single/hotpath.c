@@ -40777,7 +40777,7 @@ HP_PRIVATE void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_
  * together is never more than the clock says, but for a period; what is left out is in `<not sampled>`.
  *
  * The library that `hotpath run` preloads takes stacks of threads that have no zones (src/alloc/stack_sampler.h). It is told of a thread that is
- * sampled here, and leaves it alone.
+ * sampled here, and leaves it alone. Where it is not there, nobody would announce a sandbox in which the copy is forbidden: then there is none.
  */
 
 /* Of the session that begins. */
@@ -41553,9 +41553,15 @@ static __attribute__((noinline)) void hp_sample_stacks_put(struct hp_stack_ring 
                       &registers, &own);
 }
 
+/* The copy is made by a system call, so whoever announces sandboxes (confined.c) has to be there: the preloaded library. */
+static bool hp_sample_stacks_may_copy(void)
+{
+    return hotpath_runtime_->sampling.has_stacks && __atomic_load_n(&hotpath_runtime_->leave_stacks, __ATOMIC_RELAXED) != NULL;
+}
+
 void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context)
 {
-    struct hp_stack_ring *ring = ns > 0 && hotpath_runtime_->sampling.has_stacks ? hp_sample_stacks_ring_of(head->store) : NULL;
+    struct hp_stack_ring *ring = ns > 0 && hp_sample_stacks_may_copy() ? hp_sample_stacks_ring_of(head->store) : NULL;
     if (ring != NULL)
         hp_sample_stacks_put(ring, head, node, ns, context);
 }

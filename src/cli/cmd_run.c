@@ -88,16 +88,17 @@ static bool wants_children(const struct run *run)
     return hp_arguments_flag(run->arguments, "no-children") == NULL;
 }
 
-static bool wants_stacks(const struct run *run)
-{
-    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
-           hp_arguments_flag(run->arguments, "no-cpu") == NULL;
-}
-
 /* Programs with measured functions are sampled from inside, where each sample knows its zone; to do both would cost twice. */
 static bool wants_zones(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "stacks") == NULL && run->has_zones;
+}
+
+/* From inside only beside our library: without it nobody tells us of a sandbox in time. */
+static bool wants_stacks(const struct run *run)
+{
+    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+           hp_arguments_flag(run->arguments, "no-cpu") == NULL && (run->is_preloaded || !wants_zones(run));
 }
 
 static bool wants_allocations(const struct run *run)
@@ -190,7 +191,7 @@ static void prepare(const void *context)
 static const char *folder_of_rings(const struct run *run)
 {
     const bool may_call = !run->settings.record.reserve; /* the kernel, once the program runs */
-    return (run->is_preloaded || run->has_zones) && run->has_timers != NULL && may_call ? run->folder : NULL;
+    return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
 }
 
 /* From outside, so the program has no part in it. */

@@ -109,9 +109,15 @@ static __attribute__((noinline)) void put(struct hp_stack_ring *ring, const stru
                       &registers, &own);
 }
 
+/* The copy is made by a system call, so whoever announces sandboxes (confined.c) has to be there: the preloaded library. */
+static bool may_copy(void)
+{
+    return hp_runtime->sampling.has_stacks && __atomic_load_n(&hp_runtime->leave_stacks, __ATOMIC_RELAXED) != NULL;
+}
+
 void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context)
 {
-    struct hp_stack_ring *ring = ns > 0 && hp_runtime->sampling.has_stacks ? ring_of(head->store) : NULL;
+    struct hp_stack_ring *ring = ns > 0 && may_copy() ? ring_of(head->store) : NULL;
     if (ring != NULL)
         put(ring, head, node, ns, context);
 }

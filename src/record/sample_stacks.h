@@ -9,7 +9,7 @@
  * together is never more than the clock says, but for a period; what is left out is in `<not sampled>`.
  *
  * The library that `hotpath run` preloads takes stacks of threads that have no zones (src/alloc/stack_sampler.h). It is told of a thread that is
- * sampled here, and leaves it alone. SPDX-License-Identifier: MIT
+ * sampled here, and leaves it alone. Where it is not there, nobody would announce a sandbox in which the copy is forbidden: then there is none. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLE_STACKS_H
 #define HP_RECORD_SAMPLE_STACKS_H

@@ -1,4 +1,5 @@
 """Stacks of programs with measured functions: each knows the zone that it was in, nothing is counted twice, and the program is none the wiser."""
+import functools
 import math
 import platform
 import re
@@ -69,6 +70,19 @@ def assert_shares(found, told, samples):
         assert abs(share - is_so) < 3 * 3 * math.sqrt(is_so * (1 - is_so) / samples) + 0.02, (part, share, is_so, samples)
 
 
+def by_chance(test):
+    """Samples are few where there are only ticks: what is wrong is so in all of three runs."""
+    @functools.wraps(test)
+    def thrice(*args, **named):
+        for attempt in range(3):
+            try:
+                return test(*args, **named)
+            except AssertionError:
+                if attempt == 2:
+                    raise
+    return thrice
+
+
 def run(cli, *arguments):
     for _ in range(4):
         done = cli.run(*arguments)
@@ -80,6 +94,7 @@ def run(cli, *arguments):
 
 @pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
 @pytest.mark.parametrize("case", ["split", "threads", "forked", "childless"])
+@by_chance
 def test_functions_below_their_zones(cli, variant, case):
     done = run(cli, PROGRAMS / variant, case, 500)
     told, of = truth(done.stdout), totals(done.report)
@@ -98,6 +113,7 @@ def test_functions_below_their_zones(cli, variant, case):
     assert of["whole"] >= 0.98 * of["samples"]
 
 
+@by_chance
 def test_in_the_report(cli):
     done = run(cli, PROGRAMS / "zoned", "split", 800)
     found, told = rows(done.report), truth(done.stdout)
