@@ -22644,11 +22644,6 @@ enum hp_stack_source {
     HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
 };
 
-static inline bool hp_stacks_are_from_inside(enum hp_stack_source source)
-{
-    return source == HP_STACKS_BY_TIMERS || source == HP_STACKS_BY_PROGRAM;
-}
-
 /* A zone in which a function was found running, and for how long. */
 struct hp_found_zone {
     const char *name;

@@ -30,6 +30,12 @@ struct hp_stacks {
     struct hp_zone_shares shares;    /* of samples */
 };
 
+/* Whether processes sample themselves. */
+static inline bool hp_stacks_are_from_inside(enum hp_stack_source source)
+{
+    return source == HP_STACKS_BY_TIMERS || source == HP_STACKS_BY_PROGRAM;
+}
+
 /*
  * Begins with a process that has not begun to run yet. Samples come from perf, but where the processes know better (`from_inside`), or the
  * kernel does not let us: then from inside the processes, by rings in `folder`, if these are told to make them (NULL: they are not). Where the period is 0 there are no samples, and
