@@ -3,17 +3,16 @@
 Whether a program has its processors for itself is not ours to say, so programs tell what the kernel says of their time, and
 the word has to be the one that docs/verdict.md has for these numbers. Where they are within MARGIN of a threshold, both sides
 are right."""
-import functools
 import os
 import re
 import subprocess
 import time
-import warnings
 from pathlib import Path
 
 import pytest
 
-from harness import EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer, without_thread_sanitizer
+from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, again_if_stolen, pairs, without_sanitizer,
+                     without_thread_sanitizer)
 from test_cli import Cli
 from test_views import follows_the_schema, table
 
@@ -27,29 +26,6 @@ BUSY = {"busy": "cpu-bound", "alloc": "allocation-heavy", "starved": "cpu-bound"
 
 
 MANY_SAMPLES_NS = 500_000_000
-
-
-def machine_time():
-    """What the kernel knows of all processors: all of their time, and what the host of a virtual machine took."""
-    times = [int(number) for number in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return sum(times), times[7]
-
-
-def again_if_stolen(test):
-    """What a host takes is neither processor time nor the run queue: it looks like waiting (docs/verdict.md). So what went wrong
-    meanwhile is tried once more, and a warning says why; what goes wrong again is wrong."""
-    @functools.wraps(test)
-    def run_and_look(*args, **named):
-        before = machine_time()
-        try:
-            return test(*args, **named)
-        except AssertionError as failure:
-            whole, stolen = (after - first for after, first in zip(machine_time(), before))
-            if stolen <= 0.01 * whole:
-                raise
-            warnings.warn(f"tried again, since the host took {100 * stolen / whole:.1f} % of the processors: {failure}")
-        return test(*args, **named)
-    return run_and_look
 
 
 @pytest.fixture
