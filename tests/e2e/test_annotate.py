@@ -96,7 +96,7 @@ def test_a_source_that_changed_or_went(box):
     folder = box.folder()
     source = folder / "program.c"
     source.write_text(STACKED.read_text())
-    subprocess.run(["cc", "-g", "-O2", "-pthread", source, "-o", folder / "program"], check=True)
+    subprocess.run(["cc", "-g", "-O2", "-pthread", "-I", STACKED.parent, source, "-o", folder / "program"], check=True)
     run = Run(folder / "program", "split", 100)
     source.write_text("first\n" + source.read_text())
     assert "was changed after the run began: lines may have moved" in run.cli("annotate", "outer").stderr

@@ -19,11 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__clang__)
-#define APART __attribute__((noinline))
-#else
-#define APART __attribute__((noinline, noclone))
-#endif
+#include "computing.h"
 
 #define LARGE ((size_t)8 << 20)
 #define SMALL_BYTES ((uint64_t)24 << 20) /* of each function that allocates small ones */
