@@ -3,6 +3,7 @@
  *
  *   memory calls N...            session and resident bytes after each number of calls
  *   memory threads N...          the same after each number of threads, one after the other
+ *   memory messages N...         the same after each number of messages through one channel, known by ids
  *   memory together N            the same with N threads alive at once
  *
  * Prints one line per point: what, how many, bytes of the session that are in use, resident bytes of the process.
@@ -113,6 +114,23 @@ static void after_threads(int points, char **numbers)
     }
 }
 
+/* Eight of them are in the channel at a time. */
+static void after_messages(int points, char **numbers)
+{
+    static const char channel;
+    const uint64_t inside = 8;
+    uint64_t done = 0;
+    for (int point = 0; point < points; point++) {
+        const uint64_t target = strtoull(numbers[point], NULL, 10);
+        for (; done < target; done++) {
+            HOTPATH_CHANNEL_SENT("channel", &channel, 1, 64, inside, done + 1);
+            if (done >= inside)
+                HOTPATH_CHANNEL_RECEIVED("channel", &channel, 1, 64, inside, done + 1 - inside);
+        }
+        print_point("messages", target);
+    }
+}
+
 static pthread_barrier_t barrier;
 
 static void *thread_that_waits(void *context)
@@ -147,6 +165,8 @@ int main(int argc, char **argv)
         after_calls(argc - 2, argv + 2);
     else if (strcmp(what, "threads") == 0)
         after_threads(argc - 2, argv + 2);
+    else if (strcmp(what, "messages") == 0)
+        after_messages(argc - 2, argv + 2);
     else if (strcmp(what, "together") == 0)
         with_threads((unsigned)strtoul(argv[2], NULL, 10));
     else

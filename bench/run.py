@@ -20,6 +20,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
+import console  # noqa: E402
 import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
 import peers  # noqa: E402
@@ -50,6 +51,12 @@ ZONE_BUDGETS = (
     ("gauge_set", "a gauge that is set", 1.2, None),
     ("gauge_add", "a gauge that one thread adds to", None, None),
     ("channel", "an item into one of eight channels (HOTPATH_CHANNEL_SENT)", None, None),
+    ("channel_pair", "an item into a channel and out of it again", 1.6, None),
+    ("channel_ids", "the same with an id", 1.6, None),
+    ("stream", "an item of a stream (HOTPATH_STREAM_NEXT and _ITEM)", 1.2, None),
+    ("poll", "a stretch in which a task runs (HOTPATH_POLL)", 1.3, None),
+    ("task", "a task that is created and ends (HOTPATH_TASK, HOTPATH_READY)", 3, None),
+    ("task_2_threads", "the same on two threads at once, against one", 1.2, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 
@@ -430,8 +437,10 @@ def memory(folder, gate, extent):
     calls = ["1000000", "10000000"] + ["100000000"] * (extent >= 1) + ["1000000000"] * (extent >= 2)
     threads = ["10", "1000", "20000"] + ["200000"] * (extent >= 1)
     rows = [("after", "session", "resident", "verdict")]
-    for what, numbers in (("calls", calls), ("threads, one after the other", threads)):
-        series = points(folder, what.split(",")[0], *numbers)
+    messages = ["1000000", "100000000"] + ["1000000000"] * (extent >= 2)
+    for what, numbers in (("calls", calls), ("messages through one channel", messages),
+                          ("threads, one after the other", threads)):
+        series = points(folder, re.match(r"\w+", what).group(), *numbers)
         for count, session, resident in series:
             growth = session - series[0][1]
             is_last = count == series[-1][0]
@@ -610,7 +619,7 @@ def main():
     has_peers = "--no-peers" not in arguments
     parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
-             table("Stacks and names", stacks.rows(build, gate, has_peers))]
+             table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))

@@ -70,7 +70,7 @@ static NOINLINE void zone_beside(void)
 
 static struct {
     sem_t go;
-    bool with_zones;
+    void (*call)(void);
     uint32_t is_wanted; /* atomic */
     uint32_t progress;  /* atomic: hundreds of calls made */
     uint32_t progress_before;
@@ -93,16 +93,16 @@ static void *run_beside(void *context)
             ;
         while (__atomic_load_n(&beside.is_wanted, __ATOMIC_ACQUIRE)) {
             for (int calls = 0; calls < 100; calls++)
-                beside.with_zones ? zone_beside() : (void)floor_call();
+                beside.call();
             __atomic_add_fetch(&beside.progress, 1, __ATOMIC_RELAXED);
         }
     }
     return NULL;
 }
 
-static void start_beside(bool with_zones)
+static void start_beside(void (*call)(void))
 {
-    beside.with_zones = with_zones;
+    beside.call = call;
     beside.progress_before = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED);
     __atomic_store_n(&beside.is_wanted, 1, __ATOMIC_RELEASE);
     sem_post(&beside.go);
@@ -113,9 +113,21 @@ static void start_beside(bool with_zones)
     beside.switches_before = switches();
 }
 
-static void start_floor_beside(void) { start_beside(false); }
+static void floor_beside(void) { floor_call(); }
 
-static void start_zones_beside(void) { start_beside(true); }
+/* Both threads use one label: they share all but their parts of it. */
+static NOINLINE void task_call(void)
+{
+    hotpath_task task;
+    HOTPATH_TASK(&task, "short");
+    HOTPATH_READY(&task);
+}
+
+static void start_floor_beside(void) { start_beside(floor_beside); }
+
+static void start_zones_beside(void) { start_beside(zone_beside); }
+
+static void start_tasks_beside(void) { start_beside(task_call); }
 
 /* Rounds in which the two took turns, or the other hardly ran, are not rounds of two threads at once. */
 static bool stop_beside(void)
@@ -374,6 +386,36 @@ static NOINLINE void channel_call(uint32_t number)
     HOTPATH_CHANNEL_SENT("channel", &channels[number & 7], 1, 8, number & 63);
 }
 
+/* Two readings of the clock, as a zone has. */
+static NOINLINE void channel_pair_call(uint32_t number)
+{
+    static const char channel;
+    HOTPATH_CHANNEL_SENT("pair", &channel, 1, 8, number & 63);
+    HOTPATH_CHANNEL_RECEIVED("pair", &channel, 1, 8, number & 63);
+}
+
+static NOINLINE void channel_ids_call(uint32_t number)
+{
+    static const char channel;
+    HOTPATH_CHANNEL_SENT("ids", &channel, 1, 8, number & 63, number + 1);
+    HOTPATH_CHANNEL_RECEIVED("ids", &channel, 1, 8, number & 63, number + 1);
+}
+
+static NOINLINE void stream_call(uint32_t number)
+{
+    static const char stream;
+    HOTPATH_STREAM_NEXT("stream", &stream);
+    HOTPATH_STREAM_ITEM("stream", &stream, 1, number & 63);
+}
+
+static hotpath_task polled;
+
+static NOINLINE void poll_call(void)
+{
+    HOTPATH_POLL(&polled);
+    __asm__ volatile("");
+}
+
 static void run_value(uint32_t passes)
 {
     while (passes-- > 0)
@@ -404,6 +446,38 @@ static void run_channel(uint32_t passes)
         channel_call(passes);
 }
 
+static void run_channel_pair(uint32_t passes)
+{
+    while (passes-- > 0)
+        channel_pair_call(passes);
+}
+
+static void run_channel_ids(uint32_t passes)
+{
+    while (passes-- > 0)
+        channel_ids_call(passes);
+}
+
+static void run_stream(uint32_t passes)
+{
+    while (passes-- > 0)
+        stream_call(passes);
+}
+
+static void run_poll(uint32_t passes)
+{
+    if (polled.id_ == 0)
+        HOTPATH_TASK(&polled, "polled");
+    while (passes-- > 0)
+        poll_call();
+}
+
+static void run_task(uint32_t passes)
+{
+    while (passes-- > 0)
+        task_call();
+}
+
 /* ------------------------------------------------------------------------------------------------- the run */
 
 static struct bench_case all_cases[] = {
@@ -419,6 +493,11 @@ static struct bench_case all_cases[] = {
     {.name = "gauge_set", .run = run_gauge_set, .zones = 1, .base = "floor"},
     {.name = "gauge_add", .run = run_gauge_add, .zones = 1, .base = "floor"},
     {.name = "channel", .run = run_channel, .zones = 1, .base = "floor"},
+    {.name = "channel_pair", .run = run_channel_pair, .zones = 1, .base = "floor"},
+    {.name = "channel_ids", .run = run_channel_ids, .zones = 1, .base = "floor"},
+    {.name = "stream", .run = run_stream, .zones = 1, .base = "floor"},
+    {.name = "poll", .run = run_poll, .zones = 1, .base = "floor"},
+    {.name = "task", .run = run_task, .zones = 1, .base = "floor"},
     {.name = "siblings_64", .run = run_64, .zones = 64, .base = "floor"},
     {.name = "sites_1024", .run = run_1024, .zones = 1024, .base = "floor"},
     {.name = "floor_1024", .run = run_1024_floor, .zones = 1024, .base = "floor"},
@@ -436,6 +515,12 @@ static struct bench_case all_cases[] = {
      .zones = 1,
      .base = "zone",
      .before = start_zones_beside,
+     .after = stop_beside},
+    {.name = "task_2_threads",
+     .run = run_task,
+     .zones = 1,
+     .base = "task",
+     .before = start_tasks_beside,
      .after = stop_beside},
     {.name = "body_100ns", .run = run_100ns, .zones = 1, .base = "body_100ns"},
     {.name = "body_100ns_floor", .run = run_100ns_floor, .zones = 1, .base = "body_100ns"},

@@ -1,4 +1,4 @@
-# What is installed: the libraries, the header, the two files, the program, man pages, completions, pkg-config files and a
+# What is installed: the libraries, the header, the adapters, the two files, the program and its demo, man pages, completions, pkg-config files and a
 # CMake package. All of it may be moved to another prefix afterwards.
 include(CMakePackageConfigHelpers)
 
@@ -7,7 +7,9 @@ install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS hotpath_demo RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/hotpath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES single/hotpath.c single/hotpath.h DESTINATION ${CMAKE_INSTALL_DATADIR}/hotpath)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
 

@@ -61,7 +61,7 @@ endfunction()
 function(hotpath_add_e2e_test name)
   cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK" "" "" ${ARGN})
   hotpath_labels(labels e2e)
-  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 600 ${arg_SERIAL_OPTION}
+  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION}
     COMMAND "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
 endfunction()
 

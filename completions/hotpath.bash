@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'run record report flame annotate export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console report open serve flame annotate export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -20,6 +20,8 @@ _hotpath()
         fi
     fi
     case $command:$before in
+        demo:--seconds) return ;;
+        demo:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--alloc-library) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--only) return ;;
         run:--cpu-rate) return ;;
@@ -45,7 +47,7 @@ _hotpath()
         run:--logs-limit) return ;;
         run:--min-percent) return ;;
         run:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
         run:--metadata) return ;;
@@ -68,13 +70,21 @@ _hotpath()
         record:--logs-limit) return ;;
         record:--min-percent) return ;;
         record:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
         record:--output | record:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         record:--label) return ;;
         record:--metadata) return ;;
         record:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        console:--script) return ;;
+        console:--size) return ;;
+        console:--every) return ;;
+        console:--tab) return ;;
+        console:--from) return ;;
+        console:--to) return ;;
+        console:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--from) return ;;
         report:--to) return ;;
+        report:--against) return ;;
         report:--section | report:-s) return ;;
         report:--focus) return ;;
         report:--slowest) return ;;
@@ -88,11 +98,34 @@ _hotpath()
         report:--logs-limit) return ;;
         report:--min-percent) return ;;
         report:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
         report:--metadata) return ;;
         report:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        open:--output | open:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        open:--against) return ;;
+        open:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        serve:--address) return ;;
+        serve:--port) return ;;
+        serve:--every) return ;;
+        serve:--token-file) return ;;
+        serve:--section | serve:-s) return ;;
+        serve:--focus) return ;;
+        serve:--slowest) return ;;
+        serve:--columns | serve:-c) return ;;
+        serve:--sort) return ;;
+        serve:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
+        serve:--percentiles | serve:-p) return ;;
+        serve:--limit | serve:-n) return ;;
+        serve:--functions-limit) return ;;
+        serve:--calltree-limit) return ;;
+        serve:--logs-limit) return ;;
+        serve:--min-percent) return ;;
+        serve:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
+        serve:--label) return ;;
+        serve:--metadata) return ;;
+        serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         flame:--diff) return ;;
         flame:--output | flame:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         flame:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -110,9 +143,13 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --no-stacks --no-alloc-stacks --no-waits --alloc-library --debuginfod --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        record) COMPREPLY=($(compgen -W '--pid -p --for --tree -t --debuginfod --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --cold --from --to --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        demo) COMPREPLY=($(compgen -W '--once --seconds --dir --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--console --verbose -v --end-with-console --tree -t --cold --no-preload --no-children --preload-children --no-cpu --stacks --zone-stacks --no-stacks --no-alloc-stacks --no-waits --no-channels --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        record) COMPREPLY=($(compgen -W '--pid -p --for --verbose -v --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        console) COMPREPLY=($(compgen -W '--once --script --size --every --tab --totals --from --to --ascii --dir --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        open) COMPREPLY=($(compgen -W '--output -o --source --against --no-open --dir --help -h' -- "$word")) ;;
+        serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         flame) COMPREPLY=($(compgen -W '--by-zone --diff --output -o --no-open --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --output -o --dir --help -h' -- "$word")) ;;
@@ -126,9 +163,13 @@ _hotpath()
         return
     fi
     case $command in
+        demo) : ;;
         run) COMPREPLY=($(compgen -c -f -- "$word")) ;;
         record) : ;;
+        console) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        open) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        serve) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         flame) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         export) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
@@ -137,7 +178,7 @@ _hotpath()
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'run record report flame annotate export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console report open serve flame annotate export ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

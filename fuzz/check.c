@@ -191,10 +191,13 @@ void fuzz_require_same_json(const struct fuzz_output *compact, const struct fuzz
 /* What turns colors on and off is the only thing that may begin with an escape. */
 static size_t style_length(const char *at, const char *end)
 {
-    static const char *const styles[] = {"\033[0m", "\033[1m", "\033[2m"};
-    for (size_t which = 0; which < 3; which++)
-        if ((size_t)(end - at) >= 4 && memcmp(at, styles[which], 4) == 0)
-            return 4;
+    static const char *const styles[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
+                                         "\033[33m", "\033[35m", "\033[36m"};
+    for (size_t which = 0; which < sizeof styles / sizeof styles[0]; which++) {
+        const size_t length = strlen(styles[which]);
+        if ((size_t)(end - at) >= length && memcmp(at, styles[which], length) == 0)
+            return length;
+    }
     return 0;
 }
 

@@ -24,44 +24,61 @@
 
 /* ------------------------------------------------------------------------------------------------ tables */
 
-static void check_table(const struct hp_unwind_table *table)
+static void check_rules(const struct hp_unwind_table *table)
 {
-    REQUIRE(table->rule_count > 0 && table->rules[0].cfa_kind == HP_CFA_NONE);
-    for (size_t at = 0; at < table->count; at++) {
-        REQUIRE(at == 0 || table->places[at - 1] < table->places[at]);
-        REQUIRE(table->rule_of[at] < table->rule_count);
-        REQUIRE(at == 0 || table->rule_of[at - 1] != table->rule_of[at]);
-        REQUIRE(hp_unwind_table_find(table, table->base + table->places[at]) == &table->rules[table->rule_of[at]]);
-    }
-    for (size_t at = 0; at < table->rule_count; at++) {
-        const struct hp_unwind_rule *rule = &table->rules[at];
+    for (size_t at = 0; at < table->rules.count; at++) {
+        const struct hp_unwind_rule *rule = hp_rule_set_at(&table->rules, at);
         size_t size;
         REQUIRE(rule->cfa_kind != HP_CFA_REGISTER || rule->cfa_register < HP_REGISTERS);
         if (rule->cfa_kind != HP_CFA_EXPRESSION)
             continue;
-        REQUIRE(rule->cfa_offset >= 0 && (size_t)rule->cfa_offset + 2 <= table->expressions_size);
+        REQUIRE(rule->cfa_offset >= 0 && (size_t)rule->cfa_offset + 2 <= table->rules.expressions_size);
         REQUIRE(hp_unwind_table_expression(table, rule, &size) + size <=
-                table->expressions + table->expressions_size);
+                table->rules.expressions + table->rules.expressions_size);
     }
+}
+
+static void check_rows(const struct hp_unwind_table *table, const struct hp_unwind_stretch *stretch)
+{
+    REQUIRE(stretch->row_count > 0 && stretch->first + (size_t)stretch->row_count <= table->row_count);
+    for (size_t at = stretch->first; at < stretch->first + stretch->row_count; at++) {
+        REQUIRE(at == stretch->first || table->places[at - 1] < table->places[at]);
+        REQUIRE(table->rule_of[at] < table->rules.count);
+    }
+}
+
+/* Asks for all there is, the last first. */
+static void check_table(struct hp_unwind_table *table)
+{
+    REQUIRE(table->rules.count > 0 && hp_rule_set_at(&table->rules, 0)->cfa_kind == HP_CFA_NONE);
+    for (size_t at = table->count; at-- > 0;) {
+        const uint64_t place = table->base + table->starts[at];
+        const struct hp_unwind_stretch *stretch = &table->stretches[at];
+        REQUIRE(at == 0 || table->starts[at - 1] < table->starts[at]);
+        const struct hp_unwind_rule *rule = hp_unwind_table_find(table, place);
+        REQUIRE(stretch->section == HP_UNWIND_MADE || stretch->section == HP_UNWIND_UNKNOWN_CODE);
+        REQUIRE(stretch->section == HP_UNWIND_MADE || rule->cfa_kind == HP_CFA_NONE);
+        REQUIRE(hp_unwind_table_find(table, place) == rule);
+        if (stretch->section == HP_UNWIND_MADE)
+            check_rows(table, stretch);
+        hp_unwind_table_is_start(table, place, place + 16);
+    }
+    check_rules(table);
 }
 
 /* As hp_unwind_table_make, of bytes instead of a file. */
 static void make_table(struct hp_unwind_table *table, const struct hp_machine *machine, const uint8_t *bytes,
                        size_t size, bool is_debug)
 {
-    static const struct hp_unwind_rule none = {.cfa_kind = HP_CFA_NONE};
     struct making making = {.table = table};
-    const struct hp_cfi_visitor visitor = {&making, add_function, add_row, add_expression};
+    struct hp_cfi cfi = {.machine = machine, .bytes = bytes, .size = size, .linked = CODE, .is_debug = is_debug};
     *table = (struct hp_unwind_table){.machine = machine};
-    REQUIRE(make_index(&making) && add_rule(&making, &none, 0));
-    making.rank = 1;
-    hp_cfi_read(&(struct hp_cfi){machine, bytes, size, CODE, is_debug}, &visitor);
-    making.rank = 2; /* the same once more, as if it were another section */
-    hp_cfi_read(&(struct hp_cfi){machine, bytes, size, CODE + 8, is_debug}, &visitor);
-    REQUIRE(put_all(&making));
-    free(making.rows);
+    REQUIRE(hp_rule_set_begin(&table->rules));
+    list_section(&making, &cfi);
+    cfi.linked += 8; /* the same once more, as if it were another section */
+    list_section(&making, &cfi);
+    put_all(&making);
     free(making.functions);
-    free(making.rule_index);
 }
 
 /* ------------------------------------------------------------------------------------------------ stacks */
@@ -133,9 +150,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     section = exact != NULL ? exact : section;
     fuzz_bytes(&input, section, length);
     make_table(&table, hp_machine_of(kind & 1 ? EM_AARCH64 : EM_X86_64), section, length, kind & 2);
-    check_table(&table);
+    if (kind & 4) /* or what is asked for while unwinding is the first */
+        check_table(&table);
     unwind(&table, &input);
+    check_table(&table);
     evaluate(section, length);
+    table.section_count = 0; /* they are ours */
     hp_unwind_table_free(&table);
     free(section);
     return 0;

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel_layout.h"
+#include "stream_layout.h"
+#include "task_layout.h"
+
 #define LARGEST_SHAPE (64u << 10)
 #define LARGEST_NAMED (256u << 10)
 #define MOST_CHANGES 16u
@@ -149,14 +153,116 @@ static void build_allocations(struct session_builder *builder)
     builder_pool(builder, "arena")->peak_live = 12;
 }
 
+/* A channel with an instance, between two threads one of which waits, with items inside and delays. */
+static void build_channels(struct session_builder *builder)
+{
+    const struct parser_sites sites = add_parser_sites(builder);
+    const uint32_t class_ = builder_object(builder, "channel", "jobs", 7);
+    const uint32_t instance = builder_object(builder, "channel", "jobs", 7);
+    struct hp_object *one = builder_at(builder, instance), *all = builder_at(builder, class_);
+    one->class_ = class_;
+    one->key = 0x7f0000001000;
+    one->generation = 1;
+    all->instances = 2;
+    all->ended_count = 1;
+    for (uint64_t at = 0; at < 4; at++) {
+        const struct parser parser = add_parser(builder, &sites);
+        const uint32_t offset = builder_part(builder, at < 2 ? instance : class_, parser.thread);
+        struct hp_instance_part *its = builder_at(builder, offset);
+        struct hp_part *part = &its->part;
+        part->generation = at == 1 || at > 2 ? 0 : 1;
+        part->node = parser.node;
+        part->first_tick = BUILDER_START + 10 * at;
+        part->last_tick = BUILDER_START + 100 * (at + 1);
+        part->count[at % 2 == 0 ? HP_CHANNEL_SENT : HP_CHANNEL_RECEIVED] = 9 - at;
+        part->count[at % 2 == 0 ? HP_CHANNEL_IN_TICKS : HP_CHANNEL_OUT_TICKS] = (9 - at) * part->last_tick;
+        part->count[HP_CHANNEL_FULL] = 30 * at;
+        part->count[HP_CHANNEL_CAPACITY] = 8;
+        part->last = at == 2 ? BUILDER_START + 50 : 0;
+        part->flags = HP_CHANNEL_FULL;
+        if (at < 2)
+            its->base[HP_CHANNEL_SENT] = at;
+    }
+}
+
+/* A stream with an instance that was on two threads, of which one has another one's numbers before its own; and texts. */
+static void build_streams(struct session_builder *builder)
+{
+    const struct parser_sites sites = add_parser_sites(builder);
+    const uint32_t class_ = builder_object(builder, "stream", "lines", 9);
+    const uint32_t instance = builder_object(builder, "stream", "lines", 9);
+    struct hp_object *one = builder_at(builder, instance), *all = builder_at(builder, class_);
+    one->class_ = class_;
+    one->key = 0x7f0000002000;
+    one->generation = 1;
+    one->born = BUILDER_START;
+    one->shared[HP_STREAM_LATEST] = one->shared[HP_STREAM_HANDED] = BUILDER_START + 300;
+    all->instances = 2;
+    all->ended_count = 1;
+    for (uint64_t at = 0; at < 3; at++) {
+        const struct parser parser = add_parser(builder, &sites);
+        const uint32_t offset = builder_part(builder, at < 2 ? instance : class_, parser.thread);
+        if (at == 2)
+            builder_update_text(builder, offset, 40, "a line");
+        struct hp_instance_part *its = builder_at(builder, offset);
+        struct hp_part *part = &its->part;
+        part->generation = at < 2;
+        part->node = parser.node;
+        part->first_tick = BUILDER_START + 10 * at;
+        part->last_tick = BUILDER_START + 100 * (at + 1);
+        part->count[HP_STREAM_ITEMS] = 9 - at;
+        part->count[HP_STREAM_BYTES] = 90;
+        part->count[HP_STREAM_GAPS] = 8 - at;
+        part->count[HP_STREAM_GAP] = 80;
+        part->count[HP_STREAM_PRODUCED] = 50;
+        part->count[HP_STREAM_CONSUMED] = 30;
+        part->count[HP_STREAM_CONSUMED_ITEMS] = 8 - at;
+        if (at == 1)
+            its->base[HP_STREAM_ITEMS] = 3;
+    }
+}
+
+/* Tasks of one label that wait for those of another, one of which is open, and a poll of which what was inside is kept. */
+static void build_tasks(struct session_builder *builder)
+{
+    const struct parser_sites sites = add_parser_sites(builder);
+    const struct parser parser = add_parser(builder, &sites);
+    const uint32_t load = builder_object(builder, "task", "load", 11);
+    const uint32_t read = builder_object(builder, "task", "read", 12);
+    const uint32_t await = builder_object(builder, "await", "read", 12);
+    const uint32_t instance = builder_object(builder, "await", "read", 12);
+    const struct hp_object *waiter = builder_at(builder, load);
+    struct hp_object *one = builder_at(builder, instance);
+    one->class_ = await;
+    one->key = (uint64_t)waiter->site + 1;
+    const uint32_t polls = builder_node(builder, parser.thread, 0, waiter->site);
+    const uint32_t inside = builder_node(builder, parser.thread, polls, sites.lex);
+    builder_call(builder, parser.thread, polls, 100, 60);
+    builder_call(builder, parser.thread, inside, 60, 0);
+    const uint32_t slow = builder_slow_call(builder, polls, 10, 100, 40, 1, 0);
+    builder_slow_row(builder, slow, inside, 1, 60, 60);
+    for (uint32_t at = 0; at < 2; at++) {
+        struct hp_part *part = builder_at(builder, builder_part(builder, at == 0 ? load : read, parser.thread));
+        part->count[HP_TASK_CREATED] = 3;
+        part->count[HP_TASK_READY] = 2;
+        part->count[HP_TASK_LONG_POLLS] = 1;
+        part->count[HP_TASK_BORN_TICKS] = 3 * (BUILDER_START + 10);
+        part->count[HP_TASK_ENDED_TICKS] = 2 * (BUILDER_START + 400);
+    }
+    struct hp_part *part = builder_at(builder, builder_part(builder, instance, parser.thread));
+    part->count[HP_AWAIT_COUNT] = 2;
+    part->count[HP_AWAIT_TICKS] = 300;
+    builder_open_task(builder, load, parser.thread, 10);
+}
+
 /* Values on two threads, texts, a gauge, a kind that nobody knows, and an instance of it. */
 static void build_values(struct session_builder *builder)
 {
     const uint32_t threads[] = {builder_thread(builder), builder_thread(builder)};
     const uint32_t size = builder_object(builder, "value", "size", 3);
     const uint32_t level = builder_object(builder, "gauge", "größe", 4);
-    const uint32_t queue = builder_object(builder, "channel", "queue", 5);
-    const uint32_t instance = builder_object(builder, "channel", "queue", 5);
+    const uint32_t queue = builder_object(builder, "widget", "queue", 5);
+    const uint32_t instance = builder_object(builder, "widget", "queue", 5);
     struct hp_object *one = builder_at(builder, instance);
     one->class_ = queue;
     one->key = 0x1000;
@@ -263,6 +369,9 @@ const struct fuzz_shape fuzz_shapes[] = {
     {"open-zones", build_open},
     {"empty-session", build_empty},
     {"values", build_values},
+    {"channels", build_channels},
+    {"streams", build_streams},
+    {"tasks", build_tasks},
 };
 const size_t fuzz_shape_count = sizeof fuzz_shapes / sizeof fuzz_shapes[0];
 

@@ -185,6 +185,12 @@ HP_PRIVATE bool hp_text_has_suffix(const char *text, const char *suffix);
 /* What of a path is behind the last slash. */
 HP_PRIVATE const char *hp_text_base_name(const char *path);
 
+/*
+ * In place: a newline in a path, which the kernel writes as "\\012" in its lists. A backslash it leaves as it is, so a file that has these four
+ * characters in its name is taken for one with a newline.
+ */
+HP_PRIVATE void hp_text_read_newlines(char *path);
+
 /* ASCII only: the locale has no say. */
 HP_PRIVATE bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 
@@ -986,6 +992,69 @@ void hp_json_put_u64(struct hp_json *json, const char *key, uint64_t number)
 {
     hp_json_key(json, key);
     hp_json_u64(json, number);
+}
+
+/* ---- src/base/keyed_sort.h ----------------------------------------------------------------------------------- */
+
+/*
+ * Sorting many numbers, each with something that belongs to it: in as many steps as there are numbers and bytes in which they
+ * differ, whatever order they come in. Those that are the same stay in their order.
+ */
+
+struct hp_keyed {
+    uint64_t key;
+    uint64_t value;
+};
+
+/* `room` is for as many again, to work in. */
+HP_PRIVATE void hp_keyed_sort(struct hp_keyed *items, struct hp_keyed *room, size_t count);
+
+/* ---- src/base/keyed_sort.c ----------------------------------------------------------------------------------- */
+
+/* Radix sort, a byte at a time, the lowest first. */
+
+#define HP_KEYED_SORT_VALUES 256u
+
+/* The bits in which keys differ. 0: they are in order. */
+static uint64_t hp_keyed_sort_differing(const struct hp_keyed *items, size_t count)
+{
+    uint64_t bits = 0;
+    size_t in_order = 1;
+    for (size_t at = 1; at < count; at++) {
+        bits |= items[at].key ^ items[0].key;
+        in_order += items[at - 1].key <= items[at].key;
+    }
+    return in_order >= count ? 0 : bits;
+}
+
+static void hp_keyed_sort_sort_by_byte(const struct hp_keyed *from, struct hp_keyed *to, size_t count, unsigned shift)
+{
+    size_t place[HP_KEYED_SORT_VALUES] = {0}, sum = 0;
+    for (size_t at = 0; at < count; at++)
+        place[from[at].key >> shift & (HP_KEYED_SORT_VALUES - 1)]++;
+    for (size_t value = 0; value < HP_KEYED_SORT_VALUES; value++) {
+        const size_t many = place[value];
+        place[value] = sum;
+        sum += many;
+    }
+    for (size_t at = 0; at < count; at++)
+        to[place[from[at].key >> shift & (HP_KEYED_SORT_VALUES - 1)]++] = from[at];
+}
+
+void hp_keyed_sort(struct hp_keyed *items, struct hp_keyed *room, size_t count)
+{
+    const uint64_t bits = hp_keyed_sort_differing(items, count);
+    struct hp_keyed *from = items, *to = room;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((bits >> shift & (HP_KEYED_SORT_VALUES - 1)) == 0)
+            continue;
+        hp_keyed_sort_sort_by_byte(from, to, count, shift);
+        struct hp_keyed *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != items)
+        memcpy(items, from, count * sizeof *items);
 }
 
 /* ---- src/base/number.h --------------------------------------------------------------------------------------- */
@@ -2619,6 +2688,16 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
     return length > 0 ? at : NULL;
 }
 
+void hp_text_read_newlines(char *path)
+{
+    static const char written[] = "\\012";
+    const size_t length = sizeof written - 1;
+    for (char *at = strstr(path, written); at != NULL; at = strstr(at, written)) {
+        *at++ = '\n';
+        memmove(at, at + length - 1, strlen(at + length - 1) + 1);
+    }
+}
+
 const char *hp_text_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -4102,6 +4181,8 @@ HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) *
 /* Pieces of the file. A copy is memory of its own, for hp_memory_unmap; NULL when it is not there. */
 HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
+/* Headers: false behind the last one, and where the file ends before that. */
+HP_PRIVATE bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part);
 HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
 
 /* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
@@ -4180,6 +4261,12 @@ bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) *
            hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
 }
 
+bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part)
+{
+    return index < elf->header.e_phnum &&
+           hp_elf_read_at(fd, elf->header.e_phoff + index * sizeof *ret_part, ret_part, sizeof *ret_part);
+}
+
 static bool hp_elf_file_read_header(int fd, ElfW(Ehdr) * ret_header)
 {
     return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
@@ -4191,9 +4278,8 @@ static bool hp_elf_file_read_header(int fd, ElfW(Ehdr) * ret_header)
 static void hp_elf_file_read_parts(struct hp_elf *elf, int fd)
 {
     ElfW(Phdr) part;
-    for (size_t at = 0; at < elf->header.e_phnum && elf->part_count < HP_ELF_PARTS; at++)
-        if (hp_elf_read_at(fd, elf->header.e_phoff + at * sizeof part, &part, sizeof part) &&
-            part.p_type == PT_LOAD)
+    for (size_t at = 0; elf->part_count < HP_ELF_PARTS && hp_elf_part_header(elf, fd, at, &part); at++)
+        if (part.p_type == PT_LOAD)
             elf->parts[elf->part_count++] =
                 (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
 }
@@ -4233,6 +4319,27 @@ static int hp_elf_file_compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
+/* By the address alone, in memory that is given back at once; globals go behind the others, and those that are the same stay in order. */
+static bool hp_elf_file_sort_by_address(struct hp_elf *elf, size_t count)
+{
+    const size_t size = 2 * count * sizeof(struct hp_keyed);
+    struct hp_keyed *items = count > 0 ? hp_memory_map(size) : NULL;
+    size_t others = 0, globals = count;
+    if (items == NULL)
+        return false;
+    for (size_t at = count; at-- > 0;)
+        if (elf->sorted[at]->st_info >> 4 == STB_GLOBAL)
+            items[--globals] = (struct hp_keyed){elf->sorted[at]->st_value, (uintptr_t)elf->sorted[at]};
+    for (size_t at = 0; others < globals; at++)
+        if (elf->sorted[at]->st_info >> 4 != STB_GLOBAL)
+            items[others++] = (struct hp_keyed){elf->sorted[at]->st_value, (uintptr_t)elf->sorted[at]};
+    hp_keyed_sort(items, items + count, count);
+    for (size_t at = 0; at < count; at++)
+        elf->sorted[at] = (ElfW(Sym) *)(uintptr_t)items[at].value; /* NOLINT(performance-no-int-to-ptr) */
+    hp_memory_unmap(items, size);
+    return true;
+}
+
 /*
  * Functions from the beginning of the table, in order of their addresses; from its end the names of sources, in the order of
  * the file. No symbol is both, so there is room. `count` comes last: a child that is forked meanwhile finds a table that is
@@ -4252,7 +4359,8 @@ static void hp_elf_file_sort_symbols(struct hp_elf *elf, size_t total)
         if (hp_elf_file_is_source(&elf->symbols[at]))
             *--elf->sources = &elf->symbols[at];
     elf->source_count = (size_t)(elf->sorted + total + 1 - elf->sources);
-    hp_sort(elf->sorted, count, hp_elf_file_compare_symbols);
+    if (!hp_elf_file_sort_by_address(elf, count))
+        hp_sort(elf->sorted, count, hp_elf_file_compare_symbols);
     __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
 }
 
@@ -4675,6 +4783,8 @@ const char *hp_file_error(int number)
         return "its reader has stopped reading";
     case ENAMETOOLONG:
         return "name too long";
+    case ENOMEM:
+        return "no memory";
     case EMFILE:
     case ENFILE:
         return "too many open files";
@@ -5979,6 +6089,9 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
 #define HP_STACK_RING_SUFFIX ".ring"
 #define HP_HEAP_RING_SUFFIX ".heap" /* that of allocations */
 
+/* Where a ring could not be made, a link is in its place that leads to this, the process, a dash and the kernel's number for why. */
+#define HP_RING_UNMADE "unmade-"
+
 /* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
 
@@ -6130,7 +6243,7 @@ HP_PRIVATE uint64_t hp_stack_ring_capacity(uint64_t cores);
 
 /*
  * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
- * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
+ * to write to it cannot fail. No descriptor stays open. False: it cannot be had, and the reader is told so (HP_RING_UNMADE).
  */
 HP_PRIVATE bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
                         uint64_t period_ns);
@@ -6260,23 +6373,43 @@ static void hp_stack_ring_fill_header(struct hp_stack_ring_header *header, uint6
     __atomic_store_n(&header->magic, HP_STACK_RING_MAGIC, __ATOMIC_RELEASE);
 }
 
+static char *hp_stack_ring_put_number(char *to, uint32_t number)
+{
+    char digits[10];
+    unsigned count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (count > 0)
+        *to++ = digits[--count];
+    return to;
+}
+
+/* A link takes neither a descriptor nor a block of the disk: it can be made where the ring cannot. */
+static void hp_stack_ring_tell_unmade(const char *path, uint32_t pid, long error)
+{
+    char text[sizeof HP_RING_UNMADE + 24] = HP_RING_UNMADE;
+    char *end = hp_stack_ring_put_number(text + sizeof HP_RING_UNMADE - 1, pid);
+    *end++ = '-';
+    *hp_stack_ring_put_number(end, (uint32_t)error) = '\0';
+    hp_raw(SYS_symlinkat, text, AT_FDCWD, path);
+}
+
 /*
  * When all is filled in, its mode is set once more, to what it is: of that the kernel tells those who watch the folder. (Of its end it would
- * not: to the kernel a file is open as long as it is mapped.)
+ * not: to the kernel a file is open as long as it is mapped.) Returns 0, or why not.
  */
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
-                        uint64_t period_ns)
+static long hp_stack_ring_make_(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid, uint64_t period_ns)
 {
     const uint64_t bytes = HP_STACK_RING_HEADER_BYTES + capacity;
-    ring->header = NULL;
-    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0 ||
-        !hp_stack_ring_is_allowed(bytes))
-        return false;
+    if (!hp_stack_ring_is_allowed(bytes))
+        return EFBIG;
     const long fd =
         hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
     if (fd < 0)
-        return false;
-    struct hp_stack_ring_header *header = hp_raw_fallocate((int)fd, 0, bytes) == 0 ? hp_stack_ring_map_file(fd, bytes) : NULL;
+        return -fd;
+    const long refusal = hp_raw_fallocate((int)fd, 0, bytes);
+    struct hp_stack_ring_header *header = refusal == 0 ? hp_stack_ring_map_file(fd, bytes) : NULL;
     if (header != NULL) {
         hp_stack_ring_fill_header(header, capacity, pid, period_ns);
         hp_raw(SYS_fchmod, fd, (long)0600);
@@ -6287,7 +6420,19 @@ bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t c
         hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
     }
     hp_raw(SYS_close, fd);
-    return header != NULL;
+    return header != NULL ? 0 : refusal < 0 ? -refusal : ENOMEM;
+}
+
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns)
+{
+    ring->header = NULL;
+    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0)
+        return false;
+    const long error = hp_stack_ring_make_(ring, path, capacity, pid, period_ns);
+    if (error != 0 && error != EEXIST)
+        hp_stack_ring_tell_unmade(path, pid, error);
+    return error == 0;
 }
 
 void hp_stack_ring_unmap(struct hp_stack_ring *ring)
@@ -6792,6 +6937,7 @@ static bool hp_symbols_read_line(const char *line, struct hp_symbols_mapping *re
     ret_mapping->to = (uintptr_t)to;
     ret_mapping->inode = inode;
     memcpy(ret_mapping->path, at, length + 1);
+    hp_text_read_newlines(ret_mapping->path);
     return true;
 }
 
@@ -7312,6 +7458,13 @@ HP_PRIVATE uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint
 /* The value of a series in a slot below `used`. */
 HP_PRIVATE uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
+/*
+ * How far a counter had come, a time after the axis begins: between two samples it has its part of what came between them. `moments` is
+ * the place of the series that says when samples were, `first` that of the series itself; before that it was what it came with.
+ */
+HP_PRIVATE uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t place, uint32_t first,
+                          uint64_t since);
+
 /* Reads all of a file that is being written. False: there is none, or it is broken. */
 HP_PRIVATE bool hp_axis_read(const char *path, void *bytes);
 
@@ -7319,6 +7472,36 @@ struct hp_snapshot;
 
 /* The one beside a session, in HP_AXIS_BYTES bytes of the caller's. False: there is none that is its own. */
 HP_PRIVATE bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes);
+
+/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
+
+/* Arithmetic that many need, of numbers without a sign. */
+
+/* The difference, or 0 where it would be below. */
+static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
+static inline uint64_t hp_reduced(uint64_t number, double part)
+{
+    const double found = (double)number * part;
+    return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;
+}
+
+/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+static inline double hp_root(double number)
+{
+    double root = number > 1 ? number : 1;
+    for (int step = 0; number > 0 && step < 2000; step++) {
+        const double next = (root + number / root) / 2;
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return number > 0 ? root : 0;
+}
 
 /* ---- src/session/object_layout.h ----------------------------------------------------------------------------- */
 
@@ -7332,14 +7515,18 @@ HP_PRIVATE bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapsho
  *
  * A kind describes itself, so that a reader can show one that it has never heard of, and a new kind is no new version of the
  * format. An object is a class (a kind at a place in code) or an instance of one (a kind, a place, and an address). Instances
- * share a bounded number of records; the parts of a class count what all its instances do, those without a record included.
+ * of a class share a bounded number of records. What an instance with a record does is counted in its parts and nowhere else, so
+ * the sum of a class is that of its own parts, which count what is done without a record, and of all parts of its instances. So
+ * parts of instances are never set back: what they had counted when another instance got the record is `base`, and only that
+ * other one's numbers are without it. Histograms are the class's alone, but for kinds whose instances never end (loop_layout.h).
  *
- * Who writes: kinds once, before they are linked; an object under the recorder's lock; a part and all below it by its thread
- * alone, but for `sibling`, which is written once.
+ * Who writes: kinds once, before they are linked; an object under the recorder's lock, but for `shared`; a part and all below it by
+ * its thread alone, but for `sibling`, which is written once.
  */
 
-#define HP_KIND_COUNTERS 8u
-#define HP_KIND_HISTOGRAMS 2u
+#define HP_KIND_COUNTERS 14u
+#define HP_KIND_HISTOGRAMS 3u
+#define HP_OBJECT_SHARED 8u
 
 /* How the same counter of several parts becomes one. */
 enum hp_merge {
@@ -7375,6 +7562,10 @@ struct hp_kind_field {
 #define HP_KIND_OWN_TABLE 1u /* readers that know the kind have a section for it */
 #define HP_KIND_BY_NAME                                                                                            \
     2u /* objects of one name are one, wherever they are in the code; else the place counts, too */
+#define HP_KIND_OF_RUN 4u /* instances of one key are one, in whatever process: things of the system's */
+#define HP_KIND_FOUND                                                                                              \
+    8u /* the program has not told of them: who is in no measured function is known by the thread's name */
+#define HP_KIND_BYTES 16u /* bytes go through it, and items are calls that moved some */
 
 struct hp_kind {
     uint32_t next;  /* offset of an older one */
@@ -7392,19 +7583,21 @@ struct hp_kind {
 enum hp_object_state { HP_OBJECT_LIVE = 1, HP_OBJECT_ENDED = 2 };
 
 struct hp_object {
-    uint32_t next;       /* offset of an older one */
-    uint32_t kind;       /* offset of hp_kind */
-    uint32_t site;       /* number of the site where it was made; its name is that of the object */
-    uint32_t class_;     /* of an instance: offset of its class; 0: it is a class */
-    uint32_t parts;      /* offset of the newest hp_part */
-    uint32_t state;      /* enum hp_object_state */
-    uint32_t generation; /* how many instances have had this record; parts of earlier ones count no more */
-    uint32_t is_added;   /* 1: a gauge to which something was added, so that it is more than what was set last */
-    uint64_t key;        /* of an instance: its address */
-    uint64_t born;       /* ticks */
+    uint32_t next;   /* offset of an older one */
+    uint32_t kind;   /* offset of hp_kind */
+    uint32_t site;   /* number of the site where it was made; its name is that of the object */
+    uint32_t class_; /* of an instance: offset of its class; 0: it is a class */
+    uint32_t parts;  /* offset of the newest hp_part */
+    uint32_t state;  /* enum hp_object_state */
+    uint32_t
+        generation; /* how many instances have had this record; a part that has another one is not of this instance */
+    uint32_t is_added; /* 1: a gauge to which something was added, so that it is more than what was set last */
+    uint64_t key;      /* of an instance: its address */
+    uint64_t born;     /* ticks */
     uint64_t ended;
-    uint32_t instances;   /* of a class: made so far, with a record or not, ... */
-    uint32_t ended_count; /* ... and ended */
+    uint32_t instances;                /* of a class: made so far, with a record or not, ... */
+    uint32_t ended_count;              /* ... and ended */
+    uint64_t shared[HP_OBJECT_SHARED]; /* atomic, by any thread: what the kind keeps for all of them */
 };
 
 /* What a number in a part is. Bool, pointer and text are types of single values, never of sums. */
@@ -7421,21 +7614,31 @@ enum hp_value_type {
 
 #define HP_PART_SAMPLED 1u /* of a gauge that several threads add to: not every level was looked at */
 
-/* What one thread record knows of an object. Two cache lines that nobody else writes. */
+/* What one thread record knows of an object. Three cache lines that nobody else writes. */
 struct hp_part {
     uint32_t object;     /* offset */
     uint32_t sibling;    /* offset of the next part of the object */
     uint32_t thread;     /* offset of the thread record */
     uint32_t generation; /* of the object, when this part began to count */
-    uint64_t count[HP_KIND_COUNTERS];
-    uint64_t last; /* latest value, in the part's type */
-    uint64_t last_tick;
-    uint64_t first_tick;
-    uint32_t type;  /* enum hp_value_type */
-    uint32_t flags; /* HP_PART_SAMPLED */
-    uint32_t histograms[HP_KIND_HISTOGRAMS];
+    uint32_t sequence;   /* odd while counters that belong together are written, see hp_part_change */
+    uint32_t type;       /* enum hp_value_type */
+    uint32_t flags;      /* HP_PART_SAMPLED */
     uint32_t ring;
-    uint32_t reserved;
+    uint32_t histograms[HP_KIND_HISTOGRAMS];
+    uint32_t
+        node; /* of kinds that tell who uses it: offset of the call tree's node that the thread was in, lately */
+    uint64_t first_tick;
+    uint64_t last_tick;
+    uint64_t last; /* latest value, in the part's type; of other kinds what they say */
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t own; /* the recorder's own business */
+};
+
+/* That of an instance. */
+struct hp_instance_part {
+    struct hp_part part;
+    uint64_t base[HP_KIND_COUNTERS]; /* what had been counted for instances before, of counters that are sums */
+    uint64_t reserved[2];
 };
 
 /*
@@ -7473,9 +7676,82 @@ struct hp_ring {
     struct hp_recent values[];
 };
 
-_Static_assert(sizeof(struct hp_kind) == 192 && sizeof(struct hp_object) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_part) == 128 && sizeof(struct hp_histogram) == 528, "part of the file");
+_Static_assert(sizeof(struct hp_kind) == 304 && sizeof(struct hp_object) == 128, "part of the file");
+_Static_assert(sizeof(struct hp_part) == 192 && sizeof(struct hp_instance_part) == 320, "part of the file");
+_Static_assert(sizeof(struct hp_histogram) == 528, "part of the file");
 _Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "part of the file");
+
+/* ---- src/session/task_layout.h ------------------------------------------------------------------------------- */
+
+/*
+ * Tasks in the session file: operations that begin at one place and end at another, on any thread, and may run in stretches (polls)
+ * between. A label is a class of objects (object_layout.h), whose counters these are; its polls are zones of the same site. Each task
+ * that is open has a slot, so that a process that was killed shows what it was waiting for.
+ *
+ *   header ─▶ tasks (a list of chunks) ─▶ slots ─▶ object
+ *
+ * Who writes: a slot, whoever creates the task, then whoever runs or ends it, which is one thread at a time unless the host is wrong.
+ */
+
+enum hp_task_counter {
+    HP_TASK_CREATED,
+    HP_TASK_READY,
+    HP_TASK_CANCELLED,
+    HP_TASK_BORN_TICKS,  /* the moments at which tasks were created, added up; may wrap */
+    HP_TASK_ENDED_TICKS, /* the same of those that have ended */
+    HP_TASK_LONG_POLLS,  /* polls of HP_LONG_POLL_MS and more */
+    HP_TASK_MISUSED,     /* uses of a task that had ended, or that another thread was running */
+    HP_TASK_WITHOUT_SLOT,
+    HP_TASK_MOST_OPEN, /* looked at now and then */
+};
+
+enum { HP_TASK_WALLS }; /* histograms: ticks from creation to end */
+
+#define HP_LONG_POLL_MS 10u
+
+struct hp_task_slot {
+    uint32_t self;       /* its own offset, so that nothing else is taken for one */
+    uint32_t generation; /* odd: a task has it */
+    uint32_t object;     /* offset of its class */
+    uint32_t number;     /* of its class in the process */
+    uint64_t born;
+    uint64_t busy;       /* ticks of polls that have ended */
+    uint64_t poll_start; /* 0: it does not run */
+    uint32_t polls;      /* that have ended */
+    uint32_t thread;     /* offset of the record of the thread that ran it last */
+    uint32_t
+        next; /* of free ones: offset of another one; of a task: number of the site that its polls are zones of */
+    uint32_t next_batch; /* of the first of a batch of free ones: offset of that of another batch */
+    uint64_t id;         /* the number by which the program knows the task; 0: it is free */
+    uint32_t extras;     /* HP_TASK_..., which few have, on a line of their own: */
+    uint32_t reserved;
+    uint64_t lane;         /* that its polls are on */
+    uint64_t waiting;      /* the task that waits for it: its number in the process ... */
+    uint64_t waiting_busy; /* ... and for how long that had run when this one was created */
+    uint64_t apart[4];
+};
+
+#define HP_TASK_HAS_LANE 1u
+#define HP_TASK_IS_AWAITED 2u
+
+#define HP_TASK_SLOTS 32u /* of a chunk, and of a batch of free ones */
+
+/*
+ * What tasks wait for: a class is what was waited for, and its instances, whose keys are the numbers of sites and 1, are who waited. Of
+ * requests that wait at the same time, each counts.
+ */
+enum hp_await_counter {
+    HP_AWAIT_COUNT,
+    HP_AWAIT_TICKS, /* in which it was open, and who waited for it did not run */
+};
+
+struct hp_task_chunk {
+    uint32_t next; /* offset of an older one */
+    uint32_t reserved[15];
+    struct hp_task_slot slots[HP_TASK_SLOTS];
+};
+
+_Static_assert(sizeof(struct hp_task_slot) == 128, "part of the file");
 
 /* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
 
@@ -7511,10 +7787,10 @@ _Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 7u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1584u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1600u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -7670,12 +7946,15 @@ struct hp_header {
     uint64_t alloc_cost_ps;       /* to count an allocation and its free */
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
-    uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
-    uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
-    uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
-    uint32_t lanes;       /* offset of the newest hp_lane */
-    uint32_t kinds;       /* offset of the newest hp_kind */
-    uint32_t objects;     /* offset of the newest hp_object */
+    uint32_t others;       /* from outside: further processes it stands for that are in no session of the run */
+    uint64_t pause_ticks;  /* that perf takes to stop and start, as where its thread is switched from and to */
+    uint32_t crew;         /* offset of hp_crew; 0: nobody was to watch */
+    uint32_t lanes;        /* offset of the newest hp_lane */
+    uint32_t kinds;        /* offset of the newest hp_kind */
+    uint32_t objects;      /* offset of the newest hp_object */
+    uint32_t tasks;        /* offset of the newest hp_task_chunk */
+    uint32_t task_slots;   /* atomic: that there are */
+    uint64_t task_batches; /* atomic: free ones, see tasks.c */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -7745,7 +8024,9 @@ struct hp_thread {
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t own_lane;   /* offset of the hp_lane that is the thread's own; 0: it has never switched to another */
-    uint32_t reserved[3];
+    uint32_t free_tasks; /* offset of the first hp_task_slot that it has for tasks to come; 0: none */
+    uint32_t free_task_count;
+    uint32_t reserved;
     struct hp_thread_life life;
 };
 
@@ -8194,7 +8475,7 @@ _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) ==
 
 #define HP_MAX_PERCENTILES 10
 
-enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_HTML, HP_FORMAT_NONE };
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
@@ -8217,6 +8498,12 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 /* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
 #define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
+
+/*
+ * By `hotpath run`: which pipes and sockets its own standard streams are, "INODE,INODE,INODE". They lead out of the run. Or "off": what is found
+ * by itself is not counted.
+ */
+#define HP_RUN_STREAMS "HOTPATH_RUN_STREAMS"
 
 /* What is recorded, and where. */
 struct hp_record_settings {
@@ -8265,6 +8552,7 @@ struct hp_show_settings {
     bool time_exclusive;
     bool alloc_cumulative;
     bool cpu_inclusive;
+    bool debuginfod;   /* names may come from servers */
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
@@ -8321,7 +8609,8 @@ enum hp_option_scope {
     HP_SCOPE_RECORD = 1, /* what is recorded, and where */
     HP_SCOPE_SHOW = 2,   /* what of it is shown */
     HP_SCOPE_OUTPUT = 4, /* how and where */
-    HP_SCOPE_FOLDER = 8  /* where sessions are */
+    HP_SCOPE_FOLDER = 8, /* where sessions are */
+    HP_SCOPE_NAMES = 16  /* where names come from */
 };
 
 /*
@@ -8338,7 +8627,7 @@ struct hp_option {
     const char *flag;     /* limit: --limit on the command line; NULL when there is none */
     char letter;          /* n: -n; 0 when there is none */
     uint32_t scope;       /* enum hp_option_scope; one or several */
-    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|html|none" */
     const char *initial;  /* the default, as a user would write it; "" for none */
     const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
     const char *help;     /* one sentence */
@@ -8721,6 +9010,8 @@ HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, cons
 /* Copies what the calls of a stat allocated. False: nothing. */
 HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                             struct hp_alloc_stat *ret_alloc);
+/* The same, by the offset of the stat: one word of it is read. */
+HP_PRIVATE bool hp_snapshot_alloc_stat_of(const struct hp_snapshot *snapshot, uint32_t stat, struct hp_alloc_stat *ret_alloc);
 
 /* Adds the histogram of one measure to `lines`, which count as those of durations do. */
 HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
@@ -8831,6 +9122,35 @@ uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot
         return 0;
     memcpy(&value, axis->bytes + at, sizeof value);
     return value;
+}
+
+/* The first slot that was written at that moment or later; how many there are: none was. */
+static uint32_t hp_axis_slot_at(const struct hp_axis *axis, uint32_t moments, uint64_t since)
+{
+    uint32_t from = 0, end = axis->header.used;
+    while (from < end) {
+        const uint32_t middle = from + (end - from) / 2;
+        if (hp_axis_value(axis, moments, middle) < since)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t place, uint32_t first,
+                          uint64_t since)
+{
+    const uint32_t slot = hp_axis_slot_at(axis, moments, since);
+    if (slot == axis->header.used)
+        return hp_axis_value(axis, place, axis->header.used - 1);
+    if (slot < first || (slot == first && first > 0))
+        return hp_axis_value(axis, place, first);
+    const uint64_t begin = slot > 0 ? hp_axis_value(axis, moments, slot - 1) : 0;
+    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
+    const uint64_t length = hp_less(hp_axis_value(axis, moments, slot), begin);
+    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
+    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
 }
 
 /* Who puts slots together meanwhile leaves another generation, or an odd one. */
@@ -9292,36 +9612,6 @@ HP_PRIVATE bool hp_crew_write(struct hp_crew_watch *crew);
 static inline bool hp_crew_knows_end(const struct hp_thread_life *life, uint32_t generation)
 {
     return generation != 0 && life->ended_generation == generation;
-}
-
-/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
-
-/* Arithmetic that many need, of numbers without a sign. */
-
-/* The difference, or 0 where it would be below. */
-static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
-/* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
-static inline uint64_t hp_reduced(uint64_t number, double part)
-{
-    const double found = (double)number * part;
-    return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;
-}
-
-/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
-static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
-/* The square root, without the library of mathematics: each step doubles the digits that are right. */
-static inline double hp_root(double number)
-{
-    double root = number > 1 ? number : 1;
-    for (int step = 0; number > 0 && step < 2000; step++) {
-        const double next = (root + number / root) / 2;
-        if (next >= root)
-            break;
-        root = next;
-    }
-    return number > 0 ? root : 0;
 }
 
 /* ---- src/session/crew.c -------------------------------------------------------------------------------------- */
@@ -10014,9 +10304,13 @@ HP_PRIVATE bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, stru
 /* Copies the kind at an offset that an object names. Counts of fields are within bounds. False: there is none. */
 HP_PRIVATE bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind);
 
-/* The parts of an object, without those of instances that had its record before. Rewind the walk for the next object. */
+/*
+ * The parts of an object, those included that an earlier instance of the record has left; of a class, `base` is 0. Where `sequence` is odd,
+ * counters that belong together do not fit: one that did not come to an end is counted in some and not in others. Rewind the walk
+ * for the next object.
+ */
 HP_PRIVATE bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
-                           struct hp_part *ret_part);
+                           struct hp_instance_part *ret_part);
 
 /* How numbers are distributed: hp_histogram, added up. */
 struct hp_magnitudes {
@@ -10043,6 +10337,7 @@ HP_PRIVATE bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, cons
 
 /* Reading the objects of a session safely. */
 
+#define HP_OBJECT_SNAPSHOT_MOST_TRIES 16384u /* some milliseconds: a thread may have lost its processor in the middle of a change */
 #define HP_OBJECT_SNAPSHOT_BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
 
 /* Not from the copy of the header: in a live session there may be newer ones. */
@@ -10058,7 +10353,8 @@ static bool hp_object_snapshot_copy_object(const struct hp_snapshot *snapshot, u
 {
     return hp_snapshot_copy(snapshot, offset, ret_object, sizeof *ret_object,
                             HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, key) | HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, born) |
-                                HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, ended));
+                                HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_object, ended) |
+                                (UINT64_MAX << offsetof(struct hp_object, shared) / 8));
 }
 
 bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_object *ret_object)
@@ -10077,24 +10373,62 @@ bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struc
            ret_kind->counter_count <= HP_KIND_COUNTERS && ret_kind->histogram_count <= HP_KIND_HISTOGRAMS;
 }
 
-static bool hp_object_snapshot_copy_part(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_part *ret_part)
+/* As it is now: a copy may have been made in the middle of a change. */
+static bool hp_object_snapshot_look_at(const struct hp_snapshot *snapshot, uint32_t offset, void *to, size_t bytes, uint64_t wide)
 {
-    const uint64_t wide = HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, type) - HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, count);
-    return hp_snapshot_copy(snapshot, offset, ret_part, sizeof *ret_part, wide);
+    return snapshot->read_anew != NULL ? hp_snapshot_copy_changing(snapshot, offset, to, bytes)
+                                       : hp_snapshot_copy(snapshot, offset, to, bytes, wide);
+}
+
+/* `sequence` and the word beside it. */
+static bool hp_object_snapshot_look_at_sequence(const struct hp_snapshot *snapshot, uint32_t part, uint32_t *ret_sequence)
+{
+    uint32_t words[2];
+    const bool is_there = hp_object_snapshot_look_at(snapshot, part + offsetof(struct hp_part, sequence), words, sizeof words, 0);
+    *ret_sequence = is_there ? words[0] : 0;
+    return is_there;
+}
+_Static_assert(offsetof(struct hp_part, sequence) % 8 == 0, "looked at by itself");
+
+/*
+ * Counters that belong together are written between two changes of `sequence`: what was copied while they were is copied again. Who was
+ * killed meanwhile, or is interrupted by who reads, has left it odd: then what there is has to do, and its `sequence` is odd.
+ */
+static bool hp_object_snapshot_copy_part(const struct hp_snapshot *snapshot, uint32_t offset, size_t size,
+                      struct hp_instance_part *ret)
+{
+    const uint64_t ticks = (HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, own) << 1) - HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_part, first_tick);
+    const uint64_t base = HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_instance_part, reserved) - HP_OBJECT_SNAPSHOT_BIT_OF(struct hp_instance_part, base);
+    for (unsigned tries = 0; tries < HP_OBJECT_SNAPSHOT_MOST_TRIES; tries++) {
+        uint32_t before, after;
+        if (!hp_object_snapshot_look_at_sequence(snapshot, offset, &before))
+            return false;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* this one and the next pair with hp_part_change */
+        if (!hp_object_snapshot_look_at(snapshot, offset, ret, size, ticks | base))
+            return false;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (!hp_object_snapshot_look_at_sequence(snapshot, offset, &after))
+            return false;
+        if (before == after && (after & 1) == 0)
+            return true;
+        if (!snapshot->is_live)
+            break;
+    }
+    ret->part.sequence |= 1;
+    return true;
 }
 
 bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
-                           struct hp_part *ret_part)
+                           struct hp_instance_part *ret_part)
 {
-    uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
-    while (offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_part) &&
-           hp_object_snapshot_copy_part(snapshot, offset, ret_part)) {
-        walk->offset = offset;
-        walk->chunk = offset = ret_part->sibling;
-        if (ret_part->generation == object->generation)
-            return walk->is_begun = true;
-    }
-    return walk->is_begun = false;
+    const size_t size = object->class_ != 0 ? sizeof *ret_part : sizeof ret_part->part;
+    const uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
+    memset(ret_part, 0, sizeof *ret_part);
+    walk->is_begun =
+        offset != 0 && hp_snapshot_may_step(snapshot, walk, size) && hp_object_snapshot_copy_part(snapshot, offset, size, ret_part);
+    walk->offset = offset;
+    walk->chunk = walk->is_begun ? ret_part->part.sibling : 0;
+    return walk->is_begun;
 }
 
 static void hp_object_snapshot_add_octave(const struct hp_snapshot *snapshot, uint32_t offset, uint64_t steps[HP_MAGNITUDE_STEPS])
@@ -10163,6 +10497,62 @@ bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp
             return walk->is_begun = true;
     }
     return walk->is_begun = false;
+}
+
+/* ---- src/session/task_snapshot.h ----------------------------------------------------------------------------- */
+
+/* Reading the tasks of a session that are open: see snapshot.h, whose walks these are. */
+
+/* The slots of tasks that are open, in no order. */
+HP_PRIVATE bool hp_snapshot_next_task(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_task_slot *ret_slot);
+
+/* ---- src/session/task_snapshot.c ----------------------------------------------------------------------------- */
+
+/* Reading the tasks of a session safely. */
+
+#define HP_TASK_SNAPSHOT_BIT_OF(field) (UINT64_C(1) << offsetof(struct hp_task_slot, field) / 8)
+
+/* Not from the copy of the header: in a live session there may be newer ones. */
+static uint32_t hp_task_snapshot_newest_chunk(const struct hp_snapshot *snapshot)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)(snapshot->bytes + offsetof(struct hp_header, tasks)),
+                           __ATOMIC_ACQUIRE);
+}
+
+static bool hp_task_snapshot_copy_slot(const struct hp_snapshot *snapshot, uint32_t chunk, uint32_t index,
+                      struct hp_task_slot *ret_slot)
+{
+    const uint64_t offset = chunk + offsetof(struct hp_task_chunk, slots) + index * sizeof *ret_slot;
+    return hp_snapshot_copy(snapshot, offset, ret_slot, sizeof *ret_slot,
+                            HP_TASK_SNAPSHOT_BIT_OF(born) | HP_TASK_SNAPSHOT_BIT_OF(busy) | HP_TASK_SNAPSHOT_BIT_OF(poll_start));
+}
+
+/* False: there is no further one. */
+static bool hp_task_snapshot_next_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk)
+{
+    uint32_t words[2] = {hp_task_snapshot_newest_chunk(snapshot), 0};
+    if (walk->is_begun && !hp_snapshot_copy(snapshot, walk->chunk, words, sizeof words, 0))
+        words[0] = 0;
+    walk->is_begun = words[0] != 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_task_chunk));
+    walk->chunk = words[0];
+    walk->index = 0;
+    return walk->is_begun;
+}
+
+bool hp_snapshot_next_task(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_task_slot *ret_slot)
+{
+    if (!walk->is_begun && !hp_task_snapshot_next_chunk(snapshot, walk))
+        return false;
+    for (;; walk->index = 0) {
+        for (; walk->index < HP_TASK_SLOTS && hp_task_snapshot_copy_slot(snapshot, walk->chunk, walk->index, ret_slot);
+             walk->index++)
+            if (ret_slot->generation % 2 != 0 && ret_slot->object != 0) {
+                walk->index++;
+                return true;
+            }
+        if (!hp_task_snapshot_next_chunk(snapshot, walk))
+            return false;
+    }
 }
 
 /* ---- src/session/option_values.h ----------------------------------------------------------------------------- */
@@ -10448,7 +10838,7 @@ bool hp_option_parse_sections(const struct hp_option *option, const char *text, 
                               struct hp_text *ret_problem)
 {
     return hp_option_parse_items(option, text, settings, ret_problem, hp_option_lists_is_name,
-                                 "is not a list of sections such as auto, all, timing,calltree or -timing");
+                                 "is not a list of sections such as short, auto, all, timing,calltree or -timing");
 }
 
 bool hp_option_parse_columns(const struct hp_option *option, const char *text, struct hp_settings *settings,
@@ -10581,8 +10971,9 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_KEYS_LIMIT", "keys_limit", HP_OPTION_TABLE_FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Keys of one HOTPATH_BLOCK_KEY that get rows of their own; further ones share one.", HP_OPTION_COUNT,
      HP_OPTION_TABLE_AT_BOTH(record, keys_limit), hp_option_parse_count},
-    {"HOTPATH_REPORT", "report", HP_OPTION_TABLE_FLAG("section", 's', SHOW), "LIST", "auto", "",
-     "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
+    {"HOTPATH_REPORT", "report", HP_OPTION_TABLE_FLAG("section", 's', SHOW), "LIST", "short", "",
+     "Sections of the report: short, auto (all that have something to tell), all, a list such as timing,calltree, "
+     "or -NAME to leave one out.",
      HP_OPTION_TEXT, HP_OPTION_TABLE_AT_BOTH(show, report), hp_option_parse_sections},
     {"HOTPATH_FOCUS", "focus", HP_OPTION_TABLE_FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
      "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT,
@@ -10634,11 +11025,16 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", HP_OPTION_TABLE_FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
      "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
      HP_OPTION_TABLE_AT_BOTH(show, cpu_inclusive), hp_option_parse_flag},
+    {"HOTPATH_DEBUGINFOD", NULL, HP_OPTION_TABLE_FLAG("debuginfod", 0, NAMES), "0|1", "0", "",
+     "By hotpath run and record, and by annotate --assembly: ask the servers of DEBUGINFOD_URLS for debug "
+     "information that is not installed, by debuginfod-find.",
+     HP_OPTION_FLAG, HP_OPTION_TABLE_AT_SETTINGS(show.debuginfod), hp_option_parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTION_TABLE_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      HP_OPTION_TABLE_AT_BOTH(show, exclude_wrapper), hp_option_parse_flag},
-    {"HOTPATH_OUTPUT_FORMAT", "format", HP_OPTION_TABLE_FLAG("format", 'f', OUTPUT), "table|json|json-pretty|none", "table", "",
-     "How the report is written.", HP_OPTION_CHOICE, HP_OPTION_TABLE_AT_BOTH(output, format), hp_option_parse_format},
+    {"HOTPATH_OUTPUT_FORMAT", "format", HP_OPTION_TABLE_FLAG("format", 'f', OUTPUT), "table|json|json-pretty|html|none", "table",
+     "", "How the report is written; html is a page for the browser, by hotpath report and run.", HP_OPTION_CHOICE,
+     HP_OPTION_TABLE_AT_BOTH(output, format), hp_option_parse_format},
     {"HOTPATH_OUTPUT_PATH", "output_path", HP_OPTION_TABLE_FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
      "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT,
      HP_OPTION_TABLE_AT_BOTH(output, output_path), hp_option_parse_text},
@@ -10789,13 +11185,11 @@ bool hp_option_parse_format(const struct hp_option *option, const char *text, st
                             struct hp_text *ret_problem)
 {
     static const char *const names[] = {
-        [HP_FORMAT_TABLE] = "table",
-        [HP_FORMAT_JSON] = "json",
-        [HP_FORMAT_JSON_PRETTY] = "json-pretty",
-        [HP_FORMAT_NONE] = "none",
+        [HP_FORMAT_TABLE] = "table", [HP_FORMAT_JSON] = "json", [HP_FORMAT_JSON_PRETTY] = "json-pretty",
+        [HP_FORMAT_HTML] = "html",   [HP_FORMAT_NONE] = "none",
     };
     return hp_option_values_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
-           hp_option_complain(ret_problem, "is not one of table, json, json-pretty, none");
+           hp_option_complain(ret_problem, "is not one of table, json, json-pretty, html, none");
 }
 
 bool hp_option_parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,
@@ -11840,17 +12234,28 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
     return true;
 }
 
-bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                            struct hp_alloc_stat *ret_alloc)
+static bool hp_snapshot_measures_read_alloc_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_alloc_stat *ret_alloc)
 {
     const size_t sums = offsetof(struct hp_alloc_stat, octaves);
-    const unsigned char *from =
-        stat->alloc != 0 ? hp_snapshot_numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
+    const unsigned char *from = offset != 0 ? hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_alloc) : NULL;
     if (from == NULL)
         return false;
     hp_copy_words(ret_alloc, from, sums, UINT64_MAX);
     hp_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
     return true;
+}
+
+bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc)
+{
+    return hp_snapshot_measures_read_alloc_stat(snapshot, stat->alloc, ret_alloc);
+}
+
+bool hp_snapshot_alloc_stat_of(const struct hp_snapshot *snapshot, uint32_t stat, struct hp_alloc_stat *ret_alloc)
+{
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
+    return from != NULL &&
+           hp_snapshot_measures_read_alloc_stat(snapshot, hp_load32(from + offsetof(struct hotpath_stat_, alloc)), ret_alloc);
 }
 
 void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
@@ -13917,7 +14322,8 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
  * meanwhile: so it is taken first, and kept or forgotten then.
  */
 struct hp_wait_listener {
-    void (*take)(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found);
+    /* `zone`: the site of the innermost one, plus 1; 0: none is open. */
+    void (*take)(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found);
     uint32_t (*keep)(void *context); /* what was taken last; returns a number for it, 0: none is to be had */
     /* A wait of that number is over, and so is the number; how long it was, and of that, nobody's work. */
     void (*end)(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns);
@@ -14213,6 +14619,12 @@ static void hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread
     thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
+/* For the listener. */
+static uint32_t hp_watch_zone_of(const struct hp_watched *thread)
+{
+    return thread->node != 0 && thread->site < HP_MAX_SITES ? thread->site + 1 : 0;
+}
+
 /* Where another thread is: a node and its site, or zeros. */
 struct hp_watch_place {
     uint32_t node, site;
@@ -14456,7 +14868,7 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     if (is_found)
         hp_watch_find_node(watch, thread);
     if (is_found && listener != NULL)
-        listener->take(listener->context, watch->target.pid, thread->tid, &finding);
+        listener->take(listener->context, watch->target.pid, thread->tid, hp_watch_zone_of(thread), &finding);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
@@ -14872,6 +15284,7 @@ struct hp_sums {
 static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 struct hp_floors;
+struct hp_task_sums;
 
 /* The numbers do not fall below what was said before. */
 HP_PRIVATE void hp_sums_keep(struct hp_sums *now, struct hp_sums *before);
@@ -14912,13 +15325,15 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
-    bool is_by_compiler;                  /* a function that the compiler measures */
-    bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
-    bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
-    bool has_history;                     /* in a stretch of a run: of this, too */
-    uint64_t stretch_cpu_ns;              /* of the stretch: on a processor, in the function itself */
-    uint64_t found_cpu_ns;                /* where samples found it, in all of the run */
-    uint64_t stretch_bytes;               /* likewise: that its calls asked for themselves */
+    bool is_by_compiler;     /* a function that the compiler measures */
+    bool is_self_scaled;     /* its self time comes from calls of which not all were timed */
+    bool is_limited;         /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    bool has_history;        /* in a stretch of a run: of this, too */
+    uint64_t stretch_cpu_ns; /* of the stretch: on a processor, in the function itself */
+    uint64_t found_cpu_ns;   /* where samples found it, in all of the run */
+    uint64_t stretch_bytes;  /* likewise: that its calls asked for themselves */
+    const struct hp_task_sums
+        *task; /* whose polls its zones are, once somebody has asked for tasks; NULL: it is none */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
@@ -14931,6 +15346,8 @@ struct hp_site_sums {
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
     struct hp_stat_link *stats;
+    uint32_t
+        cpu_place;    /* among the sites of the profile, from 1, when processor time was shared out last; 0: none */
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
     struct hp_site_said *said; /* NULL: it is read once */
@@ -15268,19 +15685,11 @@ HP_PRIVATE bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *
 HP_PRIVATE struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id);
 HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
-/*
- * Ticks that one thread spent in one node by itself, up to now where it is open. Both are known by their offsets. False: not exactly
- * known, since calls were not timed.
- */
-HP_PRIVATE bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
-                          uint64_t *ret_ticks);
+/* Ticks that one thread spent in one node by itself, up to now where it is open. False: not exactly known, since calls were not timed. */
+HP_PRIVATE bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks);
 
 /* Ticks that all threads together have spent in zones. False: they are estimates. */
 HP_PRIVATE bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
-
-/* Where in the tree of the run such a node is; NULL: nowhere, as roots are. */
-HP_PRIVATE const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
-                                                uint32_t node);
 
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
@@ -15409,10 +15818,13 @@ enum hp_floor_kind {
     HP_FLOOR_WAIT_PATH,
 };
 
-/* Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). */
+/*
+ * Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). Small ones differ in the key as in the number: 1 and 4 are
+ * not 4 and 1.
+ */
 static inline uint64_t hp_floors_mix(uint64_t key, uint64_t number)
 {
-    const uint64_t mixed = (key ^ key >> 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t mixed = (key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15) + number;
     return (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
@@ -15548,13 +15960,6 @@ static void hp_alloc_profile_add_open(struct hp_site_allocs *allocs, const struc
     allocs->net_blocks = hp_alloc_profile_plus(allocs->net_blocks, open->net_blocks);
 }
 
-static bool hp_alloc_profile_read_stat(const struct hp_stat_link *link, struct hp_alloc_stat *ret_alloc)
-{
-    struct hotpath_stat_ stat;
-    return hp_snapshot_stat(link->session, link->offset, &stat) &&
-           hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
-}
-
 static void hp_alloc_profile_keep_site(struct hp_site_allocs *now, struct hp_site_said *before)
 {
     hp_floor(&now->calls, &before->alloc_calls);
@@ -15571,7 +15976,7 @@ void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *r
     struct hp_alloc_stat stat;
     *ret_allocs = (struct hp_site_allocs){0};
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        if (hp_alloc_profile_read_stat(link, &stat))
+        if (hp_snapshot_alloc_stat_of(link->session, link->offset, &stat))
             hp_alloc_profile_add_stat(ret_allocs, &stat);
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
@@ -15603,7 +16008,7 @@ void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_sit
     ret_values->max = allocs->max[measure];
     ret_values->timed = site->sums.calls;
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        if (hp_alloc_profile_read_stat(link, &stat))
+        if (hp_snapshot_alloc_stat_of(link->session, link->offset, &stat))
             hp_snapshot_add_measures(link->session, &stat, measure, ret_values->lines);
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
@@ -15861,6 +16266,751 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
     if (run->floors != NULL)
         hp_alloc_profile_keep_threads(allocs, run->floors);
     return allocs;
+}
+
+/* ---- src/model/model.h --------------------------------------------------------------------------------------- */
+
+/*
+ * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
+ *
+ * The parts are made by the first who asks for them, and stay until the sessions are read anew. Everything is carved out of
+ * arenas of mapped memory, so a model can be built in a signal handler. A function here that returns a pointer returns NULL
+ * when the memory does not suffice.
+ */
+
+struct hp_allocs;
+struct hp_arena;
+struct hp_cpu;
+struct hp_function_profile;
+struct hp_objects;
+struct hp_profile;
+struct hp_run_crew;
+struct hp_run_waits;
+struct hp_tasks;
+struct hp_timeline;
+struct hp_trust;
+
+struct hp_model {
+    struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
+    struct hp_arena *arena; /* for what is of this reading */
+    struct hp_run run;
+    struct hp_profile *profile;                  /* functions and the call tree: always there */
+    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
+    /* Private, from here on: see the functions below. */
+    struct hp_profile *by_thread;
+    const struct hp_allocs *allocs;
+    const struct hp_cpu *cpu, *cpu_by_thread;
+    const struct hp_run_waits *waits;
+    const struct hp_run_crew *crew;
+    const struct hp_timeline *timeline;
+    const struct hp_objects *objects;
+    const struct hp_tasks *tasks;
+    const struct hp_trust *trust;
+};
+
+/*
+ * Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. The arenas
+ * may be one, if nothing is ever read anew.
+ */
+HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
+                    const struct hp_snapshots *snapshots);
+
+/*
+ * The same after the snapshots were read anew, or for the first time; there may be more or fewer of them. All that was made before is void. With
+ * `has_moved` texts are elsewhere, too.
+ */
+HP_PRIVATE bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
+
+/*
+ * From here on the model is about the stretch of the run between two moments, in nanoseconds since it began, until it is read anew. What has
+ * no history is as it was. NULL, or one line that says why that cannot be: then it is void.
+ */
+HP_PRIVATE const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns);
+
+/* The profile with sites kept apart by thread. */
+HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
+
+/* What the run allocated. */
+HP_PRIVATE const struct hp_allocs *hp_model_allocs(struct hp_model *model);
+
+/* Whose processor time it used, by the sites of `profile`; or by those of the profile by thread. */
+HP_PRIVATE const struct hp_cpu *hp_model_cpu(struct hp_model *model);
+HP_PRIVATE const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
+
+/* What it waited for, likewise. */
+HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* What its threads used. */
+HP_PRIVATE const struct hp_run_crew *hp_model_crew(struct hp_model *model);
+
+/* How it went over time. */
+HP_PRIVATE const struct hp_timeline *hp_model_timeline(struct hp_model *model);
+
+/* Values, channels and whatever else the program tells of. */
+HP_PRIVATE const struct hp_objects *hp_model_objects(struct hp_model *model);
+
+/* Its tasks; sites of the profile know theirs from then on. */
+HP_PRIVATE const struct hp_tasks *hp_model_tasks(struct hp_model *model);
+
+/* How far all that can be trusted. */
+HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
+
+/* ---- src/model/channel_jam.h --------------------------------------------------------------------------------- */
+
+/*
+ * Which channel holds up the program: the one whose senders were blocked for the largest part of their time, so that who receives is
+ * too slow; or the other way round. docs/verdict.md is the manual of these rules.
+ */
+
+struct hp_channel_jam {
+    const char *channel;
+    double part;      /* of the time of those who were blocked */
+    const char *slow; /* the measured function on the other side that they waited for; NULL: not known */
+};
+
+/* Of those who send, or of those who receive. False: none, or no memory. */
+HP_PRIVATE bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_channel_jam *ret_jam);
+
+/* ---- src/session/channel_layout.h ---------------------------------------------------------------------------- */
+
+/*
+ * What is counted of a channel, as recorders write it and readers show it: see object_layout.h. While a thread waits for the
+ * channel, `last` of its part is when that began, and `flags` for what: HP_CHANNEL_FULL or HP_CHANNEL_EMPTY.
+ */
+
+enum hp_channel_counter {
+    HP_CHANNEL_SENT,
+    HP_CHANNEL_RECEIVED,
+    HP_CHANNEL_SENT_BYTES,
+    HP_CHANNEL_RECEIVED_BYTES,
+    HP_CHANNEL_IN_TICKS,  /* the moments at which items went in, added up; may wrap */
+    HP_CHANNEL_OUT_TICKS, /* the same of those that came out, or were dropped */
+    HP_CHANNEL_FULL,      /* ticks that senders waited */
+    HP_CHANNEL_EMPTY,     /* ticks that receivers waited */
+    HP_CHANNEL_FULL_WAITS,
+    HP_CHANNEL_EMPTY_WAITS,
+    HP_CHANNEL_REFUSED, /* items that did not go in */
+    HP_CHANNEL_DROPPED, /* items that went in, and did not come out */
+    HP_CHANNEL_MOST_INSIDE,
+    HP_CHANNEL_CAPACITY /* 0: not known */
+};
+
+enum { HP_CHANNEL_DELAYS }; /* histograms */
+
+enum { HP_CHANNEL_STAMPS }; /* shared: offset of hp_channel_stamp[HP_STAMPS]; 0: none */
+
+#define HP_STAMPS 64u
+
+/* When an item was sent that has not been received. */
+struct hp_channel_stamp {
+    uint64_t key; /* made of its id; 0: the place is free, 1: somebody writes */
+    uint64_t sent;
+};
+
+/* ---- src/model/object_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * The objects of a run: which records are one row. Objects of several processes are one where kind and name are the same, and
+ * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is a row of its own, but where its key is the same in
+ * all processes (HP_KIND_OF_RUN).
+ * What their numbers mean is their kinds' business: value_profile.h for values.
+ */
+
+/* What a thread record says of an object. */
+struct hp_object_part {
+    const struct hp_object_part *next;
+    struct hp_part part;         /* of an instance, without what was counted for others that had its record */
+    const struct hp_part *whole; /* of an instance: with that. NULL: it is the same */
+    bool is_former;              /* left by another instance: it counts for the class alone */
+};
+
+/* One record of a session. */
+struct hp_object_record {
+    struct hp_object_record *next; /* of the same row */
+    const struct hp_snapshot *session;
+    struct hp_object object;
+    struct hp_kind kind;
+    const struct hp_object_part *parts;
+    struct hp_object_record *members; /* of a class: its instances, in the same session ... */
+    struct hp_object_record *next_member;
+    const char *kind_name;
+    const char *name;
+    struct hp_location location;
+    uint32_t session_index;
+    uint32_t offset;
+};
+
+struct hp_objects {
+    struct hp_object_record **rows; /* the first record of each, by kind and name */
+    size_t count;
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run);
+
+/*
+ * What all parts of a row have counted, one after the other: of an instance its own, of a class also all that its instances have
+ * counted, those included whose records others have now. `record` is the one that has the part.
+ */
+typedef void hp_part_visitor(void *context, const struct hp_object_record *record, const struct hp_part *part);
+HP_PRIVATE void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *visit, void *context);
+/* The same of one record of a row. */
+HP_PRIVATE void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context);
+
+/* By what a row is known: kind and name, and what else tells it from others. */
+HP_PRIVATE uint64_t hp_identity_of_object(const struct hp_object_record *row);
+
+/* Whether a table is about objects of a kind: each table has such a function. */
+typedef bool hp_wants_kind(const char *name, const struct hp_kind *kind);
+
+/* Whether a session of the run has objects of such kinds. */
+HP_PRIVATE bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted);
+
+/* ---- src/model/channel_profile.h ----------------------------------------------------------------------------- */
+
+/*
+ * Channels over all threads and processes: what follows from the counters of channel_layout.h. Ticks of all sessions of a run are
+ * comparable (run.h), so the two ends of a channel may be in different processes. docs/channels.md is the manual of these numbers.
+ */
+
+struct hp_arena;
+
+/* One side: those that send, or those that receive. */
+struct hp_channel_side {
+    uint64_t blocked;    /* ticks, those of waits that are not over included */
+    uint32_t waiting;    /* waits that are not over */
+    uint32_t threads;    /* records of threads that were on it */
+    double blocked_part; /* of the time of these threads while the channel was in use; below 0: not known */
+};
+
+struct hp_channel {
+    uint64_t inside; /* went in and has not come out, of HP_KIND_BYTES in bytes; never below 0 */
+    bool has_senders,
+        has_receivers; /* somebody was seen to send; to receive. Else they may be processes that are not recorded */
+    bool has_area;     /* the following is known: what came out has been seen to go in */
+    double area;       /* ticks that all items were inside, together, up to now */
+    uint64_t
+        active; /* ticks from the first use to the last, or up to now while something is inside; 0: not known */
+    uint64_t send_ticks;                /* from the first use of those who send to the last */
+    struct hp_channel_side full, empty; /* of senders and of receivers */
+};
+
+/* Whether a kind is that of channels. */
+HP_PRIVATE bool hp_is_channel(const char *name, const struct hp_kind *kind);
+
+/* A class or an instance, with its sums. False: no memory. */
+HP_PRIVATE bool hp_channel_of(struct hp_arena *arena, const struct hp_object_record *row, const uint64_t *count,
+                   struct hp_channel *ret_channel);
+
+/* What is left of a class, of which there are sums and nothing else. */
+HP_PRIVATE void hp_channel_of_rest(const struct hp_object_record *row, const uint64_t *count, struct hp_channel *ret_channel);
+
+/* ---- src/model/object_sums.h --------------------------------------------------------------------------------- */
+
+/*
+ * The counters of an object over all threads and processes, added up as its kind says. What they mean is not asked.
+ */
+
+struct hp_object_sums {
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t newest;  /* tick of the part that says what is newest */
+    uint32_t threads; /* records of threads that used it */
+    uint32_t parts;   /* that were added up */
+};
+
+HP_PRIVATE void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums);
+
+/*
+ * What is left of a class when what its instances counted is taken away: that of instances without a row. Only counters
+ * that are sums can be taken away, the others are 0. False: nothing is left.
+ */
+HP_PRIVATE bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
+                         const struct hp_object_sums *instances, struct hp_object_sums *ret_left);
+
+/* ---- src/model/object_users.h -------------------------------------------------------------------------------- */
+
+/*
+ * Who uses an object: the innermost zones that its threads were in when they did so lately, for kinds that keep `node` in their parts; or the
+ * threads, for kinds that are found by themselves (HP_KIND_FOUND).
+ */
+
+struct hp_arena;
+struct hp_profile;
+
+#define HP_MOST_USERS 8u
+
+struct hp_object_user {
+    const char *name;
+    uint64_t count;
+};
+
+struct hp_object_users {
+    struct hp_object_user all[HP_MOST_USERS]; /* those that counted most first */
+    uint32_t count;
+    uint32_t left_out; /* parts of further ones */
+};
+
+/* The zone of a node of its session; NULL: it is none, or that is not known. */
+HP_PRIVATE const char *hp_object_name_of_node(const struct hp_profile *profile, const struct hp_object_record *record,
+                                   uint32_t node);
+
+/* Those whose parts have counted something in one of two counters. */
+HP_PRIVATE void hp_object_users_of(struct hp_arena *arena, const struct hp_profile *profile,
+                        const struct hp_object_record *row, uint32_t counter, uint32_t or_counter,
+                        struct hp_object_users *ret_users);
+
+/* ---- src/model/verdict.h ------------------------------------------------------------------------------------- */
+
+/*
+ * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
+ *
+ *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
+ */
+
+/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
+
+/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
+#define HP_VERDICT_LEAST_SAMPLES 20.0
+/* Who is busy, or waits, for less than this is as much of the one as of the other. */
+#define HP_VERDICT_BUSY_PART 0.6
+#define HP_VERDICT_WAITING_PART 0.6
+/* More than this ready to run and without a processor ... */
+#define HP_VERDICT_STARVED_PART 0.25
+/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
+#define HP_VERDICT_QUEUE_PART 0.5
+/* Who does nobody's work for that long is idle, whatever else it waits for. */
+#define HP_VERDICT_IDLE_PART 0.6
+/* A program with less work than this, of the time it ran, and that much idling, is idle. */
+#define HP_VERDICT_IDLE_RUN 0.5
+/* Idle time is mentioned where it is more than this of all. */
+#define HP_VERDICT_IDLE_SAID 0.05
+/* So much of a time that is scaled up must have been found as work or as waiting: else it may not have been there. */
+#define HP_VERDICT_FOUND_PART 0.6
+/* So much of the time it was busy must be allocations, at what they take at least. */
+#define HP_VERDICT_ALLOC_PART (1.0 / 3)
+/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
+#define HP_VERDICT_PAIR_NS 25.0
+
+/* What a function waited for is named if it waited longer for it than this ... */
+#define HP_VERDICT_NAMED_PART 0.001
+/* ... and for that part of all its waiting. */
+#define HP_VERDICT_CAUSE_PART 0.25
+
+/* Who uses a channel and is blocked for more than this of its time has found who is too slow ... */
+#define HP_VERDICT_BLOCKED_PART 0.5
+/* ... if that is so much of all the run: a channel that was there for a moment holds up nobody. */
+#define HP_VERDICT_BLOCKED_RUN 0.1
+
+enum hp_verdict {
+    HP_VERDICT_CPU_BOUND,
+    HP_VERDICT_WAITING,
+    HP_VERDICT_ALLOCATION_HEAVY,
+    HP_VERDICT_STARVED,
+    HP_VERDICT_IDLE,
+    HP_VERDICT_MIXED,
+    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured, or too little of either was found */
+    HP_VERDICTS
+};
+
+/* What is known of a function, without those inside, over all threads. */
+struct hp_evidence {
+    double wall_ns;
+    bool is_wall_scaled; /* from calls of which not all were timed: what is not work need not be waiting */
+    double samples_due;  /* samples, or looks, that there would be if each had found it */
+    bool has_cpu;
+    double cpu_ns;
+    bool has_waits;
+    double waited_ns; /* as watched: found in looks, so not exact */
+    double queue_ns;  /* of that, ready to run */
+    double idle_ns;   /* of that, nobody's work */
+    bool has_allocs;
+    double alloc_count;
+};
+
+struct hp_judgement {
+    enum hp_verdict verdict;
+    bool knows_waiting; /* the two that follow mean something */
+    double busy_ns;
+    double waiting_ns;   /* all the rest, ready to run included */
+    double queue_ns;     /* of that, ready to run */
+    double waited_scale; /* what was watched, by this, is what was waited */
+    double idle_ns;      /* of the waiting, nobody's work */
+    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
+};
+
+HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
+
+/* "cpu-bound" */
+HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
+
+/* ---- src/model/channel_jam.c --------------------------------------------------------------------------------- */
+
+/* Which channel holds up the program. */
+
+/* For that long each of its threads was blocked, on average, of the time that the run took. */
+static double hp_channel_jam_blocked_of_run(const struct hp_run *run, const struct hp_channel_side *side)
+{
+    const double whole = (double)side->threads * (double)run->elapsed_ticks;
+    return whole > 0 ? (double)side->blocked / whole : 0;
+}
+
+static bool hp_channel_jam_is_jam(const struct hp_run *run, const struct hp_channel_side *side)
+{
+    return side->blocked_part > HP_VERDICT_BLOCKED_PART && hp_channel_jam_blocked_of_run(run, side) >= HP_VERDICT_BLOCKED_RUN;
+}
+
+/*
+ * What the slow side does. Its threads use the channel in some zone, often a function of the queue's own that is over at once, and take
+ * their time beside that: so of the zones that lie side by side with that one, the one that has most time is named. What a thread was
+ * blocked for is no time of its own.
+ */
+struct hp_channel_jam_occupation {
+    const struct hp_site_sums *site;
+    double ticks;
+};
+
+#define HP_CHANNEL_JAM_MOST_OCCUPATIONS 16u
+
+struct hp_channel_jam_slow_side_ {
+    const struct hp_profile *profile;
+    bool is_of_receivers;
+    struct hp_channel_jam_occupation all[HP_CHANNEL_JAM_MOST_OCCUPATIONS];
+    size_t count;
+};
+
+static void hp_channel_jam_add_occupation(struct hp_channel_jam_slow_side_ *side, const struct hp_site_sums *site, double ticks)
+{
+    size_t at = 0;
+    while (at < side->count && side->all[at].site != site)
+        at++;
+    if (at == HP_CHANNEL_JAM_MOST_OCCUPATIONS)
+        return;
+    if (at == side->count)
+        side->all[side->count++] = (struct hp_channel_jam_occupation){.site = site};
+    side->all[at].ticks += ticks;
+}
+
+static bool hp_channel_jam_has_used(const struct hp_channel_jam_slow_side_ *side, const struct hp_part *part)
+{
+    return side->is_of_receivers ? part->count[HP_CHANNEL_RECEIVED] != 0 || part->count[HP_CHANNEL_EMPTY_WAITS] != 0
+                                 : part->count[HP_CHANNEL_SENT] != 0 || part->count[HP_CHANNEL_REFUSED] != 0;
+}
+
+static void hp_channel_jam_take_part(void *context, const struct hp_object_record *object, const struct hp_part *part)
+{
+    struct hp_channel_jam_slow_side_ *side = context;
+    const struct hp_thread_tree *tree =
+        hp_channel_jam_has_used(side, part) ? hp_forest_tree(&side->profile->forest, object->session_index, part->thread) : NULL;
+    const struct hp_record *user = tree != NULL ? hp_thread_tree_find(tree, part->node) : NULL;
+    if (user == NULL || user->merged == NULL)
+        return;
+    const double blocked = (double)part->count[side->is_of_receivers ? HP_CHANNEL_EMPTY : HP_CHANNEL_FULL];
+    for (size_t at = 0; at < tree->count; at++) {
+        const struct hp_record *beside = &tree->records[at];
+        if (beside->merged != NULL && beside->merged->parent == user->merged->parent)
+            hp_channel_jam_add_occupation(side, beside->merged->site, (double)beside->sums.total - (beside == user ? blocked : 0));
+    }
+}
+
+/* Where nothing is measured beside it: who uses it, whatever that is known by. */
+static const char *hp_channel_jam_user_of(const struct hp_model *model, const struct hp_object_record *row, bool is_of_senders)
+{
+    struct hp_object_users users;
+    if (is_of_senders)
+        hp_object_users_of(model->arena, model->profile, row, HP_CHANNEL_RECEIVED, HP_CHANNEL_EMPTY_WAITS, &users);
+    else
+        hp_object_users_of(model->arena, model->profile, row, HP_CHANNEL_SENT, HP_CHANNEL_REFUSED, &users);
+    return users.count > 0 ? users.all[0].name : NULL;
+}
+
+static const char *hp_channel_jam_slow_side(const struct hp_model *model, const struct hp_object_record *row, bool is_of_senders)
+{
+    struct hp_channel_jam_slow_side_ side = {.profile = model->profile, .is_of_receivers = is_of_senders};
+    const struct hp_channel_jam_occupation *longest = NULL;
+    hp_object_visit_parts(row, hp_channel_jam_take_part, &side);
+    for (size_t at = 0; at < side.count; at++)
+        if (longest == NULL || side.all[at].ticks > longest->ticks)
+            longest = &side.all[at];
+    return longest != NULL ? longest->site->name : hp_channel_jam_user_of(model, row, is_of_senders);
+}
+
+/*
+ * Of classes alone: what holds up one of many channels hardly holds up the program. But all pipes of a run are one class, of which each
+ * has its own two ends.
+ */
+static bool hp_channel_jam_is_wanted(const struct hp_object_record *row)
+{
+    const bool is_class = row->object.class_ == 0, is_of_run = row->kind.flags & HP_KIND_OF_RUN;
+    return (is_class ? !is_of_run || row->members == NULL : is_of_run) && hp_is_channel(row->kind_name, &row->kind);
+}
+
+bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_channel_jam *ret_jam)
+{
+    const struct hp_objects *objects =
+        hp_run_has_objects(&model->run, hp_is_channel) ? hp_model_objects(model) : NULL;
+    const struct hp_object_record *found = NULL;
+    *ret_jam = (struct hp_channel_jam){0};
+    if (model->run.stretch != NULL)
+        return false; /* channels have no history: what is known is of all of the run */
+    for (size_t at = 0; objects != NULL && at < objects->count; at++) {
+        struct hp_object_sums sums;
+        struct hp_channel channel;
+        if (!hp_channel_jam_is_wanted(objects->rows[at]))
+            continue;
+        hp_object_sums_of(objects->rows[at], &sums);
+        if (!hp_channel_of(model->arena, objects->rows[at], sums.count, &channel))
+            return false;
+        const struct hp_channel_side *side = is_of_senders ? &channel.full : &channel.empty;
+        if (hp_channel_jam_is_jam(&model->run, side) && side->blocked_part > ret_jam->part) {
+            found = objects->rows[at];
+            ret_jam->part = side->blocked_part;
+        }
+    }
+    if (found == NULL)
+        return false;
+    ret_jam->channel = found->name;
+    ret_jam->slow = hp_channel_jam_slow_side(model, found, is_of_senders);
+    return true;
+}
+
+/* ---- src/model/channel_profile.c ----------------------------------------------------------------------------- */
+
+/* What the counters of channels say. */
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_channel(const char *name, const struct hp_kind *kind)
+{
+    const bool is_named = strcmp(name, "channel") == 0 || strcmp(name, "pipe") == 0 ||
+                          strcmp(name, "messages") == 0 || strcmp(name, "queue") == 0;
+    return is_named && kind->flags & HP_KIND_OWN_TABLE && kind->counter_count > HP_CHANNEL_CAPACITY &&
+           kind->histogram_count > HP_CHANNEL_DELAYS;
+}
+
+/* ---------------------------------------------------------------------------------------------- which side */
+
+static bool hp_channel_profile_is_waiting(const struct hp_part *part, enum hp_channel_counter side)
+{
+    return part->last != 0 && part->flags == (uint32_t)side;
+}
+
+static bool hp_channel_profile_is_sender(const struct hp_part *part)
+{
+    return part->count[HP_CHANNEL_SENT] != 0 || part->count[HP_CHANNEL_REFUSED] != 0 ||
+           part->count[HP_CHANNEL_FULL_WAITS] != 0 || hp_channel_profile_is_waiting(part, HP_CHANNEL_FULL);
+}
+
+static bool hp_channel_profile_is_receiver(const struct hp_part *part)
+{
+    return part->count[HP_CHANNEL_RECEIVED] != 0 || part->count[HP_CHANNEL_EMPTY_WAITS] != 0 ||
+           hp_channel_profile_is_waiting(part, HP_CHANNEL_EMPTY);
+}
+
+/* ------------------------------------------------------------------------------------------------ its parts */
+
+/* What a walk over all parts finds. */
+struct hp_channel_profile_found {
+    struct hp_channel *channel;
+    uint64_t end; /* the moment it is about */
+    uint64_t first, last, first_sent, last_sent;
+    size_t parts;
+    bool is_torn;                                /* a part was read in the middle of a change */
+    const struct hp_part **senders, **receivers; /* of one session */
+    size_t sender_count, receiver_count;
+};
+
+static void hp_channel_profile_extend(uint64_t *first, uint64_t *last, const struct hp_part *part)
+{
+    if (part->first_tick != 0 && (*first == 0 || part->first_tick < *first))
+        *first = part->first_tick;
+    if (part->last_tick > *last)
+        *last = part->last_tick;
+}
+
+static void hp_channel_profile_count_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct hp_channel_profile_found *found = context;
+    (void)record;
+    hp_channel_profile_extend(&found->first, &found->last, part);
+    if (part->count[HP_CHANNEL_SENT] != 0)
+        hp_channel_profile_extend(&found->first_sent, &found->last_sent, part);
+    found->parts++;
+    found->is_torn |= part->sequence & 1;
+}
+
+/* Who died of the wait waits no more. */
+static void hp_channel_profile_add_wait(struct hp_channel_side *side, const struct hp_object_record *record,
+                     const struct hp_part *part)
+{
+    const uint64_t now = record->session->now_ticks;
+    side->blocked += now > part->last ? now - part->last : 0;
+    side->waiting += !(record->kind.flags & HP_KIND_FOUND) || record->session->is_live;
+}
+
+/* A wait that is not over goes on until now, or until its process ended. */
+static void hp_channel_profile_take_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct hp_channel_profile_found *found = context;
+    if (hp_channel_profile_is_waiting(part, HP_CHANNEL_FULL))
+        hp_channel_profile_add_wait(&found->channel->full, record, part);
+    if (hp_channel_profile_is_waiting(part, HP_CHANNEL_EMPTY))
+        hp_channel_profile_add_wait(&found->channel->empty, record, part);
+    if (hp_channel_profile_is_sender(part))
+        found->senders[found->sender_count++] = part;
+    if (hp_channel_profile_is_receiver(part))
+        found->receivers[found->receiver_count++] = part;
+}
+
+static int hp_channel_profile_compare_threads(const void *a, const void *b)
+{
+    const struct hp_part *x = a, *y = b;
+    return x->thread == y->thread ? 0 : x->thread < y->thread ? -1 : 1;
+}
+
+/* A thread has a part for each channel it uses, and is one thread all the same. */
+static uint32_t hp_channel_profile_count_threads(const struct hp_part **parts, size_t count)
+{
+    uint32_t threads = 0;
+    hp_sort(parts, count, hp_channel_profile_compare_threads);
+    for (size_t at = 0; at < count; at++)
+        threads += at == 0 || parts[at]->thread != parts[at - 1]->thread;
+    return threads;
+}
+
+/* `parts` are in the order of threads. */
+static bool hp_channel_profile_is_among(const struct hp_part **parts, size_t count, const struct hp_part *part)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (parts[middle]->thread == part->thread)
+            return true;
+        if (parts[middle]->thread < part->thread)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return false;
+}
+
+/* When a thread used channels whose records others have now, its part of the class knows. */
+static void hp_channel_profile_add_former_times(struct hp_channel_profile_found *found, const struct hp_object_record *record)
+{
+    if (record->object.class_ != 0)
+        return;
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (hp_channel_profile_is_among(found->senders, found->sender_count, &at->part))
+            hp_channel_profile_extend(&found->first_sent, &found->last_sent, &at->part);
+}
+
+/* Offsets of threads mean something in their session alone. */
+static void hp_channel_profile_take_session(struct hp_channel_profile_found *found, const struct hp_object_record *record)
+{
+    found->sender_count = found->receiver_count = 0;
+    hp_object_visit_parts_of_one(record, hp_channel_profile_take_part, found);
+    found->channel->full.threads += hp_channel_profile_count_threads(found->senders, found->sender_count);
+    found->channel->empty.threads += hp_channel_profile_count_threads(found->receivers, found->receiver_count);
+    hp_channel_profile_add_former_times(found, record);
+}
+
+/* ------------------------------------------------------------------------------------------------- formulas */
+
+/* The moment a row is about: the end of the channel, or the latest of the sessions that have used it. */
+static uint64_t hp_channel_profile_end_of(const struct hp_object_record *row)
+{
+    uint64_t end = 0;
+    for (; row != NULL; row = row->next) {
+        const bool is_over = row->object.class_ != 0 && row->object.state == HP_OBJECT_ENDED;
+        const uint64_t its = is_over ? row->object.ended : row->session->now_ticks;
+        end = its > end ? its : end;
+    }
+    return end;
+}
+
+/* Things of the system's may be used by anybody; of all others every use is told. */
+static void hp_channel_profile_set_known(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count)
+{
+    const bool is_all = !(row->kind.flags & HP_KIND_OF_RUN);
+    channel->has_senders = is_all || count[HP_CHANNEL_SENT] != 0 || channel->full.threads != 0;
+    channel->has_receivers = is_all || count[HP_CHANNEL_RECEIVED] != 0 || channel->empty.threads != 0;
+}
+
+static void hp_channel_profile_set_inside(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count)
+{
+    const bool is_bytes = row->kind.flags & HP_KIND_BYTES;
+    const uint64_t in = count[is_bytes ? HP_CHANNEL_SENT_BYTES : HP_CHANNEL_SENT];
+    const uint64_t out =
+        is_bytes ? count[HP_CHANNEL_RECEIVED_BYTES] : count[HP_CHANNEL_RECEIVED] + count[HP_CHANNEL_DROPPED];
+    channel->inside = in > out && channel->has_senders && channel->has_receivers ? in - out : 0;
+}
+
+/*
+ * Each item that came out was inside from when it went in, and each that did not until now. Sums of moments wrap, and what is left of
+ * them does not mind. Where more came out than was seen to go in, its beginning is missing: then this is below 0, or, where a live
+ * session changed while it was read, hardly wrong. Half of a change would make it absurd.
+ */
+static void hp_channel_profile_set_area(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count,
+                     uint64_t end, bool is_torn)
+{
+    const uint64_t gone = count[HP_CHANNEL_RECEIVED] + count[HP_CHANNEL_DROPPED];
+    const uint64_t left = count[HP_CHANNEL_SENT] - gone;
+    const int64_t area = (int64_t)(count[HP_CHANNEL_OUT_TICKS] - count[HP_CHANNEL_IN_TICKS] + left * end);
+    hp_channel_profile_set_known(channel, row, count);
+    hp_channel_profile_set_inside(channel, row, count);
+    channel->has_area = count[HP_CHANNEL_SENT] > 0 && area >= 0 && !is_torn && channel->has_receivers &&
+                        !(row->kind.flags & HP_KIND_BYTES);
+    channel->area = channel->has_area ? (double)area : 0;
+}
+
+static void hp_channel_profile_set_blocked_part(struct hp_channel_side *side, uint64_t active)
+{
+    const double whole = (double)side->threads * (double)active;
+    const double part = whole > 0 ? (double)side->blocked / whole : -1;
+    side->blocked_part = part > 1 ? 1 : part;
+}
+
+static void hp_channel_profile_set_active(struct hp_channel *channel, const struct hp_channel_profile_found *found)
+{
+    const bool goes_on = channel->inside > 0 || channel->full.waiting > 0 || channel->empty.waiting > 0;
+    const uint64_t last = goes_on && found->end > found->last ? found->end : found->last;
+    channel->active = found->first != 0 && last > found->first ? last - found->first : 0;
+    channel->send_ticks = found->first_sent != 0 ? found->last_sent - found->first_sent : 0;
+}
+
+static void hp_channel_profile_begin(struct hp_channel *channel, const uint64_t *count)
+{
+    memset(channel, 0, sizeof *channel);
+    channel->full.blocked = count[HP_CHANNEL_FULL];
+    channel->empty.blocked = count[HP_CHANNEL_EMPTY];
+    channel->full.blocked_part = channel->empty.blocked_part = -1;
+}
+
+void hp_channel_of_rest(const struct hp_object_record *row, const uint64_t *count, struct hp_channel *ret_channel)
+{
+    struct hp_channel_profile_found found = {0};
+    hp_object_visit_parts(row, hp_channel_profile_count_part, &found);
+    hp_channel_profile_begin(ret_channel, count);
+    hp_channel_profile_set_area(ret_channel, row, count, hp_channel_profile_end_of(row), found.is_torn);
+}
+
+bool hp_channel_of(struct hp_arena *arena, const struct hp_object_record *row, const uint64_t *count,
+                   struct hp_channel *ret_channel)
+{
+    struct hp_channel_profile_found found = {.channel = ret_channel, .end = hp_channel_profile_end_of(row)};
+    hp_object_visit_parts(row, hp_channel_profile_count_part, &found);
+    found.senders = hp_arena_take_array(arena, found.parts + 1, sizeof(void *));
+    found.receivers = hp_arena_take_array(arena, found.parts + 1, sizeof(void *));
+    if (found.senders == NULL || found.receivers == NULL)
+        return false;
+    found.end = found.last > found.end ? found.last : found.end; /* what was told while it was read */
+    hp_channel_profile_begin(ret_channel, count);
+    for (const struct hp_object_record *record = row; record != NULL; record = record->next)
+        hp_channel_profile_take_session(&found, record);
+    hp_channel_profile_set_area(ret_channel, row, count, found.end, found.is_torn);
+    hp_channel_profile_set_active(ret_channel, &found);
+    hp_channel_profile_set_blocked_part(&ret_channel->full, ret_channel->active);
+    hp_channel_profile_set_blocked_part(&ret_channel->empty, ret_channel->active);
+    return true;
 }
 
 /* ---- src/model/cost.h ---------------------------------------------------------------------------------------- */
@@ -16230,8 +17380,8 @@ bool hp_cpu_keep(struct hp_cpu *cpu, struct hp_arena *arena, const struct hp_pro
 struct hp_arena;
 
 struct hp_cpu_share {
-    uint32_t node; /* its offset */
-    uint32_t stat;
+    uint32_t node;                     /* its offset */
+    const struct hp_tree_node *merged; /* its place in the tree of the run; NULL: it is the root of the thread */
     uint64_t calls;
     uint64_t samples;
     double user_ns;
@@ -16243,21 +17393,19 @@ struct hp_cpu_share {
 
 /* All zero at the start; may be used for one thread after the other. */
 struct hp_cpu_shares {
-    struct hp_cpu_share **all; /* by node */
-    size_t count;
+    struct hp_cpu_share *all; /* by node */
+    size_t count, capacity;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
     double perf_samples;
     double account_ns; /* what the kernel says was its own, by ticks */
     double waited_ns;  /* at most, without its processor because it had to wait */
     double preempted;  /* how often others had its processor; 0: nothing is known of that */
-    struct hp_cpu_share *memory;
-    size_t capacity;
 };
 
-/* What samples have found in a thread. False: no memory. */
-HP_PRIVATE bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu);
+/* What samples have found in a thread, and how long its zones took. False: no memory. */
+HP_PRIVATE bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                        const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu);
 /* NULL: the thread has no such node. */
 HP_PRIVATE struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint32_t node);
 
@@ -16297,8 +17445,8 @@ HP_PRIVATE void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double p
 /* ---- src/model/cpu_profile.c --------------------------------------------------------------------------------- */
 
 /*
- * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
- * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
+ * Whose processor time a run used. Samples are credited to nodes of threads' call trees. The forest has all of them, each with its place in the
+ * tree of the run and so with its site, whether the profile keeps threads apart or not.
  *
  * What a thread's functions used comes from cpu_shares.h.
  *
@@ -16309,13 +17457,6 @@ HP_PRIVATE void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double p
  */
 
 #define HP_CPU_PROFILE_SECOND 1e9
-
-/* A stat of a site. */
-struct hp_cpu_profile_link {
-    const struct hp_snapshot *session;
-    uint32_t offset;
-    uint32_t site; /* index in the profile */
-};
 
 /* What the calls of a site took, as far as samples found them. */
 struct hp_cpu_profile_cost {
@@ -16329,8 +17470,6 @@ struct hp_cpu_profile_builder {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
-    struct hp_cpu_profile_link **links; /* by session and offset */
-    size_t link_count;
     struct hp_cpu_shares shares; /* of the thread at hand */
     struct hp_cpu_profile_cost *costs;          /* as many as sites */
     double found_ns;             /* of all sites together, by samples */
@@ -16382,61 +17521,22 @@ const char *hp_cpu_advice(uint32_t refusal)
     }
 }
 
-/* --------------------------------------------------------------------------------------- from stats to sites */
+/* --------------------------------------------------------------------------------------- from nodes to sites */
 
-static int hp_cpu_profile_compare_links(const void *a, const void *b)
-{
-    const struct hp_cpu_profile_link *x = a, *y = b;
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
+#define HP_CPU_PROFILE_NONE UINT32_MAX
 
-static size_t hp_cpu_profile_count_links(const struct hp_profile *profile)
+static void hp_cpu_profile_number_sites(const struct hp_profile *profile)
 {
-    size_t count = 0;
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next)
+        site->cpu_place = 0;
     for (size_t at = 0; at < profile->site_count; at++)
-        for (const struct hp_stat_link *stat = profile->sites[at]->stats; stat != NULL; stat = stat->next)
-            count++;
-    return count;
+        profile->sites[at]->cpu_place = (uint32_t)at + 1;
 }
 
-static bool hp_cpu_profile_link_stats(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
+/* The place of its site; NONE: that of a root, or of one that has no calls. */
+static uint32_t hp_cpu_profile_place_of(const struct hp_tree_node *node)
 {
-    const struct hp_profile *profile = builder->profile;
-    const size_t count = hp_cpu_profile_count_links(profile);
-    struct hp_cpu_profile_link *links = hp_arena_take_array(arena, count + 1, sizeof *links);
-    builder->links = hp_arena_take_array(arena, count + 1, sizeof(void *));
-    if (links == NULL || builder->links == NULL)
-        return false;
-    for (uint32_t at = 0; at < profile->site_count; at++)
-        for (const struct hp_stat_link *stat = profile->sites[at]->stats;
-             stat != NULL && builder->link_count < count; stat = stat->next) {
-            links[builder->link_count] =
-                (struct hp_cpu_profile_link){.session = stat->session, .offset = stat->offset, .site = at};
-            builder->links[builder->link_count] = &links[builder->link_count];
-            builder->link_count++;
-        }
-    hp_sort(builder->links, builder->link_count, hp_cpu_profile_compare_links);
-    return true;
-}
-
-/* The site of a node; NULL: that of none, such as the root of a tree. */
-static const struct hp_cpu_profile_link *hp_cpu_profile_find_link(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t stat)
-{
-    const struct hp_cpu_profile_link wanted = {.session = session, .offset = stat};
-    size_t from = 0, to = builder->link_count;
-    while (stat != 0 && from < to) {
-        const size_t middle = from + (to - from) / 2;
-        const int order = hp_cpu_profile_compare_links(builder->links[middle], &wanted);
-        if (order == 0)
-            return builder->links[middle];
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return node != NULL && node->site->cpu_place > 0 ? node->site->cpu_place - 1 : HP_CPU_PROFILE_NONE;
 }
 
 /* ----------------------------------------------------------------------------------------------- adding up */
@@ -16449,45 +17549,37 @@ static void hp_cpu_profile_add(struct hp_cpu_sums *to, const struct hp_cpu_sums 
     to->variance += from->variance;
 }
 
-static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *builder, const struct hp_cpu_profile_link *link, const struct hp_cpu_sums *sums)
+static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *builder, uint32_t place, const struct hp_cpu_sums *sums)
 {
-    if (link == NULL || builder->last_entry[link->site] == builder->entry)
+    if (place == HP_CPU_PROFILE_NONE || builder->last_entry[place] == builder->entry)
         return;
-    builder->last_entry[link->site] = builder->entry;
-    hp_cpu_profile_add(&builder->cpu->sites[link->site].all, sums);
+    builder->last_entry[place] = builder->entry;
+    hp_cpu_profile_add(&builder->cpu->sites[place].all, sums);
 }
 
-/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+/* Of a session: in a broken file, trees may be deep. A thousand for each of a thousand nodes of a hundred threads. */
 #define HP_CPU_PROFILE_MAX_STEPS UINT64_C(100000000)
 
-static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
-                      const struct hp_cpu_sums *sums)
+static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, const struct hp_tree_node *node, const struct hp_cpu_sums *sums)
 {
-    struct hp_node node;
-    if (!hp_snapshot_node(session, offset, &node))
-        return;
-    const struct hp_cpu_profile_link *link = hp_cpu_profile_find_link(builder, session, node.stat);
+    const uint32_t place = hp_cpu_profile_place_of(node);
     builder->entry++;
-    if (link != NULL)
-        hp_cpu_profile_add(&builder->cpu->sites[link->site].own, sums);
-    hp_cpu_profile_add_to_all(builder, link, sums);
-    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
-        below = node.parent; /* parents are made before their children, so they are further to the front */
-        if (!hp_snapshot_node(session, node.parent, &node))
-            break;
-        hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), sums);
-    }
+    if (place != HP_CPU_PROFILE_NONE)
+        hp_cpu_profile_add(&builder->cpu->sites[place].own, sums);
+    hp_cpu_profile_add(&builder->cpu->nodes[node->index], sums);
+    for (; node != NULL && builder->steps_left > 0; node = node->parent, builder->steps_left--)
+        hp_cpu_profile_add_to_all(builder, hp_cpu_profile_place_of(node), sums);
 }
 
 /* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
-static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_cpu_node *entry)
+static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_node *entry)
 {
-    struct hp_node node;
     const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
-    if (entry->also_samples == 0 || !hp_snapshot_node(session, entry->node, &node))
+    const struct hp_record *record = entry->also_samples > 0 ? hp_thread_tree_find(tree, entry->node) : NULL;
+    if (record == NULL)
         return;
     builder->entry++;
-    hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), &sums);
+    hp_cpu_profile_add_to_all(builder, hp_cpu_profile_place_of(record->merged), &sums);
 }
 
 /* ------------------------------------------------------------------------------------------------ threads */
@@ -16500,12 +17592,6 @@ static uint64_t hp_cpu_profile_as_count(double ns)
     return ns < 0x1p63 ? (uint64_t)(ns + 0.5) : UINT64_C(1) << 63;
 }
 
-static const struct hp_cpu_profile_link *hp_cpu_profile_link_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                                  const struct hp_cpu_share *share)
-{
-    return hp_cpu_profile_find_link(builder, session, share->stat);
-}
-
 /* Beside perf, one timer's signal comes in so many periods. */
 #define HP_CPU_PROFILE_TIMER_PERIODS 10
 
@@ -16514,38 +17600,25 @@ static double hp_cpu_profile_period_of(const struct hp_snapshot *session)
     return session->header.cpu_rate > 0 ? HP_CPU_PROFILE_SECOND / session->header.cpu_rate : 0;
 }
 
-/* How long zones took by themselves. */
-static void hp_cpu_profile_set_limits(const struct hp_cpu_profile_builder *builder, uint32_t session, uint32_t thread)
-{
-    const struct hp_profile *profile = builder->profile;
-    uint64_t ticks;
-    for (size_t at = 0; at < builder->shares.count && profile->run->is_rate_known; at++) {
-        struct hp_cpu_share *share = builder->shares.all[at];
-        if (hp_profile_node_self(profile, session, thread, share->node, &ticks))
-            share->most_ns = hp_run_ns(profile->run, ticks);
-    }
-}
-
 /* False: no memory. */
-static bool hp_cpu_profile_read_thread(struct hp_cpu_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
-                        const struct hp_cpu_thread *cpu)
+static bool hp_cpu_profile_read_thread(struct hp_cpu_profile_builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
-    if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
+    const struct hp_run *run = builder->profile->run;
+    const double period_ns = hp_cpu_profile_period_of(run->sessions[tree->calls.session]);
+    if (!hp_cpu_shares_read(&builder->shares, builder->arena, run, tree, cpu))
         return false;
-    hp_cpu_profile_set_limits(builder, index, offset);
-    hp_cpu_shares_settle_unseen(&builder->shares, hp_cpu_profile_period_of(session), HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
+    hp_cpu_shares_settle_unseen(&builder->shares, period_ns, HP_CPU_PROFILE_TIMER_PERIODS * period_ns);
     return true;
 }
 
 /* The first time through: what samples have found, site by site. */
-static void hp_cpu_profile_count_found(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+static void hp_cpu_profile_count_found(const struct hp_cpu_profile_builder *builder)
 {
     for (size_t at = 0; at < builder->shares.count; at++) {
-        const struct hp_cpu_share *share = builder->shares.all[at];
-        const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
-        if (link != NULL)
-            builder->costs[link->site].ns += hp_cpu_share_ns(share);
+        const struct hp_cpu_share *share = &builder->shares.all[at];
+        const uint32_t place = hp_cpu_profile_place_of(share->merged);
+        if (place != HP_CPU_PROFILE_NONE)
+            builder->costs[place].ns += hp_cpu_share_ns(share);
     }
 }
 
@@ -16557,11 +17630,12 @@ static bool hp_cpu_profile_find_in_session(struct hp_cpu_profile_builder *builde
     struct hp_thread thread;
     struct hp_cpu_thread cpu;
     while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+        const struct hp_thread_tree *tree = hp_forest_tree(&builder->profile->forest, index, threads.offset);
+        if (tree == NULL || !hp_snapshot_cpu_thread(session, &thread, &cpu))
             continue;
-        if (!hp_cpu_profile_read_thread(builder, index, &thread, threads.offset, &cpu))
+        if (!hp_cpu_profile_read_thread(builder, tree, &cpu))
             return false;
-        hp_cpu_profile_count_found(builder, session);
+        hp_cpu_profile_count_found(builder);
     }
     return true;
 }
@@ -16609,18 +17683,17 @@ static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder)
 }
 
 /* What the calls of a node can be expected to have taken. */
-static double hp_cpu_profile_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                       const struct hp_cpu_share *share)
+static double hp_cpu_profile_expected(const struct hp_cpu_profile_builder *builder, const struct hp_cpu_share *share)
 {
-    const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
-    return link != NULL ? builder->costs[link->site].of_call * (double)share->calls : 0;
+    const uint32_t place = hp_cpu_profile_place_of(share->merged);
+    return place != HP_CPU_PROFILE_NONE ? builder->costs[place].of_call * (double)share->calls : 0;
 }
 
-static double hp_cpu_profile_all_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+static double hp_cpu_profile_all_expected(const struct hp_cpu_profile_builder *builder)
 {
     double all = 0;
     for (size_t at = 0; at < builder->shares.count; at++)
-        all += hp_cpu_profile_expected(builder, session, builder->shares.all[at]);
+        all += hp_cpu_profile_expected(builder, &builder->shares.all[at]);
     return all;
 }
 
@@ -16628,73 +17701,69 @@ static double hp_cpu_profile_all_expected(const struct hp_cpu_profile_builder *b
  * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
  * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
  */
-static void hp_cpu_profile_share_out_waiting(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t last_node)
+static void hp_cpu_profile_share_out_waiting(const struct hp_cpu_profile_builder *builder, uint32_t last_node)
 {
     const struct hp_cpu_shares *shares = &builder->shares;
     /* Where samples found less than there is to share out, they say too little of how. */
     const bool is_known = builder->found_ns >= shares->waiting_ns;
-    const double all = is_known ? hp_cpu_profile_all_expected(builder, session) : 0;
+    const double all = is_known ? hp_cpu_profile_all_expected(builder) : 0;
     for (size_t at = 0; at < shares->count && all > 0; at++) {
-        const double part = hp_cpu_profile_expected(builder, session, shares->all[at]) / all;
-        hp_cpu_share_add(shares->all[at], shares->waiting_ns * part);
+        const double part = hp_cpu_profile_expected(builder, &shares->all[at]) / all;
+        hp_cpu_share_add(&shares->all[at], shares->waiting_ns * part);
     }
     struct hp_cpu_share *last = all > 0 ? NULL : hp_cpu_shares_find(shares, last_node);
     if (last != NULL)
         hp_cpu_share_add(last, shares->waiting_ns);
 }
 
-static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, uint32_t index, uint32_t thread, const struct hp_cpu_share *share)
+static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, const struct hp_cpu_share *share)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
     /* Both together as they are, so that rounding does not take them above what the zones took. */
     const uint64_t ns = hp_cpu_profile_as_count(hp_cpu_share_ns(share)), kernel_ns = hp_cpu_profile_as_count(share->kernel_ns);
     const struct hp_cpu_sums sums = {.samples = share->samples,
                                      .user_ns = hp_less(ns, kernel_ns),
                                      .kernel_ns = kernel_ns < ns ? kernel_ns : ns,
                                      .variance = share->variance};
-    const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
-    if (link == NULL)
+    if (hp_cpu_profile_place_of(share->merged) == HP_CPU_PROFILE_NONE)
         hp_cpu_profile_add(&builder->cpu->outside, &sums);
-    if (ns == 0 && share->samples == 0)
-        return;
-    hp_cpu_profile_add_entry(builder, session, share->node, &sums);
-    const struct hp_tree_node *node = hp_profile_tree_node(builder->profile, index, thread, share->node);
-    if (node != NULL)
-        hp_cpu_profile_add(&builder->cpu->nodes[node->index], &sums);
+    if (share->merged != NULL && (ns > 0 || share->samples > 0))
+        hp_cpu_profile_add_entry(builder, share->merged, &sums);
 }
 
-static void hp_cpu_profile_add_all_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+static void hp_cpu_profile_add_all_beside(struct hp_cpu_profile_builder *builder, const struct hp_thread_tree *tree,
                            const struct hp_cpu_thread *cpu)
 {
+    const struct hp_snapshot *session = builder->profile->run->sessions[tree->calls.session];
     struct hp_walk nodes = {0};
     struct hp_cpu_node entry;
     while (hp_snapshot_next_cpu(session, cpu, &nodes, &entry)) {
         builder->cpu->total.samples += entry.samples;
-        hp_cpu_profile_add_beside(builder, session, &entry);
+        hp_cpu_profile_add_beside(builder, tree, &entry);
     }
 }
 
-/* The second time. False: no memory. */
-static bool hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset)
+static void hp_cpu_profile_add_clocks(struct hp_cpu_profile_builder *builder, const struct hp_cpu_thread *cpu)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
-    struct hp_cpu_thread cpu;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
-        return true;
-    if (!hp_cpu_profile_read_thread(builder, index, thread, offset, &cpu))
+    builder->cpu->perf_samples += cpu->perf_samples;
+    builder->cpu->sampled_ns += cpu->user_ns + cpu->kernel_ns;
+    builder->cpu->sampled_user_ns += cpu->user_ns;
+    builder->sampled_kernel_ns += cpu->kernel_ns;
+    builder->skipped_ns += cpu->skipped_ns;
+    builder->skipped_kernel_ns += cpu->skipped_kernel_ns;
+}
+
+/* The second time. False: no memory. */
+static bool hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
+{
+    const double period_ns = hp_cpu_profile_period_of(builder->profile->run->sessions[tree->calls.session]);
+    if (!hp_cpu_profile_read_thread(builder, tree, cpu))
         return false;
-    builder->cpu->perf_samples += cpu.perf_samples;
-    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
-    builder->cpu->sampled_user_ns += cpu.user_ns;
-    builder->sampled_kernel_ns += cpu.kernel_ns;
-    builder->skipped_ns += cpu.skipped_ns;
-    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
-    hp_cpu_profile_share_out_waiting(builder, session, cpu.last_node);
-    hp_cpu_shares_weigh_walls(&builder->shares, hp_cpu_profile_period_of(session), HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
-    hp_cpu_shares_level(&builder->shares, hp_cpu_profile_period_of(session));
+    hp_cpu_profile_share_out_waiting(builder, cpu->last_node);
+    hp_cpu_shares_weigh_walls(&builder->shares, period_ns, HP_CPU_PROFILE_TIMER_PERIODS * period_ns);
+    hp_cpu_shares_level(&builder->shares, period_ns);
     for (size_t at = 0; at < builder->shares.count; at++)
-        hp_cpu_profile_add_share(builder, index, offset, builder->shares.all[at]);
-    hp_cpu_profile_add_all_beside(builder, session, &cpu);
+        hp_cpu_profile_add_share(builder, &builder->shares.all[at]);
+    hp_cpu_profile_add_all_beside(builder, tree, cpu);
     return true;
 }
 
@@ -16762,12 +17831,18 @@ static bool hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, u
     const struct hp_snapshot *session = builder->profile->run->sessions[index];
     struct hp_walk threads = {0};
     struct hp_thread thread;
+    struct hp_cpu_thread cpu;
     const uint64_t before = builder->cpu->sampled_ns;
     builder->steps_left = HP_CPU_PROFILE_MAX_STEPS;
     builder->skipped_ns = builder->skipped_kernel_ns = builder->sampled_kernel_ns = 0;
-    while (hp_snapshot_next_thread(session, &threads, &thread))
-        if (!hp_cpu_profile_add_thread(builder, index, &thread, threads.offset))
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const struct hp_thread_tree *tree = hp_forest_tree(&builder->profile->forest, index, threads.offset);
+        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+            continue;
+        hp_cpu_profile_add_clocks(builder, &cpu);
+        if (tree != NULL && !hp_cpu_profile_add_thread(builder, tree, &cpu))
             return false;
+    }
     hp_cpu_profile_add_process(builder, session, builder->cpu->sampled_ns - before);
     hp_cpu_profile_add_startup(builder, session);
     return true;
@@ -16805,8 +17880,9 @@ static bool hp_cpu_profile_prepare(struct hp_cpu_profile_builder *builder)
     const struct hp_profile *profile = builder->profile;
     builder->cpu = hp_arena_take(builder->arena, sizeof *builder->cpu);
     builder->last_entry = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->last_entry);
-    if (builder->cpu == NULL || builder->last_entry == NULL || !hp_cpu_profile_link_stats(builder, builder->arena))
+    if (builder->cpu == NULL || builder->last_entry == NULL)
         return false;
+    hp_cpu_profile_number_sites(profile);
     builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
     builder->cpu->nodes = hp_arena_take_array(builder->arena, profile->node_count + 1, sizeof *builder->cpu->nodes);
     return builder->cpu->sites != NULL && builder->cpu->nodes != NULL && hp_cpu_profile_make_costs(builder);
@@ -16836,57 +17912,37 @@ struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile
 
 /* ---------------------------------------------------------------------------------------------------- nodes */
 
-static int hp_cpu_shares_compare_nodes(const void *a, const void *b)
-{
-    return hp_by_number(((const struct hp_cpu_share *)a)->node, ((const struct hp_cpu_share *)b)->node);
-}
-
-static size_t hp_cpu_shares_count_nodes(const struct hp_snapshot *session, const struct hp_thread *thread)
-{
-    struct hp_walk nodes = {0};
-    struct hp_node node;
-    size_t count = 0;
-    while (hp_snapshot_next_node(session, thread, &nodes, &node))
-        count++;
-    return count;
-}
-
 static bool hp_cpu_shares_make_room(struct hp_cpu_shares *shares, struct hp_arena *arena, size_t count)
 {
     if (count <= shares->capacity)
         return true;
     const size_t capacity = count + count / 2;
-    shares->memory = hp_arena_take_array(arena, capacity, sizeof *shares->memory);
-    shares->all = hp_arena_take_array(arena, capacity, sizeof(void *));
-    shares->capacity = shares->memory != NULL && shares->all != NULL ? capacity : 0;
+    shares->all = hp_arena_take_array(arena, capacity, sizeof *shares->all);
+    shares->capacity = shares->all != NULL ? capacity : 0;
     return shares->capacity > 0;
 }
 
-/* A node that two chunks claim is one node. */
-static void hp_cpu_shares_drop_duplicates(struct hp_cpu_shares *shares)
+/* How long its zones took by themselves. */
+static double hp_cpu_shares_most_of(const struct hp_run *run, const struct hp_record *record)
 {
-    size_t kept = 0;
-    for (size_t at = 0; at < shares->count; at++)
-        if (kept == 0 || shares->all[kept - 1]->node != shares->all[at]->node)
-            shares->all[kept++] = shares->all[at];
-    shares->count = kept;
+    uint64_t ticks;
+    return run->is_rate_known && hp_record_self(record, &ticks) ? hp_run_ns(run, ticks) : -1;
 }
 
-static bool hp_cpu_shares_list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                       const struct hp_thread *thread)
+/* Those that the tree has: what has appeared since it was made comes with the next reading. */
+static bool hp_cpu_shares_list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                       const struct hp_thread_tree *tree)
 {
-    struct hp_walk nodes = {0};
-    struct hp_node node;
     shares->count = 0;
-    if (!hp_cpu_shares_make_room(shares, arena, hp_cpu_shares_count_nodes(session, thread) + 1))
+    if (!hp_cpu_shares_make_room(shares, arena, tree->count + 1))
         return false;
-    while (shares->count < shares->capacity && hp_snapshot_next_node(session, thread, &nodes, &node)) {
-        struct hp_cpu_share *share = &shares->memory[shares->count];
-        *share = (struct hp_cpu_share){.node = nodes.offset, .stat = node.stat, .calls = node.calls, .most_ns = -1};
-        shares->all[shares->count++] = share;
+    for (; shares->count < tree->count; shares->count++) {
+        const struct hp_record *record = &tree->records[shares->count];
+        shares->all[shares->count] = (struct hp_cpu_share){.node = record->offset,
+                                                           .merged = record->merged,
+                                                           .calls = record->sums.calls - record->sums.open,
+                                                           .most_ns = hp_cpu_shares_most_of(run, record)};
     }
-    hp_sort(shares->all, shares->count, hp_cpu_shares_compare_nodes);
-    hp_cpu_shares_drop_duplicates(shares);
     return true;
 }
 
@@ -16895,9 +17951,9 @@ struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint
     size_t from = 0, to = shares->count;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        if (shares->all[middle]->node == node)
-            return shares->all[middle];
-        if (shares->all[middle]->node < node)
+        if (shares->all[middle].node == node)
+            return &shares->all[middle];
+        if (shares->all[middle].node < node)
             from = middle + 1;
         else
             to = middle;
@@ -16923,12 +17979,12 @@ static void hp_cpu_shares_add_found(const struct hp_cpu_shares *shares, const st
     }
 }
 
-bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu)
+bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                        const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
 {
-    if (!hp_cpu_shares_list_nodes(shares, arena, session, thread))
+    if (!hp_cpu_shares_list_nodes(shares, arena, run, tree))
         return false;
-    hp_cpu_shares_add_found(shares, session, cpu);
+    hp_cpu_shares_add_found(shares, run->sessions[tree->calls.session], cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
     shares->perf_samples = (double)cpu->perf_samples;
@@ -16990,13 +18046,13 @@ static struct hp_cpu_shares_unseen hp_cpu_shares_add_up(const struct hp_cpu_shar
 {
     struct hp_cpu_shares_unseen sums = {0};
     for (size_t at = 0; at < shares->count; at++) {
-        sums.ticked_ns += shares->all[at]->ticked_ns;
-        sums.user_ns += shares->all[at]->user_ns;
-        sums.most_ns += hp_cpu_shares_is_limited(shares->all[at]) ? shares->all[at]->most_ns : 0;
+        sums.ticked_ns += shares->all[at].ticked_ns;
+        sums.user_ns += shares->all[at].user_ns;
+        sums.most_ns += hp_cpu_shares_is_limited(&shares->all[at]) ? shares->all[at].most_ns : 0;
     }
     sums.busy_part = sums.most_ns > 0 ? (sums.user_ns + shares->unseen_ns) / sums.most_ns : 0;
     for (size_t at = 0; at < shares->count; at++)
-        sums.missing_ns += hp_cpu_shares_missing_of(shares, shares->all[at], sums.busy_part);
+        sums.missing_ns += hp_cpu_shares_missing_of(shares, &shares->all[at], sums.busy_part);
     return sums;
 }
 
@@ -17013,33 +18069,36 @@ static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares *shares, co
 
 /*
  * Samples come late where others have the processor, and then close to one another. The recorder credits no more than there was to
- * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are.
+ * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are. True: something
+ * has changed.
  */
-static void hp_cpu_shares_even_out(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double period_ns)
+static bool hp_cpu_shares_even_out(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double period_ns)
 {
     const double surplus = shares->perf_samples * period_ns - sums->user_ns;
     const double ns = surplus < shares->unseen_ns ? surplus : shares->unseen_ns;
     if (ns <= 0 || sums->user_ns <= 0)
-        return;
+        return false;
     shares->unseen_ns -= ns;
     for (size_t at = 0; at < shares->count; at++)
-        shares->all[at]->user_ns *= 1 + ns / sums->user_ns;
+        shares->all[at].user_ns *= 1 + ns / sums->user_ns;
+    return true;
 }
 
 /*
  * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
- * been found by nobody.
+ * been found by nobody. True: something has changed.
  */
-static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double tick_ns)
+static bool hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums, double tick_ns)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
     const double all = sums->user_ns + shares->unseen_ns, more = HP_CPU_SHARES_MORE_TIMES * known;
     const double missed = shares->preempted * HP_CPU_SHARES_STEADY_TICKS * tick_ns <= all ? HP_CPU_SHARES_MISSED_PART * all : 0;
     const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
-        return;
+        return false;
     shares->waiting_ns += shares->unseen_ns - most;
     shares->unseen_ns = most;
+    return true;
 }
 
 /*
@@ -17049,10 +18108,10 @@ static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const stru
 void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
 {
     struct hp_cpu_shares_unseen sums = hp_cpu_shares_add_up(shares);
-    hp_cpu_shares_even_out(shares, &sums, period_ns);
-    sums = hp_cpu_shares_add_up(shares);
-    hp_cpu_shares_put_back_lost(shares, &sums, tick_ns);
-    sums = hp_cpu_shares_add_up(shares);
+    if (hp_cpu_shares_even_out(shares, &sums, period_ns))
+        sums = hp_cpu_shares_add_up(shares);
+    if (hp_cpu_shares_put_back_lost(shares, &sums, tick_ns))
+        sums = hp_cpu_shares_add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * hp_cpu_shares_part_of_ticks(shares, &sums, tick_ns);
     const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < HP_CPU_SHARES_UNSEEN_PART * all);
@@ -17061,7 +18120,7 @@ void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns,
         return;
     }
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double missing = hp_cpu_shares_missing_of(shares, share, sums.busy_part);
         if (sums.ticked_ns > 0)
             share->kernel_ns += by_ticks * (share->ticked_ns / sums.ticked_ns);
@@ -17087,7 +18146,7 @@ static double hp_cpu_shares_take_excess(const struct hp_cpu_shares *shares)
 {
     double excess = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double ns = hp_cpu_share_ns(share);
         if (!hp_cpu_shares_is_limited(share) || ns <= share->most_ns)
             continue;
@@ -17112,9 +18171,9 @@ static double hp_cpu_shares_give(const struct hp_cpu_shares *shares, double ns, 
 {
     double weight = 0, left = ns;
     for (size_t at = 0; at < shares->count; at++)
-        weight += hp_cpu_shares_weight_of(shares->all[at], period_ns);
+        weight += hp_cpu_shares_weight_of(&shares->all[at], period_ns);
     for (size_t at = 0; at < shares->count && weight > 0; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         double part = ns * (hp_cpu_shares_weight_of(share, period_ns) / weight);
         if (hp_cpu_shares_is_limited(share) && part > hp_cpu_shares_room_of(share))
             part = hp_cpu_shares_room_of(share);
@@ -17134,10 +18193,10 @@ static double hp_cpu_shares_slack_of(const struct hp_cpu_shares *shares)
 {
     double slack = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (hp_cpu_shares_is_limited(share))
             slack += hp_cpu_shares_room_of(share);
-        else if (share->stat != 0)
+        else if (share->merged != NULL)
             return -1;
         else
             slack += hp_cpu_share_ns(share);
@@ -17151,9 +18210,9 @@ static void hp_cpu_shares_set_errors(const struct hp_cpu_shares *shares)
     const double slack = hp_cpu_shares_slack_of(shares);
     double all = 0;
     for (size_t at = 0; at < shares->count; at++)
-        all += hp_cpu_share_ns(shares->all[at]);
+        all += hp_cpu_share_ns(&shares->all[at]);
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double ns = hp_cpu_share_ns(share);
         const double variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
         if (share->variance <= 0 || variance < share->variance)
@@ -17196,7 +18255,7 @@ static struct hp_cpu_walls_walls hp_cpu_walls_add_up(const struct hp_cpu_shares 
 {
     struct hp_cpu_walls_walls sums = {0};
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (!hp_cpu_walls_is_timed(share))
             continue;
         sums.wall_ns += share->most_ns;
@@ -17248,7 +18307,7 @@ static double hp_cpu_walls_bias_of(const struct hp_cpu_shares *shares, const str
 {
     double squares = 0, absences = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (!hp_cpu_walls_is_timed(share) || share->samples < HP_CPU_WALLS_MANY_SAMPLES)
             continue;
         const double off = hp_cpu_walls_expected_of(share, sums) - hp_cpu_share_ns(share), away = hp_cpu_walls_away_of(share, sums);
@@ -17274,10 +18333,10 @@ static void hp_cpu_walls_keep_sum(const struct hp_cpu_shares *shares, const stru
 {
     double ns = 0;
     for (size_t at = 0; at < shares->count; at++)
-        ns += hp_cpu_walls_is_timed(shares->all[at]) ? hp_cpu_share_ns(shares->all[at]) : 0;
+        ns += hp_cpu_walls_is_timed(&shares->all[at]) ? hp_cpu_share_ns(&shares->all[at]) : 0;
     for (size_t at = 0; at < shares->count && ns > 0; at++)
-        if (hp_cpu_walls_is_timed(shares->all[at]))
-            hp_cpu_walls_set(shares->all[at], hp_cpu_share_ns(shares->all[at]) * (sums->ns / ns), sums);
+        if (hp_cpu_walls_is_timed(&shares->all[at]))
+            hp_cpu_walls_set(&shares->all[at], hp_cpu_share_ns(&shares->all[at]) * (sums->ns / ns), sums);
 }
 
 void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
@@ -17289,7 +18348,7 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
         return;
     sums.bias = hp_cpu_walls_bias_of(shares, &sums);
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         if (!hp_cpu_walls_is_timed(share))
             continue;
         const double by_wall = hp_cpu_walls_variance_of_wall(share, &sums), by_samples = hp_cpu_walls_variance_of_samples(share, &sums);
@@ -18273,8 +19332,9 @@ static bool hp_forest_merge_tree(struct hp_forest_merging *merging, const struct
         struct hp_record *record = &tree->records[at];
         struct hp_site_sums *site = record->made_of.site;
         if (record->made_of.parent != parent_offset) {
-            parent_offset = record->made_of.parent;
-            const struct hp_record *above = hp_forest_find_among(tree, at, parent_offset);
+            const struct hp_record *above = hp_forest_find_among(tree, at, record->made_of.parent);
+            parent_offset =
+                above != NULL ? record->made_of.parent : 0; /* it may come after this one, in a broken file */
             parent = above != NULL ? above->merged : NULL;
         }
         record->sums = (struct hp_sums){0};
@@ -18425,129 +19485,317 @@ uint64_t hp_identity_of_site(const struct hp_site_sums *site)
     return site->thread != NULL ? hp_identity_with_thread(identity, site->thread) : identity;
 }
 
-/* ---- src/model/model.h --------------------------------------------------------------------------------------- */
+/* ---- src/model/loop_profile.h -------------------------------------------------------------------------------- */
 
 /*
- * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
+ * The event loops of a run: objects whose counters are those of loop_layout.h. A loop is what one thread does at one place: a part of an
+ * object. How long an event waits that comes at a random moment is worked out from the turns:
  *
- * The parts are made by the first who asks for them, and stay until the sessions are read anew. Everything is carved out of
- * arenas of mapped memory, so a model can be built in a signal handler. A function here that returns a pointer returns NULL
- * when the memory does not suffice.
+ *   mean           sum of turn^2 / (2 * elapsed)
+ *   P(delay > x)   sum of max(turn - x, 0) / elapsed
  */
 
-struct hp_allocs;
-struct hp_arena;
-struct hp_cpu;
-struct hp_function_profile;
-struct hp_objects;
-struct hp_profile;
-struct hp_run_crew;
-struct hp_run_waits;
-struct hp_timeline;
-struct hp_trust;
+#define HP_LOOP_LEAST_WAITS 3u /* who waits less often at a place is no loop */
+#define HP_LOOP_BLOCKED_NS 1e7 /* a turn that is longer has kept others waiting */
 
-struct hp_model {
-    struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
-    struct hp_arena *arena; /* for what is of this reading */
-    struct hp_run run;
-    struct hp_profile *profile;                  /* functions and the call tree: always there */
-    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
-    /* Private, from here on: see the functions below. */
-    struct hp_profile *by_thread;
-    const struct hp_allocs *allocs;
-    const struct hp_cpu *cpu, *cpu_by_thread;
-    const struct hp_run_waits *waits;
-    const struct hp_run_crew *crew;
-    const struct hp_timeline *timeline;
-    const struct hp_objects *objects;
-    const struct hp_trust *trust;
+struct hp_loop {
+    const struct hp_object_record *record;
+    const struct hp_thread_label *thread; /* NULL: not known */
+    uint32_t histogram;                   /* of turns, an offset */
+    uint64_t turns, events, waits;
+    uint64_t turn_ticks;   /* of these turns */
+    uint64_t busy, waited; /* the same with what goes on: a wait, up to the end; a turn, if the process does, too */
+    uint64_t longest, longest_since;
+    uint64_t inside;   /* of the longest turn, in one callback: a zone, of that node; 0: none is known */
+    uint32_t callback; /* offset of the node */
+    double squares;    /* of turns in ticks, added up */
 };
 
-/*
- * Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. The arenas
- * may be one, if nothing is ever read anew.
- */
-HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
-                    const struct hp_snapshots *snapshots);
-
-/*
- * The same after the snapshots were read anew, or for the first time; there may be more or fewer of them. All that was made before is void. With
- * `has_moved` texts are elsewhere, too.
- */
-HP_PRIVATE bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
-
-/*
- * From here on the model is about the stretch of the run between two moments, in nanoseconds since it began, until it is read anew. What has
- * no history is as it was. NULL, or one line that says why that cannot be: then it is void.
- */
-HP_PRIVATE const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns);
-
-/* The profile with sites kept apart by thread. */
-HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
-
-/* What the run allocated. */
-HP_PRIVATE const struct hp_allocs *hp_model_allocs(struct hp_model *model);
-
-/* Whose processor time it used, by the sites of `profile`; or by those of the profile by thread. */
-HP_PRIVATE const struct hp_cpu *hp_model_cpu(struct hp_model *model);
-HP_PRIVATE const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
-
-/* What it waited for, likewise. */
-HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
-
-/* What its threads used. */
-HP_PRIVATE const struct hp_run_crew *hp_model_crew(struct hp_model *model);
-
-/* How it went over time. */
-HP_PRIVATE const struct hp_timeline *hp_model_timeline(struct hp_model *model);
-
-/* Values, channels and whatever else the program tells of. */
-HP_PRIVATE const struct hp_objects *hp_model_objects(struct hp_model *model);
-
-/* How far all that can be trusted. */
-HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
-
-/* ---- src/model/object_profile.h ------------------------------------------------------------------------------ */
-
-/*
- * The objects of a run: which records are one row. Objects of several processes are one where kind and name are the same, and
- * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is always a row of its own.
- * What their numbers mean is their kinds' business: value_profile.h for values.
- */
-
-/* What a thread record says of an object. */
-struct hp_object_part {
-    const struct hp_object_part *next;
-    struct hp_part part;
-};
-
-/* One record of a session. */
-struct hp_object_record {
-    struct hp_object_record *next; /* of the same row */
-    const struct hp_snapshot *session;
-    struct hp_object object;
-    struct hp_kind kind;
-    const struct hp_object_part *parts;
-    const char *kind_name;
-    const char *name;
-    struct hp_location location;
-    uint32_t session_index;
-    uint32_t offset;
-};
-
-struct hp_objects {
-    struct hp_object_record **rows; /* the first record of each, by kind and name */
+struct hp_loops {
+    struct hp_loop *all;
     size_t count;
 };
 
+/* Whether a kind is theirs. */
+HP_PRIVATE bool hp_is_loop(const char *name, const struct hp_kind *kind);
+
 /* NULL: no memory. */
-HP_PRIVATE const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run);
+HP_PRIVATE const struct hp_loops *hp_loops_of_run(struct hp_arena *arena, const struct hp_run *run,
+                                       const struct hp_objects *objects);
 
-/* By what a row is known: kind and name, and what else tells it from others. */
-HP_PRIVATE uint64_t hp_identity_of_object(const struct hp_object_record *row);
+static inline uint64_t hp_loop_elapsed(const struct hp_loop *loop) { return loop->busy + loop->waited; }
 
-/* Whether a session of the run has objects of kinds that have a table of their own, or of others. */
-HP_PRIVATE bool hp_run_has_objects(const struct hp_run *run, bool with_own_table);
+/* The rest is about turns as a histogram has them, which are within 0.8 %: `ret_turns` is large, keep one and use it again. */
+HP_PRIVATE void hp_loop_turns(const struct hp_loop *loop, struct hp_magnitudes *ret_turns);
+
+/* How many of them were longer. */
+HP_PRIVATE uint64_t hp_loop_turns_above(const struct hp_magnitudes *turns, double ticks);
+
+/* In ticks. */
+HP_PRIVATE double hp_loop_mean_delay(const struct hp_loop *loop);
+HP_PRIVATE double hp_loop_delay(const struct hp_loop *loop, const struct hp_magnitudes *turns, double percentile);
+
+/* ---- src/session/loop_layout.h ------------------------------------------------------------------------------- */
+
+/*
+ * What is counted of an event loop, as recorders write it and readers show it: see object_layout.h. A part is one thread's loop. `flags` of
+ * the part says what that is doing (enum hp_loop_state), and `last` since when. Instances, told apart by what the loop waits for, keep
+ * their records to the end of the session, so they have histograms of their own.
+ */
+
+enum hp_loop_counter {
+    HP_LOOP_TURNS,
+    HP_LOOP_EVENTS, /* what waits returned, if that was not below 0 */
+    HP_LOOP_WAITS,
+    HP_LOOP_BUSY,    /* ticks of all turns */
+    HP_LOOP_WAITED,  /* ticks */
+    HP_LOOP_LONGEST, /* ticks of the longest turn */
+    HP_LOOP_LONGEST_SINCE,
+    HP_LOOP_SQUARES_LOW, /* the squares of all turns in ticks, added up, in 128 bits */
+    HP_LOOP_SQUARES_HIGH,
+    HP_LOOP_LONGEST_INSIDE, /* of the longest turn, ticks in one callback, whose node the part has; 0: none is known */
+    HP_LOOP_COUNTERS
+};
+
+enum { HP_LOOP_TURN_TICKS }; /* histograms */
+
+enum hp_loop_state { HP_LOOP_OUT, HP_LOOP_WAITING, HP_LOOP_TURNING };
+
+/* ---- src/model/loop_profile.c -------------------------------------------------------------------------------- */
+
+/* Event loops of a run. */
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_loop(const char *name, const struct hp_kind *kind)
+{
+    return kind->flags & HP_KIND_OWN_TABLE && kind->counter_count == HP_LOOP_COUNTERS &&
+           kind->histogram_count > HP_LOOP_TURN_TICKS && strcmp(name, "loop") == 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- threads */
+
+/* What threads of a session are called, by the places of their records. */
+struct hp_loop_profile_names {
+    struct hp_thread_list list;
+    const struct hp_thread_label **labels; /* as many as the list has */
+};
+
+struct hp_loop_profile_gathering {
+    struct hp_arena *arena;
+    struct hp_loop_profile_names *names; /* for each session; without a list until it is needed */
+    uint32_t number;
+    struct hp_loops *loops;
+};
+
+static bool hp_loop_profile_name_threads(struct hp_loop_profile_gathering *gathering, struct hp_loop_profile_names *names, const struct hp_snapshot *session)
+{
+    if (names->labels != NULL)
+        return true;
+    struct hp_thread_list *list = &names->list;
+    if (!hp_thread_list_read(list, gathering->arena, session))
+        return false;
+    names->labels = hp_arena_take_array(gathering->arena, list->count + 1, sizeof(void *));
+    if (names->labels == NULL)
+        return false;
+    for (size_t from = 0, to; from < list->count; from = to) {
+        to = hp_thread_list_end(list, from);
+        const struct hp_thread_label *label = hp_thread_list_label(list, from, to, ++gathering->number);
+        if (label == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            names->labels[at] = label;
+    }
+    return true;
+}
+
+static const struct hp_thread_label *hp_loop_profile_label_of(const struct hp_loop_profile_names *names, uint32_t record)
+{
+    for (size_t at = 0; at < names->list.count; at++)
+        if (names->list.all[at]->offset == record)
+            return names->labels[at];
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- loops */
+
+static double hp_loop_profile_squares_of(const struct hp_part *part)
+{
+    return (double)part->count[HP_LOOP_SQUARES_HIGH] * 0x1p64 + (double)part->count[HP_LOOP_SQUARES_LOW];
+}
+
+/* Of a wait that goes on, or of a turn in a process that does. A turn without a next wait may have been the end of the loop. */
+static void hp_loop_profile_add_open(struct hp_loop *loop, const struct hp_part *part)
+{
+    const struct hp_snapshot *session = loop->record->session;
+    const uint64_t open = session->now_ticks > part->last ? session->now_ticks - part->last : 0;
+    if (part->last == 0)
+        return;
+    if (part->flags == HP_LOOP_WAITING)
+        loop->waited += open;
+    if (part->flags != HP_LOOP_TURNING || !session->is_live)
+        return;
+    loop->busy += open;
+    loop->squares += (double)open * (double)open;
+    if (open > loop->longest) {
+        loop->longest = open;
+        loop->longest_since = part->last;
+        loop->inside = 0;
+    }
+}
+
+static struct hp_loop hp_loop_profile_loop_of(const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct hp_loop loop = {.record = record,
+                           .histogram = part->histograms[HP_LOOP_TURN_TICKS],
+                           .turns = part->count[HP_LOOP_TURNS],
+                           .events = part->count[HP_LOOP_EVENTS],
+                           .waits = part->count[HP_LOOP_WAITS],
+                           .turn_ticks = part->count[HP_LOOP_BUSY],
+                           .busy = part->count[HP_LOOP_BUSY],
+                           .waited = part->count[HP_LOOP_WAITED],
+                           .longest = part->count[HP_LOOP_LONGEST],
+                           .longest_since = part->count[HP_LOOP_LONGEST_SINCE],
+                           .inside = part->count[HP_LOOP_LONGEST_INSIDE],
+                           .callback = part->node,
+                           .squares = hp_loop_profile_squares_of(part)};
+    hp_loop_profile_add_open(&loop, part);
+    return loop;
+}
+
+/* That which goes on is a wait, too. */
+static bool hp_loop_profile_is_any_loop(const struct hp_part *part)
+{
+    return part->count[HP_LOOP_TURNS] > 0 &&
+           part->count[HP_LOOP_WAITS] + (part->flags == HP_LOOP_WAITING) >= HP_LOOP_LEAST_WAITS;
+}
+
+static bool hp_loop_profile_add_record(struct hp_loop_profile_gathering *gathering, const struct hp_object_record *record)
+{
+    struct hp_loop_profile_names *names = &gathering->names[record->session_index];
+    if (!hp_loop_profile_name_threads(gathering, names, record->session))
+        return false;
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next) {
+        struct hp_loop *loop = &gathering->loops->all[gathering->loops->count];
+        if (at->is_former || !hp_loop_profile_is_any_loop(&at->part))
+            continue;
+        *loop = hp_loop_profile_loop_of(record, &at->part);
+        loop->thread = hp_loop_profile_label_of(names, at->part.thread);
+        gathering->loops->count++;
+    }
+    return true;
+}
+
+static size_t hp_loop_profile_count_parts(const struct hp_objects *objects)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < objects->count; row++)
+        for (const struct hp_object_record *record = objects->rows[row]; record != NULL; record = record->next)
+            if (hp_is_loop(record->kind_name, &record->kind))
+                for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+                    count++;
+    return count;
+}
+
+static bool hp_loop_profile_add_records(struct hp_loop_profile_gathering *gathering, const struct hp_objects *objects)
+{
+    for (size_t row = 0; row < objects->count; row++)
+        for (const struct hp_object_record *record = objects->rows[row]; record != NULL; record = record->next)
+            if (hp_is_loop(record->kind_name, &record->kind) && !hp_loop_profile_add_record(gathering, record))
+                return false;
+    return true;
+}
+
+const struct hp_loops *hp_loops_of_run(struct hp_arena *arena, const struct hp_run *run,
+                                       const struct hp_objects *objects)
+{
+    struct hp_loop_profile_gathering gathering = {.arena = arena};
+    gathering.loops = hp_arena_take(arena, sizeof *gathering.loops);
+    gathering.names = hp_arena_take_array(arena, run->count, sizeof *gathering.names);
+    if (gathering.loops == NULL || gathering.names == NULL)
+        return NULL;
+    gathering.loops->all = hp_arena_take_array(arena, hp_loop_profile_count_parts(objects) + 1, sizeof *gathering.loops->all);
+    return gathering.loops->all != NULL && hp_loop_profile_add_records(&gathering, objects) ? gathering.loops : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- turns */
+
+void hp_loop_turns(const struct hp_loop *loop, struct hp_magnitudes *ret_turns)
+{
+    memset(ret_turns, 0, sizeof *ret_turns);
+    hp_snapshot_add_magnitudes(loop->record->session, loop->histogram, ret_turns);
+}
+
+/* The middle of what a step counts. */
+static double hp_loop_profile_middle_of(uint32_t octave, uint32_t step)
+{
+    double middle = 1 + ((double)step + 0.5) / HP_MAGNITUDE_STEPS;
+    for (; octave > HP_MAGNITUDE_ONE; octave--)
+        middle *= 2;
+    for (; octave < HP_MAGNITUDE_ONE; octave++)
+        middle /= 2;
+    return middle;
+}
+
+uint64_t hp_loop_turns_above(const struct hp_magnitudes *turns, double ticks)
+{
+    uint64_t count = 0;
+    for (uint32_t octave = HP_MAGNITUDES; octave-- > 0;)
+        for (uint32_t step = HP_MAGNITUDE_STEPS; step-- > 0;) {
+            const uint64_t here = turns->steps[octave][step];
+            if (here > 0 && hp_loop_profile_middle_of(octave, step) > ticks)
+                count += here;
+        }
+    return count;
+}
+
+double hp_loop_mean_delay(const struct hp_loop *loop)
+{
+    const double elapsed = (double)hp_loop_elapsed(loop);
+    return elapsed > 0 ? loop->squares / (2 * elapsed) : 0;
+}
+
+/*
+ * How much longer the turns really were than the middles of their steps, taken together: then their sum is exact, and turns that are
+ * all alike have their own length.
+ */
+static double hp_loop_profile_scale_of(const struct hp_loop *loop, const struct hp_magnitudes *turns)
+{
+    double sum = 0;
+    for (uint32_t octave = 0; octave < HP_MAGNITUDES; octave++)
+        for (uint32_t step = 0; step < HP_MAGNITUDE_STEPS; step++)
+            if (turns->steps[octave][step] > 0)
+                sum += (double)turns->steps[octave][step] * hp_loop_profile_middle_of(octave, step);
+    return sum > 0 && turns->missed == 0 ? (double)loop->turn_ticks / sum : 1;
+}
+
+/*
+ * From the longest turn down: those that are longer than x are `count` and take `ticks`, so the sum of what is beyond x is ticks - count * x.
+ * It grows with every step down, and in between it is a straight line. Yields the x for which it is `wanted`.
+ */
+static double hp_loop_profile_find_beyond(const struct hp_magnitudes *turns, double scale, double wanted)
+{
+    double count = 0, ticks = 0;
+    for (uint32_t octave = HP_MAGNITUDES; octave-- > 0;)
+        for (uint32_t step = HP_MAGNITUDE_STEPS; step-- > 0;) {
+            const uint64_t here = turns->steps[octave][step];
+            if (here == 0)
+                continue;
+            const double turn = hp_loop_profile_middle_of(octave, step) * scale;
+            if (count > 0 && ticks - count * turn >= wanted)
+                return (ticks - wanted) / count;
+            count += (double)here;
+            ticks += (double)here * turn;
+        }
+    return ticks > wanted ? (ticks - wanted) / count : 0;
+}
+
+double hp_loop_delay(const struct hp_loop *loop, const struct hp_magnitudes *turns, double percentile)
+{
+    const double wanted = (double)hp_loop_elapsed(loop) * (1 - percentile / 100);
+    const double longest = (double)loop->longest;
+    const double delay = wanted > 0 ? hp_loop_profile_find_beyond(turns, hp_loop_profile_scale_of(loop, turns), wanted) : longest;
+    return delay < longest ? delay : longest;
+}
 
 /* ---- src/model/stretch.h ------------------------------------------------------------------------------------- */
 
@@ -18571,10 +19819,78 @@ struct hp_stretch {
     struct hp_stretch_waits *waits; /* one for each session */
 };
 
+struct hp_cpu;
+
 /*
- * Cuts the profile of a run, and the run itself. `from_ns` is before `to_ns`, and that not after the end. NULL, or why not: one line.
+ * Cuts the profile of a run, and the run itself. `cpu` is whose processor time all of it was, NULL: nobody sampled that. `from_ns` is before `to_ns`, and that not after the end. NULL, or why not: one line.
  */
-HP_PRIVATE const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns);
+HP_PRIVATE const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
+                           uint64_t from_ns, uint64_t to_ns);
+
+/* ---- src/model/task_profile.h -------------------------------------------------------------------------------- */
+
+/*
+ * The tasks of a run, class by class: what was created and has ended, how long that took, and how much of it they ran. Stretches in
+ * which they ran are zones, of the same site.
+ */
+
+/* What tasks of a class waited for: requests, which are tasks as well, of one label. */
+struct hp_task_await {
+    const char *name;
+    uint64_t count;
+    uint64_t ticks; /* in which one was open, and the task did not run; several at once count each */
+    struct hp_task_await *next;
+};
+
+/* Times are in ticks. */
+struct hp_task_sums {
+    const struct hp_object_record *row;
+    struct hp_site_sums *site; /* whose zones are its polls */
+    struct hp_object_sums sums;
+    uint64_t open;                /* created, and not ended */
+    uint64_t wall;                /* from creation to end, of all of them; of those that are open up to now */
+    uint64_t polls;               /* 0: none was told, so nothing is known of the following */
+    uint64_t busy;                /* in which they ran */
+    uint64_t waiting;             /* the rest */
+    double in_flight;             /* how many were open on average, from the first to the end of the last */
+    struct hp_task_await *awaits; /* what they are known to have waited for, the longest first */
+    size_t await_count;
+    uint64_t awaited; /* ticks of all of these */
+};
+
+struct hp_tasks {
+    struct hp_task_sums *all; /* by name */
+    size_t count;
+};
+
+/* Whether an object is a class of tasks: a hp_wants_kind. */
+HP_PRIVATE bool hp_is_task_kind(const char *name, const struct hp_kind *kind);
+
+/* The same of what tasks waited for. */
+HP_PRIVATE bool hp_is_await_kind(const char *name, const struct hp_kind *kind);
+
+/* From the objects of the run and its profile, whose sites learn which of them are tasks. NULL: no memory. */
+HP_PRIVATE const struct hp_tasks *hp_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
+                                       struct hp_profile *profile);
+
+/* A task that is open. */
+struct hp_open_task {
+    const struct hp_object_record *row;
+    const struct hp_snapshot *session;
+    uint64_t age; /* ticks, as the following */
+    uint64_t busy;
+    uint64_t polls;
+    bool is_running;
+    uint32_t thread; /* offset of the record of the thread that ran it last */
+};
+
+struct hp_open_tasks {
+    struct hp_open_task **all; /* the oldest first */
+    size_t count;
+};
+
+HP_PRIVATE const struct hp_open_tasks *hp_open_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
+                                                 const struct hp_run *run);
 
 /* ---- src/model/timeline.h ------------------------------------------------------------------------------------ */
 
@@ -18704,6 +20020,9 @@ HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, co
 /* Whether somebody watched a session of the run. */
 HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
 
+/* The site of a node that a wait of a session names; NULL for roots, and for threads that have none. */
+HP_PRIVATE const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t node);
+
 /* What of it is idle, by hp_wait_idleness. */
 HP_PRIVATE uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
 
@@ -18766,13 +20085,17 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     return is_built;
 }
 
-/* How far it can be trusted is said of the whole. */
+/* How far it can be trusted is said of the whole. What was made of that before is not of the stretch. */
 const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns)
 {
     if (hp_model_trust(model) == NULL)
         return "not enough memory for the report";
     model->functions = NULL;
-    return hp_stretch_cut(model->profile, &model->run, from_ns, to_ns);
+    model->waits = NULL;
+    model->crew = NULL;
+    model->timeline = NULL;
+    const struct hp_cpu *cpu = hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
+    return hp_stretch_cut(model->profile, &model->run, cpu, from_ns, to_ns);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -18837,6 +20160,14 @@ const struct hp_objects *hp_model_objects(struct hp_model *model)
     return model->objects;
 }
 
+const struct hp_tasks *hp_model_tasks(struct hp_model *model)
+{
+    const struct hp_objects *objects = hp_model_objects(model);
+    if (model->tasks == NULL && objects != NULL)
+        model->tasks = hp_tasks_of_run(model->arena, objects, model->profile);
+    return model->tasks;
+}
+
 const struct hp_trust *hp_model_trust(struct hp_model *model)
 {
     if (model->trust == NULL) {
@@ -18875,17 +20206,44 @@ static void hp_object_profile_set_place(struct hp_object_record *record)
         record->name = "<unknown>";
 }
 
+/* What was counted for this instance alone. */
+static void hp_object_profile_take_base_away(struct hp_part *part, const struct hp_kind *kind, const uint64_t *base)
+{
+    for (uint32_t counter = 0; counter < kind->counter_count; counter++)
+        if (kind->counters[counter].merge == HP_MERGE_SUM)
+            part->count[counter] -= base[counter];
+}
+
+static bool hp_object_profile_add_part(struct hp_object_profile_reading *reading, struct hp_object_record *record, const struct hp_instance_part *part)
+{
+    struct hp_object_part *copy = hp_arena_take(reading->arena, sizeof *copy);
+    struct hp_part *whole = NULL;
+    if (copy == NULL)
+        return false;
+    *copy = (struct hp_object_part){
+        .next = record->parts, .part = part->part, .is_former = part->part.generation != record->object.generation};
+    if (record->object.class_ != 0) {
+        whole = hp_arena_take(reading->arena, sizeof *whole);
+        if (whole == NULL)
+            return false;
+        *whole = part->part;
+        hp_object_profile_take_base_away(&copy->part, &record->kind, part->base);
+    }
+    copy->whole = whole;
+    record->parts = copy;
+    return true;
+}
+
 /* `walk` is that of all objects of the session, so that no part is read twice. False: no memory. */
 static bool hp_object_profile_read_parts(struct hp_object_profile_reading *reading, struct hp_object_record *record, struct hp_walk *walk)
 {
-    struct hp_part part;
+    struct hp_instance_part part;
     hp_walk_rewind(walk);
     while (hp_snapshot_next_part(record->session, &record->object, walk, &part)) {
-        struct hp_object_part *copy = hp_arena_take(reading->arena, sizeof *copy);
-        if (copy == NULL)
+        if (record->object.class_ == 0 && part.part.generation != record->object.generation)
+            continue;
+        if (!hp_object_profile_add_part(reading, record, &part))
             return false;
-        *copy = (struct hp_object_part){record->parts, part};
-        record->parts = copy;
     }
     return true;
 }
@@ -18927,7 +20285,8 @@ static int hp_object_profile_compare_rows(const struct hp_object_record *x, cons
     if (order == 0)
         order = strcmp(x->name, y->name);
     if (order == 0)
-        order = hp_object_profile_compare_numbers(x->kind.flags & HP_KIND_BY_NAME, y->kind.flags & HP_KIND_BY_NAME);
+        order = hp_object_profile_compare_numbers(x->kind.flags & (HP_KIND_BY_NAME | HP_KIND_OF_RUN),
+                                y->kind.flags & (HP_KIND_BY_NAME | HP_KIND_OF_RUN));
     if (order == 0 && !(x->kind.flags & HP_KIND_BY_NAME)) {
         order = strcmp(x->location.file, y->location.file);
         if (order == 0)
@@ -18937,6 +20296,8 @@ static int hp_object_profile_compare_rows(const struct hp_object_record *x, cons
         order = hp_object_profile_compare_numbers(x->object.class_ != 0, y->object.class_ != 0);
     if (order != 0 || x->object.class_ == 0)
         return order;
+    if (x->kind.flags & HP_KIND_OF_RUN)
+        return hp_object_profile_compare_numbers(x->object.key, y->object.key);
     order = hp_object_profile_compare_numbers(x->session_index, y->session_index);
     return order != 0 ? order : hp_object_profile_compare_numbers(x->offset, y->offset);
 }
@@ -18965,6 +20326,47 @@ static void hp_object_profile_make_rows(struct hp_objects *objects, size_t count
     }
 }
 
+static int hp_object_profile_compare_places(const void *a, const void *b)
+{
+    const struct hp_object_record *x = a, *y = b;
+    const int order = hp_object_profile_compare_numbers(x->session_index, y->session_index);
+    return order != 0 ? order : hp_object_profile_compare_numbers(x->offset, y->offset);
+}
+
+/* The record at a place of a session, among all of them by place; NULL: there is none. */
+static struct hp_object_record *hp_object_profile_find_record(struct hp_object_record **all, size_t count, uint32_t session,
+                                            uint32_t offset)
+{
+    const struct hp_object_record wanted = {.session_index = session, .offset = offset};
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        const int order = hp_object_profile_compare_places(all[middle], &wanted);
+        if (order == 0)
+            return all[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return NULL;
+}
+
+/* `all` are in the order of places. */
+static void hp_object_profile_join_members(struct hp_object_record **all, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        struct hp_object_record *member = all[at];
+        struct hp_object_record *class_ =
+            member->object.class_ != 0 ? hp_object_profile_find_record(all, count, member->session_index, member->object.class_)
+                                       : NULL;
+        if (class_ == NULL || class_->object.class_ != 0)
+            continue;
+        member->next_member = class_->members;
+        class_->members = member;
+    }
+}
+
 const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run)
 {
     struct hp_object_profile_reading reading = {.arena = arena};
@@ -18978,9 +20380,27 @@ const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct 
     size_t count = 0;
     for (struct hp_object_record *record = reading.first; record != NULL; record = record->next)
         objects->rows[count++] = record;
+    hp_sort(objects->rows, count, hp_object_profile_compare_places);
+    hp_object_profile_join_members(objects->rows, count);
     hp_sort(objects->rows, count, hp_object_profile_compare_records);
     hp_object_profile_make_rows(objects, count);
     return objects;
+}
+
+void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context)
+{
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (!at->is_former)
+            visit(context, record, &at->part);
+    for (const struct hp_object_record *member = record->members; member != NULL; member = member->next_member)
+        for (const struct hp_object_part *at = member->parts; at != NULL; at = at->next)
+            visit(context, member, at->whole);
+}
+
+void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *visit, void *context)
+{
+    for (; row != NULL; row = row->next)
+        hp_object_visit_parts_of_one(row, visit, context);
 }
 
 /* Another instance may get the address of one that has ended. */
@@ -18993,44 +20413,432 @@ uint64_t hp_identity_of_object(const struct hp_object_record *row)
     }
     if (row->object.class_ == 0)
         return identity;
+    if (row->kind.flags & HP_KIND_OF_RUN)
+        return hp_identity_with_number(identity, row->object.key);
     identity = hp_identity_with_number(identity, row->session->header.pid);
     return hp_identity_with_number(hp_identity_with_number(identity, row->object.key), row->object.born);
 }
 
-bool hp_run_has_objects(const struct hp_run *run, bool with_own_table)
+bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted)
 {
     struct hp_object object;
     struct hp_kind kind;
     for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
         struct hp_walk walk = {0};
-        while (hp_snapshot_next_object(run->sessions[at], &walk, &object))
-            if (hp_snapshot_kind(run->sessions[at], object.kind, &kind) &&
-                ((kind.flags & HP_KIND_OWN_TABLE) != 0) == with_own_table)
+        while (hp_snapshot_next_object(session, &walk, &object))
+            if (hp_snapshot_kind(session, object.kind, &kind) &&
+                is_wanted(hp_snapshot_text(session, kind.name), &kind))
                 return true;
     }
     return false;
 }
 
-/* ---- src/model/object_sums.h --------------------------------------------------------------------------------- */
+/* ---- src/model/slow_polls.h ---------------------------------------------------------------------------------- */
 
 /*
- * The counters of an object over all threads and processes, added up as its kind says. What they mean is not asked.
+ * The slowest poll of each class of tasks, and what ran inside it: polls are zones, and of zones the slowest call is kept.
  */
 
-struct hp_object_sums {
-    uint64_t count[HP_KIND_COUNTERS];
-    uint64_t newest;  /* tick of the part that says what is newest */
-    uint32_t threads; /* records that counted something */
+#define HP_SLOW_POLL_PARTS 4u
+
+/* What it called itself. */
+struct hp_slow_poll_part {
+    const char *name;
+    uint64_t calls;
+    uint64_t ticks;
 };
 
-HP_PRIVATE void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums);
+struct hp_slow_poll {
+    uint64_t ticks;                                     /* 0: none was kept */
+    uint64_t self;                                      /* of that, outside of what it called */
+    struct hp_slow_poll_part parts[HP_SLOW_POLL_PARTS]; /* the longest first */
+    uint32_t part_count;
+    uint32_t left_out; /* further ones */
+};
+
+/* One for each of the tasks, in their order. NULL: no memory. */
+HP_PRIVATE const struct hp_slow_poll *hp_slow_polls_of(struct hp_arena *arena, const struct hp_run *run,
+                                            const struct hp_profile *profile, const struct hp_tasks *tasks);
+
+/* ---- src/model/stat_walk.h ----------------------------------------------------------------------------------- */
 
 /*
- * What is left of a class when what its instances counted is taken away: that of instances without a row. Only counters
- * that are sums can be taken away, the others are 0. False: nothing is left.
+ * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
+ * calls.
+ *
+ *     struct hp_stat_walk walk = {0};
+ *     while (hp_stat_walk_next(&walk, profile))
+ *         if (walk.site != NULL) ... walk.snapshot, walk.thread, walk.stat
  */
-HP_PRIVATE bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
-                         const struct hp_object_sums *instances, struct hp_object_sums *ret_left);
+
+struct hp_stat_walk {
+    uint32_t session; /* index in the run */
+    const struct hp_snapshot *snapshot;
+    struct hp_thread thread;
+    struct hotpath_stat_ stat;
+    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
+    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
+    struct hp_walk threads, stats;   /* private */
+    bool is_in_thread;
+};
+
+HP_PRIVATE bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
+
+/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
+HP_PRIVATE const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
+
+/* ---- src/model/slow_polls.c ---------------------------------------------------------------------------------- */
+
+/* The slowest polls of tasks. */
+
+/* Where the slowest call of a class is kept. */
+struct hp_slow_polls_place {
+    const struct hp_snapshot *session; /* NULL: nowhere */
+    uint32_t session_index;
+    struct hotpath_stat_ stat;
+    uint64_t ticks;
+};
+
+static void hp_slow_polls_find_places(const struct hp_profile *profile, const struct hp_tasks *tasks, struct hp_slow_polls_place *places)
+{
+    struct hp_stat_walk walk = {0};
+    while (hp_stat_walk_next(&walk, profile)) {
+        uint64_t ticks;
+        if (walk.site == NULL || walk.site->task == NULL ||
+            !hp_snapshot_slowest_ticks(walk.snapshot, &walk.stat, &ticks))
+            continue;
+        struct hp_slow_polls_place *place = &places[walk.site->task - tasks->all];
+        if (place->session == NULL || ticks > place->ticks)
+            *place = (struct hp_slow_polls_place){walk.snapshot, walk.session, walk.stat, ticks};
+    }
+}
+
+static const char *hp_slow_polls_name_at(const struct hp_profile *profile, const struct hp_slow_polls_place *place, uint32_t site)
+{
+    const struct hp_site_sums *known = hp_profile_site(profile, place->session_index, site);
+    return known != NULL ? known->name : "<unknown>";
+}
+
+/* Among those that are there, by its time; the shortest is left out where there is no room. */
+static void hp_slow_polls_add_part(struct hp_slow_poll *poll, const struct hp_slow_poll_part *part)
+{
+    uint32_t at = poll->part_count;
+    while (at > 0 && poll->parts[at - 1].ticks < part->ticks)
+        at--;
+    if (poll->part_count == HP_SLOW_POLL_PARTS)
+        poll->left_out++;
+    else
+        poll->part_count++;
+    if (at == HP_SLOW_POLL_PARTS)
+        return;
+    memmove(&poll->parts[at + 1], &poll->parts[at], (poll->part_count - 1 - at) * sizeof poll->parts[0]);
+    poll->parts[at] = *part;
+}
+
+/* What the poll called itself is below its own node; what that called is in it. */
+static void hp_slow_polls_fill(const struct hp_profile *profile, const struct hp_slow_polls_place *place, const struct hp_slow_copy *copy,
+                 struct hp_slow_poll *poll)
+{
+    poll->ticks = copy->call.ticks;
+    poll->self = copy->self;
+    for (uint32_t at = 0; at < copy->row_count; at++) {
+        struct hp_node node;
+        if (!hp_snapshot_node(place->session, copy->rows[at].node, &node) || node.parent != copy->call.node)
+            continue;
+        hp_slow_polls_add_part(poll, &(struct hp_slow_poll_part){hp_slow_polls_name_at(profile, place, node.site), copy->rows[at].calls,
+                                                   copy->rows[at].total});
+    }
+}
+
+/* No more is copied than the sessions have in all, even if many claim the same. */
+static bool hp_slow_polls_fill_all(struct hp_arena *arena, const struct hp_run *run, const struct hp_profile *profile,
+                     const struct hp_slow_polls_place *places, struct hp_slow_poll *polls, size_t count)
+{
+    uint64_t bytes_left = 0;
+    for (size_t at = 0; at < run->count; at++)
+        bytes_left += run->sessions[at]->size;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_slow_polls_place *place = &places[at];
+        const size_t bytes = place->session != NULL ? hp_snapshot_slowest_bytes(place->session, &place->stat) : 0;
+        struct hp_slow_copy copy;
+        if (bytes == 0 || bytes > bytes_left)
+            continue;
+        void *memory = hp_arena_take(arena, bytes + 8);
+        if (memory == NULL)
+            return false;
+        bytes_left -= bytes;
+        if (hp_snapshot_copy_slowest(place->session, &place->stat, memory, bytes, &copy))
+            hp_slow_polls_fill(profile, place, &copy, &polls[at]);
+    }
+    return true;
+}
+
+const struct hp_slow_poll *hp_slow_polls_of(struct hp_arena *arena, const struct hp_run *run,
+                                            const struct hp_profile *profile, const struct hp_tasks *tasks)
+{
+    struct hp_slow_polls_place *places = hp_arena_take_array(arena, tasks->count + 1, sizeof *places);
+    struct hp_slow_poll *polls = hp_arena_take_array(arena, tasks->count + 1, sizeof *polls);
+    if (places == NULL || polls == NULL)
+        return NULL;
+    memset(places, 0, tasks->count * sizeof *places);
+    memset(polls, 0, tasks->count * sizeof *polls);
+    hp_slow_polls_find_places(profile, tasks, places);
+    return hp_slow_polls_fill_all(arena, run, profile, places, polls, tasks->count) ? polls : NULL;
+}
+
+/* ---- src/model/task_profile.c -------------------------------------------------------------------------------- */
+
+/* The tasks of a run. */
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_task_kind(const char *name, const struct hp_kind *kind)
+{
+    return strcmp(name, "task") == 0 && kind->counter_count > HP_TASK_MOST_OPEN &&
+           kind->histogram_count > HP_TASK_WALLS;
+}
+
+static bool hp_task_profile_is_task(const struct hp_object_record *record)
+{
+    return record->object.class_ == 0 && hp_is_task_kind(record->kind_name, &record->kind);
+}
+
+bool hp_is_await_kind(const char *name, const struct hp_kind *kind)
+{
+    return strcmp(name, "await") == 0 && kind->counter_count > HP_AWAIT_TICKS;
+}
+
+/* ------------------------------------------------------------------------------------------------------- classes */
+
+/*
+ * The moments of all ends, less those of all beginnings, are the time that all tasks took together, whoever began and ended them; one
+ * that is open counts as if it ended now. Each session has its own now.
+ */
+static void hp_task_profile_add_record(struct hp_task_sums *task, const struct hp_object_record *record, uint64_t *first,
+                       uint64_t *last)
+{
+    struct hp_object_sums sums = {0};
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next) {
+        for (uint32_t counter = 0; counter <= HP_TASK_ENDED_TICKS; counter++)
+            sums.count[counter] += at->part.count[counter];
+        if (at->part.first_tick != 0 && at->part.first_tick < *first)
+            *first = at->part.first_tick;
+        if (at->part.last_tick > *last)
+            *last = at->part.last_tick;
+    }
+    const uint64_t left = sums.count[HP_TASK_CREATED] - sums.count[HP_TASK_READY] - sums.count[HP_TASK_CANCELLED];
+    const uint64_t open = (int64_t)left > 0 ? left : 0;
+    const uint64_t wall =
+        sums.count[HP_TASK_ENDED_TICKS] - sums.count[HP_TASK_BORN_TICKS] + left * record->session->now_ticks;
+    task->open += open;
+    task->wall += (int64_t)wall > 0 ? wall : 0;
+    if (open > 0 && record->session->now_ticks > *last)
+        *last = record->session->now_ticks;
+}
+
+/* One that no zone was in, for those that have told of no poll. False: no memory. */
+static bool hp_task_profile_make_site(struct hp_arena *arena, struct hp_task_sums *task)
+{
+    struct hp_site_sums *site = hp_arena_take(arena, sizeof *site);
+    if (site == NULL)
+        return false;
+    *site = (struct hp_site_sums){.name = task->row->name,
+                                  .plain_name = task->row->name,
+                                  .recorded_name = task->row->name,
+                                  .location = task->row->location,
+                                  .session = task->row->session_index,
+                                  .id = task->row->object.site,
+                                  .kind = HOTPATH_KIND_TASK_};
+    task->site = site;
+    return true;
+}
+
+static bool hp_task_profile_add_polls(struct hp_arena *arena, struct hp_task_sums *task, struct hp_profile *profile)
+{
+    for (const struct hp_object_record *at = task->row; at != NULL && task->site == NULL; at = at->next)
+        task->site = hp_profile_find(profile, at->session_index, at->object.site);
+    if (task->site == NULL && !hp_task_profile_make_site(arena, task))
+        return false;
+    task->site->task = task;
+    task->polls = task->site->sums.calls;
+    task->busy = task->site->sums.total + task->site->sums.nested;
+    task->waiting = task->wall > task->busy ? task->wall - task->busy : 0;
+    return true;
+}
+
+static bool hp_task_profile_add_task(struct hp_arena *arena, struct hp_task_sums *task, const struct hp_object_record *row,
+                     struct hp_profile *profile)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    *task = (struct hp_task_sums){.row = row};
+    hp_object_sums_of(row, &task->sums);
+    for (const struct hp_object_record *record = row; record != NULL; record = record->next)
+        hp_task_profile_add_record(task, record, &first, &last);
+    task->in_flight = last > first ? (double)task->wall / (double)(last - first) : 0;
+    return hp_task_profile_add_polls(arena, task, profile);
+}
+
+/* -------------------------------------------------------------------------------------- what they waited for */
+
+/* Who waited is known by its site; NULL: it is none of the tasks. */
+static struct hp_task_sums *hp_task_profile_waiter_of(const struct hp_tasks *tasks, const struct hp_object_record *await)
+{
+    for (size_t at = 0; at < tasks->count; at++)
+        for (const struct hp_object_record *one = tasks->all[at].row; one != NULL; one = one->next)
+            if (one->session_index == await->session_index && (uint64_t)one->object.site + 1 == await->object.key)
+                return &tasks->all[at];
+    return NULL;
+}
+
+/* Of several processes, the same is one. NULL: no memory. */
+static struct hp_task_await *hp_task_profile_await_of(struct hp_arena *arena, struct hp_task_sums *task, const char *name)
+{
+    struct hp_task_await **link = &task->awaits;
+    while (*link != NULL && strcmp((*link)->name, name) != 0)
+        link = &(*link)->next;
+    if (*link == NULL && (*link = hp_arena_take(arena, sizeof **link)) != NULL) {
+        **link = (struct hp_task_await){.name = name};
+        task->await_count++;
+    }
+    return *link;
+}
+
+static int hp_task_profile_compare_awaits(const void *a, const void *b)
+{
+    const struct hp_task_await *x = a, *y = b;
+    if (x->ticks != y->ticks)
+        return x->ticks > y->ticks ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool hp_task_profile_sort_awaits(struct hp_arena *arena, struct hp_task_sums *task)
+{
+    struct hp_task_await **sorted = hp_arena_take_array(arena, task->await_count + 1, sizeof(void *));
+    size_t count = 0;
+    if (sorted == NULL)
+        return false;
+    for (struct hp_task_await *at = task->awaits; at != NULL; at = at->next)
+        sorted[count++] = at;
+    hp_sort(sorted, count, hp_task_profile_compare_awaits);
+    for (size_t at = 0; at < count; at++)
+        sorted[at]->next = at + 1 < count ? sorted[at + 1] : NULL;
+    task->awaits = count > 0 ? sorted[0] : NULL;
+    return true;
+}
+
+static bool hp_task_profile_add_awaits(struct hp_arena *arena, const struct hp_objects *objects, struct hp_tasks *tasks)
+{
+    for (size_t at = 0; at < objects->count; at++) {
+        const struct hp_object_record *row = objects->rows[at];
+        struct hp_object_sums sums;
+        if (row->object.class_ == 0 || !hp_is_await_kind(row->kind_name, &row->kind))
+            continue;
+        struct hp_task_sums *task = hp_task_profile_waiter_of(tasks, row);
+        struct hp_task_await *await = task != NULL ? hp_task_profile_await_of(arena, task, row->name) : NULL;
+        if (task == NULL)
+            continue;
+        if (await == NULL)
+            return false;
+        hp_object_sums_of(row, &sums);
+        await->count += sums.count[HP_AWAIT_COUNT];
+        await->ticks += sums.count[HP_AWAIT_TICKS];
+        task->awaited += sums.count[HP_AWAIT_TICKS];
+    }
+    for (size_t at = 0; at < tasks->count; at++)
+        if (tasks->all[at].await_count > 1 && !hp_task_profile_sort_awaits(arena, &tasks->all[at]))
+            return false;
+    return true;
+}
+
+const struct hp_tasks *hp_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
+                                       struct hp_profile *profile)
+{
+    struct hp_tasks *tasks = hp_arena_take(arena, sizeof *tasks);
+    struct hp_task_sums *all = hp_arena_take_array(arena, objects->count + 1, sizeof *all);
+    if (tasks == NULL || all == NULL)
+        return NULL;
+    *tasks = (struct hp_tasks){.all = all};
+    for (size_t at = 0; at < objects->count; at++)
+        if (hp_task_profile_is_task(objects->rows[at]) && !hp_task_profile_add_task(arena, &all[tasks->count++], objects->rows[at], profile))
+            return NULL;
+    return hp_task_profile_add_awaits(arena, objects, tasks) ? tasks : NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------- open ones */
+
+struct hp_task_profile_link {
+    struct hp_open_task task;
+    struct hp_task_profile_link *next;
+};
+
+static const struct hp_object_record *hp_task_profile_row_of(const struct hp_objects *objects, uint32_t session, uint32_t object)
+{
+    for (size_t at = 0; at < objects->count; at++)
+        for (const struct hp_object_record *one = objects->rows[at]; one != NULL; one = one->next)
+            if (one->session_index == session && one->offset == object && hp_task_profile_is_task(one))
+                return objects->rows[at];
+    return NULL;
+}
+
+static uint64_t hp_task_profile_ticks_since(const struct hp_snapshot *session, uint64_t then)
+{
+    return session->now_ticks > then ? session->now_ticks - then : 0;
+}
+
+static bool hp_task_profile_add_open(struct hp_arena *arena, const struct hp_objects *objects, const struct hp_snapshot *session,
+                     uint32_t index, struct hp_task_profile_link **first, size_t *count)
+{
+    struct hp_walk walk = {0};
+    struct hp_task_slot slot;
+    while (hp_snapshot_next_task(session, &walk, &slot)) {
+        const struct hp_object_record *row = hp_task_profile_row_of(objects, index, slot.object);
+        struct hp_task_profile_link *link = row != NULL ? hp_arena_take(arena, sizeof *link) : NULL;
+        if (row == NULL)
+            continue;
+        if (link == NULL)
+            return false;
+        *link = (struct hp_task_profile_link){{.row = row,
+                               .session = session,
+                               .age = hp_task_profile_ticks_since(session, slot.born),
+                               .busy = slot.busy,
+                               .polls = slot.polls,
+                               .is_running = slot.poll_start != 0,
+                               .thread = slot.thread},
+                              *first};
+        if (slot.poll_start != 0)
+            link->task.busy += hp_task_profile_ticks_since(session, slot.poll_start);
+        *first = link;
+        ++*count;
+    }
+    return true;
+}
+
+static int hp_task_profile_compare_ages(const void *a, const void *b)
+{
+    const struct hp_open_task *x = a, *y = b;
+    if (x->age != y->age)
+        return x->age > y->age ? -1 : 1;
+    return x->session == y->session ? 0 : x->session < y->session ? -1 : 1;
+}
+
+const struct hp_open_tasks *hp_open_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
+                                                 const struct hp_run *run)
+{
+    struct hp_open_tasks *open = hp_arena_take(arena, sizeof *open);
+    struct hp_task_profile_link *first = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        if (open == NULL || !hp_task_profile_add_open(arena, objects, run->sessions[at], (uint32_t)at, &first, &count))
+            return NULL;
+    open->count = 0;
+    open->all = hp_arena_take_array(arena, count + 1, sizeof(void *));
+    if (open->all == NULL)
+        return NULL;
+    for (struct hp_task_profile_link *link = first; link != NULL; link = link->next)
+        open->all[open->count++] = &link->task;
+    hp_sort(open->all, open->count, hp_task_profile_compare_ages);
+    return open;
+}
 
 /* ---- src/model/object_sums.c --------------------------------------------------------------------------------- */
 
@@ -19045,7 +20853,7 @@ static void hp_object_sums_add_counter(struct hp_object_sums *sums, uint32_t mer
         *to += value;
         break;
     case HP_MERGE_LEAST:
-        *to = sums->threads == 0 || value < *to ? value : *to;
+        *to = sums->parts == 0 || value < *to ? value : *to;
         break;
     case HP_MERGE_MOST:
         *to = value > *to ? value : *to;
@@ -19063,15 +20871,27 @@ static void hp_object_sums_add_part(struct hp_object_sums *sums, const struct hp
     for (uint32_t counter = 0; counter < kind->counter_count; counter++)
         hp_object_sums_add_counter(sums, kind->counters[counter].merge, counter, part);
     sums->newest = part->last_tick > sums->newest ? part->last_tick : sums->newest;
-    sums->threads++;
+    sums->parts++;
+}
+
+/* Of an instance what is its own; of a class also all that its instances have counted, one after the other. */
+static void hp_object_sums_add_record(struct hp_object_sums *sums, const struct hp_object_record *record)
+{
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (!at->is_former) {
+            hp_object_sums_add_part(sums, &record->kind, &at->part);
+            sums->threads++; /* who uses an instance has a part of its class */
+        }
+    for (const struct hp_object_record *member = record->members; member != NULL; member = member->next_member)
+        for (const struct hp_object_part *at = member->parts; at != NULL; at = at->next)
+            hp_object_sums_add_part(sums, &record->kind, at->whole);
 }
 
 void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums)
 {
     memset(ret_sums, 0, sizeof *ret_sums);
     for (const struct hp_object_record *record = row; record != NULL; record = record->next)
-        for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
-            hp_object_sums_add_part(ret_sums, &row->kind, &at->part);
+        hp_object_sums_add_record(ret_sums, record);
 }
 
 bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
@@ -19085,6 +20905,103 @@ bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_obj
         is_any |= ret_left->count[counter] != 0;
     }
     return is_any;
+}
+
+/* ---- src/model/object_users.c -------------------------------------------------------------------------------- */
+
+/* Who uses an object. */
+
+struct hp_object_users_search {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    struct hp_object_users *users;
+    uint32_t counter, or_counter;
+};
+
+const char *hp_object_name_of_node(const struct hp_profile *profile, const struct hp_object_record *record,
+                                   uint32_t offset)
+{
+    struct hp_node node;
+    if (offset == 0 || !hp_snapshot_node(record->session, offset, &node))
+        return NULL;
+    const struct hp_site_sums *site = hp_profile_site(profile, record->session_index, node.site);
+    return site != NULL ? site->name : NULL;
+}
+
+/* As whoever watched saw it last: threads get their names after they have begun. Else as it was then. */
+static bool hp_object_users_read_thread_name(const struct hp_snapshot *session, uint32_t record, char name[16])
+{
+    struct hp_walk walk = {0};
+    struct hp_crew_row row;
+    struct hp_thread thread;
+    while (hp_snapshot_next_in_crew(session, &walk, &row))
+        if (row.record == record && row.name[0] != '\0') {
+            memcpy(name, row.name, sizeof row.name);
+            return true;
+        }
+    if (!hp_snapshot_thread(session, record, &thread))
+        return false;
+    memcpy(name, thread.name, sizeof thread.name);
+    return name[0] != '\0';
+}
+
+/* Of a program that tells nothing, threads and processes are known by the names that the kernel has for them. */
+static const char *hp_object_users_name_of(const struct hp_object_users_search *search, const struct hp_object_record *record,
+                           const struct hp_part *part)
+{
+    char name[16];
+    const char *zone = hp_object_name_of_node(search->profile, record, part->node);
+    if (zone != NULL || !(record->kind.flags & HP_KIND_FOUND) ||
+        !hp_object_users_read_thread_name(record->session, part->thread, name))
+        return zone;
+    return hp_arena_copy(search->arena, name, strnlen(name, sizeof name));
+}
+
+static struct hp_object_user *hp_object_users_user_named(struct hp_object_users *users, const char *name)
+{
+    uint32_t at = 0;
+    while (at < users->count && strcmp(users->all[at].name, name) != 0)
+        at++;
+    if (at == HP_MOST_USERS)
+        return NULL;
+    if (at == users->count)
+        users->all[users->count++] = (struct hp_object_user){.name = name};
+    return &users->all[at];
+}
+
+/* Past those that counted less, now that it has counted more. */
+static void hp_object_users_move_up(struct hp_object_users *users, size_t at)
+{
+    for (; at > 0 && users->all[at].count > users->all[at - 1].count; at--) {
+        const struct hp_object_user before = users->all[at - 1];
+        users->all[at - 1] = users->all[at];
+        users->all[at] = before;
+    }
+}
+
+static void hp_object_users_take_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    const struct hp_object_users_search *search = context;
+    const uint64_t count = part->count[search->counter] + part->count[search->or_counter];
+    const char *name = count != 0 ? hp_object_users_name_of(search, record, part) : NULL;
+    if (name == NULL)
+        return;
+    struct hp_object_user *user = hp_object_users_user_named(search->users, name);
+    if (user == NULL) {
+        search->users->left_out++;
+        return;
+    }
+    user->count += count;
+    hp_object_users_move_up(search->users, (size_t)(user - search->users->all));
+}
+
+void hp_object_users_of(struct hp_arena *arena, const struct hp_profile *profile,
+                        const struct hp_object_record *row, uint32_t counter, uint32_t or_counter,
+                        struct hp_object_users *ret_users)
+{
+    struct hp_object_users_search search = {arena, profile, ret_users, counter, or_counter};
+    memset(ret_users, 0, sizeof *ret_users);
+    hp_object_visit_parts(row, hp_object_users_take_part, &search);
 }
 
 /* ---- src/model/open_allocs.h --------------------------------------------------------------------------------- */
@@ -19255,23 +21172,12 @@ static void hp_profile_read_records(const struct hp_profile *profile)
     }
 }
 
-bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
-                          uint64_t *ret_ticks)
+bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks)
 {
-    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
-    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
-    if (record == NULL || record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+    if (record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
     return true;
-}
-
-const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
-                                                uint32_t node)
-{
-    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
-    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
-    return record != NULL ? record->merged : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- open */
@@ -19800,6 +21706,57 @@ double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_
     const double ns = (double)site->sums.calls * inner + (double)site->calls_inside * run->zone_cost_ns;
     const double most = hp_run_ns(run, site->sums.total);
     return ns < most ? ns : most;
+}
+
+/* ---- src/model/recent_list.h --------------------------------------------------------------------------------- */
+
+/* The latest values or texts of an object, over all threads and processes. */
+
+#define HP_RECENT_SHOWN 16u
+
+struct hp_recent_list {
+    struct hp_recent_copy all[HP_RECENT_SHOWN]; /* newest first */
+    uint32_t count;
+};
+
+/* Those of one more part; older ones go where there is no space. */
+HP_PRIVATE void hp_recent_list_add(struct hp_recent_list *list, const struct hp_snapshot *session, const struct hp_part *part);
+
+/* Those of all parts of a row. */
+HP_PRIVATE void hp_recent_list_of(const struct hp_object_record *row, struct hp_recent_list *ret_list);
+
+/* ---- src/model/recent_list.c --------------------------------------------------------------------------------- */
+
+/* The latest values of objects. */
+
+/* Newest first; those that do not fit go. */
+static void hp_recent_list_add_(struct hp_recent_list *list, const struct hp_recent_copy *recent)
+{
+    uint32_t at = list->count;
+    while (at > 0 && list->all[at - 1].value.tick < recent->value.tick)
+        at--;
+    if (at == HP_RECENT_SHOWN)
+        return;
+    const uint32_t kept = list->count < HP_RECENT_SHOWN ? list->count : HP_RECENT_SHOWN - 1;
+    memmove(&list->all[at + 1], &list->all[at], (kept - at) * sizeof list->all[0]);
+    list->all[at] = *recent;
+    list->count = kept + 1;
+}
+
+void hp_recent_list_add(struct hp_recent_list *list, const struct hp_snapshot *session, const struct hp_part *part)
+{
+    struct hp_recent_copy recent;
+    struct hp_walk walk = {0};
+    while (hp_snapshot_next_recent(session, part, &walk, &recent))
+        hp_recent_list_add_(list, &recent);
+}
+
+void hp_recent_list_of(const struct hp_object_record *row, struct hp_recent_list *ret_list)
+{
+    ret_list->count = 0;
+    for (; row != NULL; row = row->next)
+        for (const struct hp_object_part *at = row->parts; at != NULL; at = at->next)
+            hp_recent_list_add(ret_list, row->session, &at->part);
 }
 
 /* ---- src/model/run.c ----------------------------------------------------------------------------------------- */
@@ -20416,33 +22373,6 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
     return true;
 }
 
-/* ---- src/model/stat_walk.h ----------------------------------------------------------------------------------- */
-
-/*
- * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
- * calls.
- *
- *     struct hp_stat_walk walk = {0};
- *     while (hp_stat_walk_next(&walk, profile))
- *         if (walk.site != NULL) ... walk.snapshot, walk.thread, walk.stat
- */
-
-struct hp_stat_walk {
-    uint32_t session; /* index in the run */
-    const struct hp_snapshot *snapshot;
-    struct hp_thread thread;
-    struct hotpath_stat_ stat;
-    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
-    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
-    struct hp_walk threads, stats;   /* private */
-    bool is_in_thread;
-};
-
-HP_PRIVATE bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
-
-/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
-HP_PRIVATE const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
-
 /* ---- src/model/stat_walk.c ----------------------------------------------------------------------------------- */
 
 /* All stats of a run. */
@@ -20512,30 +22442,12 @@ static bool hp_stretch_read_axis(struct hp_stretch_cutting *cutting, uint32_t se
     return cutting->moments < HP_AXIS_SERIES;
 }
 
-/* The first slot that was written at that moment or later; how many there are: none was. */
-static uint32_t hp_stretch_slot_at(const struct hp_stretch_cutting *cutting, uint64_t since)
-{
-    uint32_t slot = 0;
-    while (slot < cutting->axis.header.used && hp_axis_value(&cutting->axis, cutting->moments, slot) < since)
-        slot++;
-    return slot;
-}
-
-/* How far a counter had come, a time after the run began. Before it was there it was what it came with. */
+/* How far a counter had come, a time after the run began: at its end all that was written last, which may be later than the last sample. */
 static uint64_t hp_stretch_value_at(const struct hp_stretch_cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
 {
-    const struct hp_axis *axis = &cutting->axis;
-    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, axis->header.start_ns);
-    const uint32_t slot = hp_stretch_slot_at(cutting, since);
-    if (slot == axis->header.used || run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns)
-        return hp_axis_value(axis, place, axis->header.used - 1);
-    if (slot < first || (slot == first && first > 0))
-        return hp_axis_value(axis, place, first);
-    const uint64_t begin = slot > 0 ? hp_axis_value(axis, cutting->moments, slot - 1) : 0;
-    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
-    const uint64_t length = hp_less(hp_axis_value(axis, cutting->moments, slot), begin);
-    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
-    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
+    const bool is_over = run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns;
+    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, cutting->axis.header.start_ns);
+    return hp_axis_value_at(&cutting->axis, cutting->moments, place, first, is_over ? UINT64_MAX : since);
 }
 
 static uint64_t hp_stretch_gained(const struct hp_stretch_cutting *cutting, uint32_t place, uint32_t first)
@@ -20740,9 +22652,10 @@ static void hp_stretch_list_sites(const struct hp_stretch_cutting *cutting)
     profile->site_count = count;
 }
 
-const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns)
+const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
+                           uint64_t from_ns, uint64_t to_ns)
 {
-    struct hp_stretch_cutting cutting = {.profile = profile, .run = run};
+    struct hp_stretch_cutting cutting = {.profile = profile, .run = run, .cpu = cpu};
     cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
     cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
     if (cutting.stretch == NULL || cutting.bytes == NULL)
@@ -20753,7 +22666,6 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
     cutting.stretch->from_ns = from_ns;
     cutting.stretch->to_ns = to_ns;
-    cutting.cpu = hp_run_has_cpu(run) ? hp_cpu_of_profile(profile->arena, profile) : NULL;
     hp_stretch_empty_sites(profile);
     for (uint32_t session = 0; session < run->count; session++) {
         const bool has_axis = hp_stretch_read_axis(&cutting, session), is_whole = !has_axis && hp_stretch_is_inside(&cutting, session);
@@ -20771,7 +22683,127 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     run->elapsed_ticks =
         hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
     run->stretch = cutting.stretch;
+    run->floors = NULL; /* another stretch may have less */
     return NULL;
+}
+
+/* ---- src/session/stream_layout.h ----------------------------------------------------------------------------- */
+
+/*
+ * What is counted of a stream, as recorders write it and readers show it: see object_layout.h. A stream may go on on another thread, so
+ * moments that the next step needs are the object's, and one from before it was born is another stream's.
+ */
+
+enum hp_stream_counter {
+    HP_STREAM_ITEMS,
+    HP_STREAM_BYTES,
+    HP_STREAM_GAPS,          /* from one yield to the next: how many ... */
+    HP_STREAM_GAP,           /* ... and ticks */
+    HP_STREAM_PRODUCED,      /* ticks that the producer worked */
+    HP_STREAM_CONSUMED,      /* ticks from a yield until the producer was asked for more ... */
+    HP_STREAM_CONSUMED_ITEMS /* ... and how many items these were for */
+};
+
+enum { HP_STREAM_GAP_TIMES }; /* histograms */
+
+/* Shared: ticks, 0 for never. */
+enum {
+    HP_STREAM_BEGUN,  /* the producer works since then; 0: it does not */
+    HP_STREAM_LATEST, /* yield */
+    HP_STREAM_HANDED, /* the same while the consumer has not asked for more; 0: it has */
+    HP_STREAM_HANDED_ITEMS
+};
+
+/* ---- src/model/stream_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * Streams over all threads and processes: what follows from the counters of stream_layout.h. docs/streams.md is the manual of these
+ * numbers.
+ */
+
+/* Ticks; below 0: not known. */
+struct hp_stream {
+    double gap, produce, consume; /* means: of a gap, and for an item */
+    uint64_t yield_ticks;         /* from the first yield to the last */
+    const char *state;            /* NULL: of several streams */
+};
+
+/* Whether a kind is that of streams. */
+HP_PRIVATE bool hp_is_stream(const char *name, const struct hp_kind *kind);
+
+/* A class or an instance, with its sums. */
+HP_PRIVATE void hp_stream_of(const struct hp_object_record *row, const uint64_t *count, struct hp_stream *ret_stream);
+
+/* What is left of a class, of which there are sums and nothing else. */
+HP_PRIVATE void hp_stream_of_rest(const uint64_t *count, struct hp_stream *ret_stream);
+
+/* ---- src/model/stream_profile.c ------------------------------------------------------------------------------ */
+
+/* What the counters of streams say. */
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_stream(const char *name, const struct hp_kind *kind)
+{
+    return strcmp(name, "stream") == 0 && kind->flags & HP_KIND_OWN_TABLE &&
+           kind->counter_count > HP_STREAM_CONSUMED_ITEMS && kind->histogram_count > HP_STREAM_GAP_TIMES;
+}
+
+struct hp_stream_profile_span {
+    uint64_t first, last;
+};
+
+static void hp_stream_profile_extend(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct hp_stream_profile_span *span = context;
+    (void)record;
+    if (part->first_tick != 0 && (span->first == 0 || part->first_tick < span->first))
+        span->first = part->first_tick;
+    if (part->last_tick > span->last)
+        span->last = part->last_tick;
+}
+
+static double hp_stream_profile_mean(uint64_t sum, uint64_t count) { return count > 0 ? (double)sum / (double)count : -1; }
+
+void hp_stream_of_rest(const uint64_t *count, struct hp_stream *ret_stream)
+{
+    const uint64_t items = count[HP_STREAM_ITEMS];
+    *ret_stream =
+        (struct hp_stream){.gap = hp_stream_profile_mean(count[HP_STREAM_GAP], count[HP_STREAM_GAPS]),
+                           .produce = count[HP_STREAM_PRODUCED] != 0 ? hp_stream_profile_mean(count[HP_STREAM_PRODUCED], items) : -1,
+                           .consume = hp_stream_profile_mean(count[HP_STREAM_CONSUMED], count[HP_STREAM_CONSUMED_ITEMS])};
+}
+
+static const char *hp_stream_profile_state_of_object(const struct hp_object *object)
+{
+    if (object->state == HP_OBJECT_ENDED)
+        return "ended";
+    if (object->shared[HP_STREAM_BEGUN] >= object->born)
+        return "producing";
+    return object->shared[HP_STREAM_HANDED] >= object->born ? "consuming" : "idle";
+}
+
+/* Of several it can be told if all have ended. */
+static const char *hp_stream_profile_state_of(const struct hp_object_record *row)
+{
+    uint64_t instances = 0, ended = 0;
+    if (row->object.class_ != 0 || (row->members == NULL && row->next == NULL))
+        return hp_stream_profile_state_of_object(&row->object);
+    if (row->next == NULL && row->object.instances == 1)
+        return hp_stream_profile_state_of_object(&row->members->object);
+    for (; row != NULL; row = row->next) {
+        instances += row->object.instances;
+        ended += row->object.ended_count;
+    }
+    return instances > 0 && ended >= instances ? "ended" : NULL;
+}
+
+void hp_stream_of(const struct hp_object_record *row, const uint64_t *count, struct hp_stream *ret_stream)
+{
+    struct hp_stream_profile_span span = {0};
+    hp_object_visit_parts(row, hp_stream_profile_extend, &span);
+    hp_stream_of_rest(count, ret_stream);
+    ret_stream->yield_ticks = span.first != 0 && span.last > span.first ? span.last - span.first : 0;
+    ret_stream->state = hp_stream_profile_state_of(row);
 }
 
 /* ---- src/model/thread_list.c --------------------------------------------------------------------------------- */
@@ -21087,8 +23119,6 @@ struct hp_value_number {
     bool is_whole;
 };
 
-#define HP_RECENT_SHOWN 16u
-
 struct hp_value_sums {
     bool is_gauge, is_count;
     uint64_t updates;
@@ -21099,12 +23129,11 @@ struct hp_value_sums {
     uint64_t first_tick, last_tick;
     uint32_t parts;  /* threads that updated it */
     bool is_sampled; /* of a gauge: extremes and percentiles are of some of its levels */
-    struct hp_recent_copy recent[HP_RECENT_SHOWN]; /* newest first */
-    uint32_t recent_count;
+    struct hp_recent_list recent;
 };
 
-/* Whether an object is one of these. */
-HP_PRIVATE bool hp_is_value(const struct hp_object_record *record);
+/* Whether a kind is one of these. */
+HP_PRIVATE bool hp_is_value(const char *name, const struct hp_kind *kind);
 
 HP_PRIVATE void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *ret_sums);
 
@@ -21114,6 +23143,9 @@ struct hp_value_distribution {
 };
 
 HP_PRIVATE void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
+/* One histogram of any kind, whose numbers are not below 0. */
+HP_PRIVATE void hp_object_distribution_of(const struct hp_object_record *row, uint32_t histogram,
+                               struct hp_value_distribution *ret_distribution);
 
 /*
  * The nearest-rank percentile, within 0.8 %; of whole numbers up to 127 exact. 0 and 100 are those of the smallest and largest
@@ -21133,12 +23165,12 @@ HP_PRIVATE bool hp_value_percentile(const struct hp_value_sums *sums, const stru
 static const char *const hp_value_profile_names[] = {"value", "gauge", "count", "debug"};
 
 /* A kind of that name that does not look as it should is another kind. */
-bool hp_is_value(const struct hp_object_record *record)
+bool hp_is_value(const char *name, const struct hp_kind *kind)
 {
-    if (!(record->kind.flags & HP_KIND_OWN_TABLE) || record->kind.counter_count <= HP_VALUE_REAL_SUM)
+    if (!(kind->flags & HP_KIND_OWN_TABLE) || kind->counter_count <= HP_VALUE_REAL_SUM)
         return false;
     for (size_t at = 0; at < sizeof hp_value_profile_names / sizeof hp_value_profile_names[0]; at++)
-        if (strcmp(record->kind_name, hp_value_profile_names[at]) == 0)
+        if (strcmp(name, hp_value_profile_names[at]) == 0)
             return true;
     return false;
 }
@@ -21171,30 +23203,6 @@ static struct hp_value_number hp_value_profile_sum_of(struct hp_value_number a, 
 static bool hp_value_profile_is_less(const struct hp_value_number *a, const struct hp_value_number *b)
 {
     return a->is_whole && b->is_whole ? a->whole < b->whole : a->real < b->real;
-}
-
-/* ------------------------------------------------------------------------------------------------- recent values */
-
-/* Newest first; those that do not fit go. */
-static void hp_value_profile_add_recent(struct hp_value_sums *sums, const struct hp_recent_copy *recent)
-{
-    uint32_t at = sums->recent_count;
-    while (at > 0 && sums->recent[at - 1].value.tick < recent->value.tick)
-        at--;
-    if (at == HP_RECENT_SHOWN)
-        return;
-    const uint32_t kept = sums->recent_count < HP_RECENT_SHOWN ? sums->recent_count : HP_RECENT_SHOWN - 1;
-    memmove(&sums->recent[at + 1], &sums->recent[at], (kept - at) * sizeof sums->recent[0]);
-    sums->recent[at] = *recent;
-    sums->recent_count = kept + 1;
-}
-
-static void hp_value_profile_add_ring(struct hp_value_sums *sums, const struct hp_snapshot *session, const struct hp_part *part)
-{
-    struct hp_recent_copy recent;
-    struct hp_walk walk = {0};
-    while (hp_snapshot_next_recent(session, part, &walk, &recent))
-        hp_value_profile_add_recent(sums, &recent);
 }
 
 /* ------------------------------------------------------------------------------------------------- sums */
@@ -21247,7 +23255,7 @@ static void hp_value_profile_add_part(struct hp_value_sums *sums, const struct h
         sums->first_tick = part->first_tick;
     if (part->last_tick > sums->last_tick)
         sums->last_tick = part->last_tick;
-    hp_value_profile_add_ring(sums, session, part);
+    hp_recent_list_add(&sums->recent, session, part);
 }
 
 /* The level of the process that was last heard of, of those that have set the gauge; if none has, what all added. */
@@ -21300,6 +23308,15 @@ void hp_value_distribution_of(const struct hp_object_record *row, struct hp_valu
             hp_snapshot_add_magnitudes(row->session, at->part.histograms[0], &ret_distribution->positive);
             hp_snapshot_add_magnitudes(row->session, at->part.histograms[1], &ret_distribution->negative);
         }
+}
+
+void hp_object_distribution_of(const struct hp_object_record *row, uint32_t histogram,
+                               struct hp_value_distribution *ret_distribution)
+{
+    memset(ret_distribution, 0, sizeof *ret_distribution);
+    for (; row != NULL; row = row->next)
+        for (const struct hp_object_part *at = row->parts; at != NULL; at = at->next)
+            hp_snapshot_add_magnitudes(row->session, at->part.histograms[histogram], &ret_distribution->positive);
 }
 
 static uint64_t hp_value_profile_counted(const struct hp_magnitudes *magnitudes)
@@ -21397,86 +23414,6 @@ bool hp_value_percentile(const struct hp_value_sums *sums, const struct hp_value
     *ret_number = hp_value_profile_as_number(hp_value_profile_clamp(number, sums), is_whole);
     return true;
 }
-
-/* ---- src/model/verdict.h ------------------------------------------------------------------------------------- */
-
-/*
- * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
- *
- *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
- */
-
-/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
-
-/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
-#define HP_VERDICT_LEAST_SAMPLES 20.0
-/* Who is busy, or waits, for less than this is as much of the one as of the other. */
-#define HP_VERDICT_BUSY_PART 0.6
-#define HP_VERDICT_WAITING_PART 0.6
-/* More than this ready to run and without a processor ... */
-#define HP_VERDICT_STARVED_PART 0.25
-/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
-#define HP_VERDICT_QUEUE_PART 0.5
-/* Who does nobody's work for that long is idle, whatever else it waits for. */
-#define HP_VERDICT_IDLE_PART 0.6
-/* A program with less work than this, of the time it ran, and that much idling, is idle. */
-#define HP_VERDICT_IDLE_RUN 0.5
-/* Idle time is mentioned where it is more than this of all. */
-#define HP_VERDICT_IDLE_SAID 0.05
-/* So much of a time that is scaled up must have been found as work or as waiting: else it may not have been there. */
-#define HP_VERDICT_FOUND_PART 0.6
-/* So much of the time it was busy must be allocations, at what they take at least. */
-#define HP_VERDICT_ALLOC_PART (1.0 / 3)
-/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
-#define HP_VERDICT_PAIR_NS 25.0
-
-/* What a function waited for is named if it waited longer for it than this ... */
-#define HP_VERDICT_NAMED_PART 0.001
-/* ... and for that part of all its waiting. */
-#define HP_VERDICT_CAUSE_PART 0.25
-
-enum hp_verdict {
-    HP_VERDICT_CPU_BOUND,
-    HP_VERDICT_WAITING,
-    HP_VERDICT_ALLOCATION_HEAVY,
-    HP_VERDICT_STARVED,
-    HP_VERDICT_IDLE,
-    HP_VERDICT_MIXED,
-    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
-    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured, or too little of either was found */
-    HP_VERDICTS
-};
-
-/* What is known of a function, without those inside, over all threads. */
-struct hp_evidence {
-    double wall_ns;
-    bool is_wall_scaled; /* from calls of which not all were timed: what is not work need not be waiting */
-    double samples_due;  /* samples, or looks, that there would be if each had found it */
-    bool has_cpu;
-    double cpu_ns;
-    bool has_waits;
-    double waited_ns; /* as watched: found in looks, so not exact */
-    double queue_ns;  /* of that, ready to run */
-    double idle_ns;   /* of that, nobody's work */
-    bool has_allocs;
-    double alloc_count;
-};
-
-struct hp_judgement {
-    enum hp_verdict verdict;
-    bool knows_waiting; /* the two that follow mean something */
-    double busy_ns;
-    double waiting_ns;   /* all the rest, ready to run included */
-    double queue_ns;     /* of that, ready to run */
-    double waited_scale; /* what was watched, by this, is what was waited */
-    double idle_ns;      /* of the waiting, nobody's work */
-    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
-};
-
-HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
-
-/* "cpu-bound" */
-HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
 
 /* ---- src/model/verdict.c ------------------------------------------------------------------------------------- */
 
@@ -21642,8 +23579,7 @@ static const struct hp_tree_node *hp_wait_profile_tree_node_of(struct hp_wait_pr
     return NULL;
 }
 
-/* The site of a node; NULL for roots, and for threads that have none. */
-static const struct hp_site_sums *hp_wait_profile_site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
+const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t offset)
 {
     struct hp_node node;
     if (offset == 0 || !hp_snapshot_node(profile->run->sessions[session], offset, &node) ||
@@ -21660,10 +23596,10 @@ static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering
     if (sums == NULL || placed == NULL || waits->count == gathering->capacity)
         return sums != NULL && placed != NULL;
     *sums = (struct hp_wait_sums){
-        .site = hp_wait_profile_site_of(gathering->profile, session, wait->node),
+        .site = hp_wait_site(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
         .call = wait->call,
-        .other = hp_wait_profile_site_of(gathering->profile, session, wait->other),
+        .other = hp_wait_site(gathering->profile, session, wait->other),
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
@@ -22023,6 +23959,8 @@ struct hp_column_spec {
     const char *words; /* all texts that cells can have, "none|self|all"; NULL: any */
     uint32_t needs;    /* facts without which the column is not there */
     uint32_t shown_by; /* facts without which it is not shown */
+    const char *before,
+        *title_before; /* of a family: what is before "p99", "delay" for "delay_p99"; NULL: nothing */
 };
 
 /* For the type of a section. A key may come twice, where facts decide on its place; the first one that is there counts. */
@@ -22135,6 +24073,15 @@ struct hotpath_results {
     size_t warning_count;
 };
 
+/* What becomes of it in the short report (brief.h). */
+enum hp_brief_role {
+    HP_BRIEF_TABLE,      /* a table of its own, of a few rows */
+    HP_BRIEF_FUNCTIONS,  /* the table of functions ... */
+    HP_BRIEF_VERDICTS,   /* ... with columns of this one */
+    HP_BRIEF_LINE,       /* its line above the table, alone */
+    HP_BRIEF_UNMEASURED, /* where no function was measured a table, else a line */
+};
+
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
@@ -22153,6 +24100,7 @@ struct hp_section_type {
     size_t column_count;
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
+    enum hp_brief_role in_brief;
     bool is_tree;
     bool has_own_columns;  /* beside those of the table: numbers that sessions describe */
     const char *about;     /* for the schema: what the section is, or NULL ... */
@@ -22174,7 +24122,13 @@ HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 HP_SHARED const struct hp_section_type hotpath_section_waits_;
 HP_SHARED const struct hp_section_type hotpath_section_threads_;
 HP_SHARED const struct hp_section_type hotpath_section_timeline_;
+HP_SHARED const struct hp_section_type hotpath_section_futures_;
+HP_SHARED const struct hp_section_type hotpath_section_open_futures_;
+HP_SHARED const struct hp_section_type hotpath_section_awaits_;
 HP_SHARED const struct hp_section_type hotpath_section_values_;
+HP_SHARED const struct hp_section_type hotpath_section_channels_;
+HP_SHARED const struct hp_section_type hotpath_section_streams_;
+HP_SHARED const struct hp_section_type hotpath_section_loops_;
 HP_SHARED const struct hp_section_type hotpath_section_objects_;
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 HP_SHARED const struct hp_section_type hotpath_section_calls_;
@@ -22619,6 +24573,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
 
 const struct hp_section_type hotpath_section_bottlenecks_ = {
     .name = "bottlenecks",
+    .in_brief = HP_BRIEF_VERDICTS,
     .has_history = true,
     .is_left_out_empty = true,
     .has_data = hp_bottlenecks_has_data,
@@ -22644,10 +24599,24 @@ enum hp_stack_source {
     HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
 };
 
-/* A zone in which a function was found running, and for how long. */
+/* What of a function is told by zone: the whole of it, with what it called. */
+enum hp_zone_part {
+    HP_ZONES_OF_CPU,     /* total_ns */
+    HP_ZONES_OF_WAITING, /* total_waiting_ns */
+    HP_ZONES_OF_HEAP,    /* total_heap.bytes */
+    HP_ZONE_PARTS
+};
+
+/* A zone in which a function was found, and how much of it that was: nanoseconds, or bytes. */
 struct hp_found_zone {
     const char *name;
-    uint64_t ns;
+    uint64_t amount;
+};
+
+/* Most first; what is missing was in none. */
+struct hp_found_zones {
+    const struct hp_found_zone *all;
+    size_t count;
 };
 
 /* Of the heap, estimated. */
@@ -22675,17 +24644,21 @@ struct hp_found_function {
     struct hp_found_heap heap;       /* of itself */
     struct hp_found_heap total_heap; /* with what it called */
     uint64_t alloc_samples;
-    /* The zones that total_ns was spent in, most of it first; what is missing was in none. */
-    const struct hp_found_zone *zones;
-    size_t zone_count;
+    struct hp_found_zones zones[HP_ZONE_PARTS];
+};
+
+/* Processes whose stacks could not be recorded: those of samples, those of allocations, and the kernel's number for the first reason. */
+struct hp_unmade {
+    uint32_t samples, heaps;
+    int32_t error;
+    uint32_t unused;
 };
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
-    const struct hp_found_zone *zones; /* of all functions */
-    size_t zone_count;
-    uint64_t cpu_ns, kernel_ns; /* of all samples */
+    struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
+    uint64_t cpu_ns, kernel_ns;                 /* of all samples */
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
@@ -22696,6 +24669,7 @@ struct hp_function_profile {
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
+    struct hp_unmade unmade;
 };
 
 /* What could be won there: what is idle could not. */
@@ -22706,7 +24680,7 @@ static inline uint64_t hp_found_work_ns(const struct hp_found_function *function
 
 /* ---- src/sections/found_rows.h ------------------------------------------------------------------------------- */
 
-/* Rows of functions that stacks have found: which one it is, in every section about them. */
+/* Rows of functions that stacks have found: which one it is and in which zones it was, in every section about them. */
 
 /* Its name, library and source, in those columns, and its identity, which is made of the three. */
 static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
@@ -22721,6 +24695,19 @@ static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_f
         hp_section_set_text(row, file, function->file);
 }
 
+/*
+ * The zones that it was found in, as parts of the whole: a text of all ("parse 75 %, load 25 %"; where all of it is in one: "parse"), and the
+ * first of them. False: no memory.
+ */
+HP_PRIVATE bool hp_found_row_zones(struct hp_row *row, struct hp_arena *arena, const struct hp_found_zones *zones,
+                        uint64_t whole, size_t all, size_t first);
+
+/* What the first of them has. */
+static inline uint64_t hp_found_most(const struct hp_found_zones *zones)
+{
+    return zones->count > 0 ? zones->all[0].amount : 0;
+}
+
 /* ---- src/sections/functions.c -------------------------------------------------------------------------------- */
 
 /*
@@ -22730,7 +24717,8 @@ static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_f
 
 struct hp_functions_columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, file;
+        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, waiting_zones, waiting_zone,
+        waiting_zone_ns, file;
 };
 
 #define HP_FUNCTIONS_AT(column) .index = offsetof(struct hp_functions_columns, column)
@@ -22779,6 +24767,13 @@ static const struct hp_column_spec hp_functions_column_table[] = {
      .shown_by = HP_FUNCTIONS_HAS_ZONES},
     {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(zone), "The one of these with most of it; null: none."},
     {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(zone_ns), "Of total_ns, what was spent there."},
+    {"waiting_zones", "Waits In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+     HP_FUNCTIONS_AT(waiting_zones),
+     "The measured functions that it was found waiting in, with their parts of total_waiting_ns."},
+    {"waiting_zone", "Waiting Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(waiting_zone),
+     "The one of these with most of it; null: none."},
+    {"waiting_zone_ns", "Waiting Zone Time", HOTPATH_UNIT_NS, 0, HP_FUNCTIONS_AT(waiting_zone_ns),
+     "Of total_waiting_ns, what was spent there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_FUNCTIONS_AT(file), "Its source; null: not known."},
 };
 
@@ -22789,7 +24784,10 @@ static const struct hp_column_spec hp_functions_total_table[] = {
     {.key = "whole",
      .unit = HOTPATH_UNIT_COUNT,
      .about = "Samples whose stack was followed to the start of its thread."},
-    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+    {.key = "lost",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Samples for which there was no room, or whose process had ended before it could be asked where its "
+              "code is."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
     {.key = "by_timers",
      .unit = HOTPATH_UNIT_COUNT,
@@ -22840,45 +24838,17 @@ static bool hp_functions_fill_waiting(const struct hp_functions_view *view, stru
     return cause != NULL;
 }
 
-/* Parts that would be read as nothing are left out, and so are more than these. */
-#define HP_FUNCTIONS_MOST_ZONES 3u
-#define HP_FUNCTIONS_LEAST_PERCENT 0.5
-
-/* "parse 75 %, load 25 %"; where all of it is in one: "parse". */
-static const char *hp_functions_list_zones(const struct hp_functions_view *view, const struct hp_found_function *function)
-{
-    char bytes[512];
-    struct hp_text text;
-    const double whole = (double)function->total_ns;
-    hp_text_init(&text, bytes, sizeof bytes);
-    for (size_t at = 0; at < function->zone_count && at < HP_FUNCTIONS_MOST_ZONES; at++) {
-        const double percent = whole > 0 ? 100 * (double)function->zones[at].ns / whole : 0;
-        if (at > 0 && percent < HP_FUNCTIONS_LEAST_PERCENT)
-            break;
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_text_string(&text, function->zones[at].name);
-        if (at == 0 && percent > 100 - HP_FUNCTIONS_LEAST_PERCENT)
-            break;
-        hp_text_char(&text, ' ');
-        hp_text_fixed(&text, percent, 0);
-        hp_text_string(&text, " %");
-    }
-    hp_text_end(&text);
-    return hp_arena_copy(view->results->model->arena, bytes, text.length);
-}
-
 static bool hp_functions_fill_zones(const struct hp_functions_view *view, struct hp_row *row, const struct hp_found_function *function)
 {
     const struct hp_functions_columns *columns = &view->columns;
-    hp_section_set_number(row, columns->zone_ns, function->zone_count > 0 ? (double)function->zones[0].ns : 0);
-    if (function->zone_count == 0)
-        return true;
-    const char *zones = hp_functions_list_zones(view, function);
-    if (zones == NULL)
-        return false;
-    hp_section_set_text(row, columns->zones, zones);
-    hp_section_set_text(row, columns->zone, function->zones[0].name);
-    return true;
+    struct hp_arena *arena = view->results->model->arena;
+    const struct hp_found_zones *cpu = &function->zones[HP_ZONES_OF_CPU];
+    const struct hp_found_zones *waiting = &function->zones[HP_ZONES_OF_WAITING];
+    hp_section_set_number(row, columns->zone_ns, (double)hp_found_most(cpu));
+    hp_section_set_number(row, columns->waiting_zone_ns, (double)hp_found_most(waiting));
+    return hp_found_row_zones(row, arena, cpu, function->total_ns, columns->zones, columns->zone) &&
+           hp_found_row_zones(row, arena, waiting, function->total_waiting_ns, columns->waiting_zones,
+                              columns->waiting_zone);
 }
 
 static bool hp_functions_fill_row(void *context, struct hp_row *row, const void *about)
@@ -23047,7 +25017,7 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
                                               : "no function was found running";
     const uint32_t facts = (view.profile->samples > 0 ? HP_FUNCTIONS_HAS_SAMPLES : 0u) |
                            (view.profile->waits > 0 ? HP_FUNCTIONS_HAS_WAITS : 0u) |
-                           (view.profile->zone_count > 0 ? HP_FUNCTIONS_HAS_ZONES : 0u);
+                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HP_FUNCTIONS_HAS_ZONES : 0u);
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
@@ -23058,6 +25028,7 @@ static bool hp_functions_fill(struct hotpath_results *results, struct hotpath_se
 
 const struct hp_section_type hotpath_section_functions_ = {
     .name = "functions",
+    .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = hp_functions_has_data,
     .fill = hp_functions_fill,
@@ -23083,6 +25054,72 @@ HP_PRIVATE const struct hotpath_histogram *hp_histogram_of_durations(struct hp_a
 
 /* What was waited, by cause, the longest first. NULL: no memory. */
 HP_PRIVATE const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause);
+
+/* ---- src/sections/object_rows.h ------------------------------------------------------------------------------ */
+
+/*
+ * Rows of objects, as every table of a kind has them: one for each class, then one for each instance that has a record, those that
+ * counted most first. What is left of a class, by instances whose records were used again or that never had one, is <other>. A
+ * class with a single instance has one row, since the other would say the same.
+ *
+ *     struct columns {
+ *         struct hp_object_cells object;
+ *         size_t sent;
+ *     };
+ *     hp_section_describe(results, section, 0, &columns)         its table has AT(object.name) and the others
+ *     hp_object_rows_collect(&rows, results, is_wanted)
+ *     hp_object_rows_show(&rows, section, fill_row, view)        fill_row calls hp_object_rows_fill
+ */
+
+#define HP_OBJECT_OTHER "<other>"
+
+/* Columns that all such tables have. */
+struct hp_object_cells {
+    size_t name, instance, state, instances, live, threads, location;
+};
+
+/* What their tables say of them. `state` is that of the record: a kind that knows better sets the cell again. */
+#define HP_OBJECT_ABOUT_INSTANCE                                                                                   \
+    "The address of an instance; " HP_OBJECT_OTHER                                                                 \
+    ": all that have no row of their own; null: the row is about all of them."
+#define HP_OBJECT_ABOUT_INSTANCES                                                                                  \
+    "Instances that had a record, those that have ended included; null in the row of one."
+#define HP_OBJECT_ABOUT_LIVE "Of these, those that have not ended."
+#define HP_OBJECT_ABOUT_THREADS "Thread records that used it."
+
+/* A row to be. */
+struct hp_object_entry {
+    const struct hp_object_record *record; /* of <other>, that of its class */
+    struct hp_object_sums sums;
+    size_t class_; /* among classes */
+    bool is_instance;
+    bool is_other; /* stands for instances without a record */
+};
+
+struct hp_object_rows {
+    struct hotpath_results *results;
+    const struct hp_object_entry **entries; /* in the usual order */
+    size_t count;
+};
+
+/* The objects of the run whose kinds are wanted. False: no memory. */
+HP_PRIVATE bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results *results, hp_wants_kind *is_wanted);
+
+/* The order that the settings ask for, the limit, and `fill` for each. The section has all its columns. False: no memory. */
+HP_PRIVATE bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
+                         hp_fill_row *fill, void *view);
+
+/*
+ * The percentiles that the settings ask for, of a histogram of ticks, into a family of columns. `distribution` is the histogram
+ * afterwards.
+ */
+HP_PRIVATE void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
+                               const struct hp_object_record *record, uint32_t histogram,
+                               struct hp_value_distribution *distribution);
+
+/* Who it is: all of `cells`, and the identity of the row. False: no memory. */
+HP_PRIVATE bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
+                         const struct hp_object_entry *entry);
 
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
@@ -23155,6 +25192,8 @@ struct hp_timing_view {
     const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     struct hp_timing_columns columns;
     struct hp_durations *durations;
+    struct hp_value_distribution *walls; /* of tasks */
+    const struct hp_tasks *tasks;
     uint64_t whole;
 };
 
@@ -23173,10 +25212,16 @@ static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *
     return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
+/* Of tasks it is the time from their creation to their end, in which they may run or not. */
+static uint64_t hp_timing_total_of(const struct hp_site_sums *site)
+{
+    return site->task != NULL ? site->task->wall : site->sums.total;
+}
+
 static int hp_timing_compare_totals(const void *a, const void *b)
 {
     const struct hp_site_sums *x = a, *y = b;
-    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
+    return hp_timing_by_time(hp_timing_total_of(x), hp_timing_total_of(y), x, y);
 }
 
 static int hp_timing_compare_selfs(const void *a, const void *b)
@@ -23205,11 +25250,23 @@ static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struc
     return count;
 }
 
+/* Those of tasks that have told of no poll, so that their sites have no calls. */
+static size_t hp_timing_add_tasks(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    for (size_t at = 0; view->tasks != NULL && at < view->tasks->count; at++) {
+        const struct hp_site_sums *site = view->tasks->all[at].site;
+        if (site->sums.calls == 0 && hp_results_show(view->results, site))
+            sites[count++] = site;
+    }
+    return count;
+}
+
 /* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
 static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
-    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
+    const size_t mains = hp_timing_add_sites(view, sites, 0, true);
+    const size_t count = hp_timing_add_tasks(view, sites, hp_timing_add_sites(view, sites, mains, false));
     const size_t first = is_exclusive ? 0 : mains;
     hp_sort(sites, first, hp_timing_compare_totals);
     hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
@@ -23223,7 +25280,7 @@ static size_t hp_timing_drop_small(const struct hp_timing_view *view, const stru
     size_t kept = 0;
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : hp_timing_total_of(sites[at]);
         if (hp_timing_is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
             sites[kept++] = sites[at];
     }
@@ -23295,12 +25352,36 @@ static bool hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     return histogram != NULL;
 }
 
+/* Calls are tasks, and how long they took is their wall time; self time is that of their polls. */
+static void hp_timing_fill_task(struct hp_timing_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_show_settings *show = &view->results->settings->show;
+    const uint64_t calls = task->sums.count[HP_TASK_CREATED];
+    const uint64_t spent = show->time_exclusive ? hp_sums_self(&task->site->sums) : task->wall;
+    double ticks;
+    hp_section_set_count(row, columns->calls, calls);
+    hp_section_set_count(row, columns->open, task->open);
+    hp_section_set_count(row, columns->timed, calls);
+    hp_section_set_count(row, columns->threads, task->sums.threads);
+    row->is_open = task->open > 0;
+    if (calls > 0)
+        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)calls);
+    if (show->time_exclusive)
+        return;
+    hp_object_set_percentiles(view->results, row, columns->percentiles, task->row, HP_TASK_WALLS, view->walls);
+    if (hp_distribution_percentile(view->walls, 0, true, &ticks))
+        hp_timing_set_ticks(view, row, columns->least, ticks);
+    if (hp_distribution_percentile(view->walls, 100, true, &ticks))
+        hp_timing_set_ticks(view, row, columns->most, ticks);
+}
+
 static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct hp_timing_columns *columns = &view->columns;
     const struct hp_profile *profile = view->results->model->profile;
     const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : hp_timing_total_of(site);
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
     row->id = hp_identity_of_site(site);
@@ -23320,14 +25401,16 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
                                                  : "none");
     if (profile->run->stretch != NULL)
         hp_timing_fill_average(view, row, site);
-    else if (!hp_timing_fill_durations(view, row, site))
+    else if (site->task == NULL && !hp_timing_fill_durations(view, row, site))
         return false;
     row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
+    if (site->task != NULL)
+        hp_timing_fill_task(view, row, site->task);
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
     row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
-    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, hp_timing_total_of(site));
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
     return hp_section_set_location(view->results, row, columns->location, &site->location);
@@ -23378,6 +25461,17 @@ static const char *hp_timing_describe_rows(const struct hp_settings *settings)
                                          : "Function execution time.";
 }
 
+/* Neither thread by thread nor of a stretch is anything known of tasks but their polls. False: no memory. */
+static bool hp_timing_need_tasks(struct hp_timing_view *view)
+{
+    struct hp_model *model = view->results->model;
+    if (view->results->settings->show.by == HP_BY_THREAD || model->run.stretch != NULL ||
+        !hp_run_has_objects(&model->run, hp_is_task_kind))
+        return true;
+    view->tasks = hp_model_tasks(model);
+    return view->tasks != NULL;
+}
+
 static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct hp_timing_view *view = hp_arena_take(results->model->arena, sizeof *view);
@@ -23385,8 +25479,11 @@ static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *result
         return NULL;
     *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
+    view->walls = hp_arena_take(results->model->arena, sizeof *view->walls);
+    if (!hp_timing_need_tasks(view))
+        return NULL;
     view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL &&
+    return view->profile != NULL && view->durations != NULL && view->walls != NULL &&
                    hp_section_describe(results, section, 0, &view->columns) &&
                    hp_order_choose(results, section, view->columns.total, view->columns.percent)
                ? view
@@ -23398,8 +25495,11 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     const struct hp_profile *profile = results->model->profile;
     struct hp_timing_view *view = hp_timing_make_view(results, section);
     const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
-                     : NULL;
+        view != NULL
+            ? hp_arena_take_array(results->model->arena,
+                                  view->profile->site_count + (view->tasks != NULL ? view->tasks->count : 0) + 1,
+                                  sizeof(void *))
+            : NULL;
     if (sites == NULL)
         return false;
     section->description = hp_timing_describe_rows(results->settings);
@@ -23427,6 +25527,7 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
 }
 
 const struct hp_section_type hotpath_section_timing_ = {.name = "timing",
+                                                  .in_brief = HP_BRIEF_FUNCTIONS,
                                                   .alias = "functions-timing",
                                                   .has_history = true,
                                                   .is_of_measured = true,
@@ -24140,6 +26241,7 @@ static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct ho
     "allocated outside of all measured functions: it has no calls, and no peak of its own."
 
 const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
+                                                       .in_brief = HP_BRIEF_LINE,
                                                        .group = "alloc",
                                                        .is_usual = hp_alloc_table_is_bytes,
                                                        .is_left_out_empty = true,
@@ -24151,6 +26253,7 @@ const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-byte
                                                        .about_row = HP_ALLOC_TABLE_ABOUT_ROW,
                                                        .always = "order"};
 const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
+                                                       .in_brief = HP_BRIEF_LINE,
                                                        .group = "alloc",
                                                        .is_usual = hp_alloc_table_is_count,
                                                        .is_left_out_empty = true,
@@ -24309,10 +26412,13 @@ const struct hp_section_type hotpath_section_alloc_threads_ = {
 
 struct hp_alloc_functions_columns {
     size_t name, library, samples, own, own_percent, blocks, total, total_percent, peak, total_peak, left,
-        total_left, total_blocks, peak_blocks, left_blocks, file;
+        total_left, total_blocks, peak_blocks, left_blocks, zones, zone, zone_bytes, file;
 };
 
 #define HP_ALLOC_FUNCTIONS_AT(column) .index = offsetof(struct hp_alloc_functions_columns, column)
+
+/* What this section knows beside. */
+enum { HP_ALLOC_FUNCTIONS_HAS_ZONES = HP_FACT_OWN };
 
 static const struct hp_column_spec hp_alloc_functions_column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_ALLOC_FUNCTIONS_AT(name),
@@ -24338,6 +26444,15 @@ static const struct hp_column_spec hp_alloc_functions_column_table[] = {
     {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(total_blocks), "With all that it called."},
     {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(peak_blocks)},
     {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, HP_ALLOC_FUNCTIONS_AT(left_blocks)},
+    {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_ALLOC_FUNCTIONS_AT(zones),
+     "The measured functions that it allocated in, innermost ones only, with their parts of total_bytes; null: "
+     "none, "
+     "or it is not known.",
+     .shown_by = HP_ALLOC_FUNCTIONS_HAS_ZONES},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_ALLOC_FUNCTIONS_AT(zone), "The one of these with most of it; null: none."},
+    {"zone_bytes", "Zone Bytes", HOTPATH_UNIT_BYTES, 0, HP_ALLOC_FUNCTIONS_AT(zone_bytes),
+     "Of total_bytes, what was allocated there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_ALLOC_FUNCTIONS_AT(file), "Its source; null: not known."},
 };
 
@@ -24390,7 +26505,9 @@ static bool hp_alloc_functions_fill_row(void *context, struct hp_row *row, const
     hp_section_set_count(row, columns->total_blocks, total->blocks);
     hp_section_set_count(row, columns->peak_blocks, own->peak_blocks);
     hp_section_set_count(row, columns->left_blocks, own->left_blocks);
-    return true;
+    const struct hp_found_zones *zones = &function->zones[HP_ZONES_OF_HEAP];
+    hp_section_set_count(row, columns->zone_bytes, hp_found_most(zones));
+    return hp_found_row_zones(row, view->results->model->arena, zones, total->bytes, columns->zones, columns->zone);
 }
 
 /* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 2400 samples, 512.0 KB apart" */
@@ -24483,7 +26600,8 @@ static bool hp_alloc_functions_fill(struct hotpath_results *results, struct hotp
     section->percent_of = "rows";
     section->if_empty = view.profile->allocs == 0 ? "nobody sampled allocations: 'hotpath run' does, where it can"
                                                   : "no function was found allocating";
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
+    const uint32_t facts = view.profile->zones[HP_ZONES_OF_HEAP].count > 0 ? HP_ALLOC_FUNCTIONS_HAS_ZONES : 0u;
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.own, HP_MAX_COLUMNS))
         return false;
     hp_alloc_functions_add_totals(section, view.profile);
@@ -24492,6 +26610,7 @@ static bool hp_alloc_functions_fill(struct hotpath_results *results, struct hotp
 
 const struct hp_section_type hotpath_section_alloc_functions_ = {
     .name = "alloc-functions",
+    .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = hp_alloc_functions_has_data,
     .fill = hp_alloc_functions_fill,
@@ -25030,6 +27149,7 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
 
 const struct hp_section_type hotpath_section_cpu_ = {
     .name = "cpu",
+    .in_brief = HP_BRIEF_LINE,
     .is_left_out_empty = true,
     .is_of_measured = true,
     .has_data = hp_cpu_table_has_data,
@@ -25275,6 +27395,7 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
 }
 
 const struct hp_section_type hotpath_section_waits_ = {.name = "waits",
+                                                 .in_brief = HP_BRIEF_LINE,
                                                  .is_left_out_empty = true,
                                                  .has_data = hp_wait_table_has_data,
                                                  .has_history = true,
@@ -25752,6 +27873,512 @@ const struct hp_section_type hotpath_section_timeline_ = {.name = "timeline",
                                                     HP_COLUMNS(hp_timeline_table_column_table),
                                                     HP_TOTALS(hp_timeline_table_total_table)};
 
+/* ---- src/sections/recent_cell.h ------------------------------------------------------------------------------ */
+
+/* The latest values of an object as text. */
+
+/* One of them. */
+HP_PRIVATE void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent);
+
+/* All, the newest first, with commas between them; where there is none, the cell stays empty. False: no memory. */
+HP_PRIVATE bool hp_recent_set(struct hotpath_results *results, struct hp_row *row, size_t column,
+                   const struct hp_recent_list *list);
+
+/* ---- src/sections/future_table.c ----------------------------------------------------------------------------- */
+
+/*
+ * The section `futures`: tasks, class by class. How long they took from creation to end, how much of that they ran and waited, how many
+ * were open at a time, and what they allocated, which is known exactly however many threads they hop over: by the zones of their
+ * polls.
+ */
+
+struct hp_future_table_columns {
+    size_t name, calls, polls, open, cancelled, average, total, busy, waiting, busy_percent, average_poll,
+        longest_poll, long_polls, in_flight, most_open, bytes, bytes_per_call, bytes_per_poll, blocks,
+        blocks_per_call, blocks_per_poll, misused, state, threads, waits_for, slowest_poll, recent, location;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+#define HP_FUTURE_TABLE_AT(column) .index = offsetof(struct hp_future_table_columns, column)
+
+/* What this section knows beside. */
+enum { HP_FUTURE_TABLE_HAS_AWAITS = HP_FACT_OWN, HP_FUTURE_TABLE_HAS_LONG_POLLS = HP_FACT_OWN << 1 };
+
+static const struct hp_column_spec hp_future_table_column_table[] = {
+    {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUTURE_TABLE_AT(name)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUTURE_TABLE_AT(calls),
+     "Tasks that were created: ended, cancelled, still open."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(polls),
+     "Stretches in which they ran; null: none was told."},
+    {"open", "Open", HOTPATH_UNIT_COUNT, 0, HP_FUTURE_TABLE_AT(open), "Tasks that have not ended; their time counts up to now."},
+    {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, 0, HP_FUTURE_TABLE_AT(cancelled), "Tasks that ended without a result."},
+    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(average),
+     "Time from creation to end, on average."},
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, HP_FUTURE_TABLE_AT(percentiles),
+     "A percentile of that, of tasks that have ended: p99_9_ns is P99.9."},
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_FUTURE_TABLE_AT(total),
+     "The time of all of them together, which is more than the run's where several are open at once."},
+    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(busy), "In which they ran."},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(waiting),
+     "In which they did not."},
+    {"percent_busy", "% Busy", HOTPATH_UNIT_PERCENT, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(busy_percent),
+     "Busy, as a part of their time."},
+    {"avg_poll_ns", "Avg Poll", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(average_poll)},
+    {"max_poll_ns", "Max Poll", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(longest_poll)},
+    {"long_polls", "Long Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(long_polls),
+     "Polls of 10 ms and more, which keep others of the same thread waiting."},
+    {"in_flight", "In Flight", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(in_flight),
+     "How many were open on average, from the first to the end of the last."},
+    {"max_open", "Max Open", HOTPATH_UNIT_COUNT, 0, HP_FUTURE_TABLE_AT(most_open),
+     "The most that were open at once, at least: it is looked at with one in 64 that a thread creates, and with "
+     "its first 64."},
+    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(bytes),
+     "What their polls asked for, with measured functions inside."},
+    {"bytes_per_call", "Bytes/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(bytes_per_call)},
+    {"bytes_per_poll", "Bytes/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(bytes_per_poll)},
+    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(blocks)},
+    {"allocations_per_call", "Allocations/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(blocks_per_call)},
+    {"allocations_per_poll", "Allocations/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(blocks_per_poll)},
+    {"misused", "Misused", HOTPATH_UNIT_COUNT, 0, HP_FUTURE_TABLE_AT(misused),
+     "Uses of tasks that had ended already, or that were running elsewhere."},
+    {"state", "State", HOTPATH_UNIT_STATE, 0, HP_FUTURE_TABLE_AT(state), "Whether some are open.", .words = "open|ended"},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, HP_FUTURE_TABLE_AT(threads), "Thread records that created or ended some."},
+    {"waits_for", "Waits For", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_FUTURE_TABLE_AT(waits_for),
+     "What they waited for, where adapters know, the longest first; all of it is in the section awaits.",
+     .shown_by = HP_FUTURE_TABLE_HAS_AWAITS},
+    {"slowest_poll", "In Max Poll", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_FUTURE_TABLE_AT(slowest_poll),
+     "What ran inside the longest poll of which that is known; all of it is shown by --slowest NAME.",
+     .shown_by = HP_FUTURE_TABLE_HAS_LONG_POLLS},
+    {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(recent),
+     "The latest results, newest first, of labels that are logged (HOTPATH_LOG)."},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_FUTURE_TABLE_AT(location)},
+};
+
+struct hp_future_table_view {
+    struct hotpath_results *results;
+    struct hp_future_table_columns columns;
+    const struct hp_tasks *tasks;
+    const struct hp_slow_poll *slow_polls; /* of each */
+    struct hp_value_distribution *distribution;
+};
+
+/* ---------------------------------------------------------------------------------------------------------- rows */
+
+static double hp_future_table_ns_of(const struct hp_future_table_view *view, double ticks) { return ticks * view->results->model->run.ns_per_tick; }
+
+static void hp_future_table_fill_walls(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const uint64_t calls = task->sums.count[HP_TASK_CREATED];
+    if (calls > 0)
+        hp_section_set_number(row, view->columns.average, hp_future_table_ns_of(view, (double)task->wall / (double)calls));
+    hp_section_set_number(row, view->columns.total, hp_future_table_ns_of(view, (double)task->wall));
+    hp_object_set_percentiles(view->results, row, view->columns.percentiles, task->row, HP_TASK_WALLS,
+                              view->distribution);
+}
+
+static void hp_future_table_fill_polls(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct hp_future_table_columns *columns = &view->columns;
+    struct hp_site_details details;
+    if (task->polls == 0)
+        return;
+    hp_site_details(task->site, &details);
+    hp_section_set_count(row, columns->polls, task->polls);
+    hp_section_set_number(row, columns->busy, hp_future_table_ns_of(view, (double)task->busy));
+    hp_section_set_number(row, columns->waiting, hp_future_table_ns_of(view, (double)task->waiting));
+    if (task->wall > 0)
+        hp_section_set_number(row, columns->busy_percent, 100 * (double)task->busy / (double)task->wall);
+    hp_section_set_number(row, columns->average_poll, hp_future_table_ns_of(view, (double)task->busy / (double)task->polls));
+    if (details.min != UINT64_MAX)
+        hp_section_set_number(row, columns->longest_poll, hp_future_table_ns_of(view, (double)details.max));
+    hp_section_set_count(row, columns->long_polls, task->sums.count[HP_TASK_LONG_POLLS]);
+}
+
+static void hp_future_table_fill_allocs(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct hp_future_table_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model->run;
+    const double calls = (double)task->sums.count[HP_TASK_CREATED], polls = (double)task->polls;
+    struct hp_site_allocs allocs;
+    if (task->polls == 0 || !hp_run_has_allocs(run) || hp_allocs_of_site_are_unknown(run, task->site))
+        return;
+    hp_allocs_of_site(task->site, &allocs);
+    hp_section_set_count(row, columns->bytes, allocs.all_bytes);
+    hp_section_set_count(row, columns->blocks, allocs.all_count);
+    hp_section_set_number(row, columns->bytes_per_poll, (double)allocs.all_bytes / polls);
+    hp_section_set_number(row, columns->blocks_per_poll, (double)allocs.all_count / polls);
+    if (calls > 0) {
+        hp_section_set_number(row, columns->bytes_per_call, (double)allocs.all_bytes / calls);
+        hp_section_set_number(row, columns->blocks_per_call, (double)allocs.all_count / calls);
+    }
+}
+
+/* False: no memory. */
+static bool hp_future_table_set_line(const struct hp_future_table_view *view, struct hp_row *row, size_t column, const struct hp_text *line)
+{
+    const char *copy = hp_arena_copy(view->results->model->arena, line->bytes, line->length);
+    if (copy != NULL)
+        hp_section_set_text(row, column, copy);
+    return copy != NULL;
+}
+
+/* "uv_fs_write 420 ms" */
+static void hp_future_table_put_part(const struct hp_future_table_view *view, struct hp_text *line, const char *name, uint64_t ticks)
+{
+    hp_text_string(line, line->length > 0 ? ", " : "");
+    hp_utf8_put_safe(line, name, strlen(name));
+    hp_text_char(line, ' ');
+    hp_units_ns(line, hp_future_table_ns_of(view, (double)ticks));
+}
+
+#define HP_FUTURE_TABLE_AWAITS_SHOWN 3u
+
+static bool hp_future_table_fill_awaits(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    char bytes[256];
+    struct hp_text line;
+    size_t count = 0;
+    if (task->awaits == NULL)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    for (const struct hp_task_await *at = task->awaits; at != NULL && count < HP_FUTURE_TABLE_AWAITS_SHOWN; at = at->next, count++)
+        hp_future_table_put_part(view, &line, at->name, at->ticks);
+    if (task->await_count > count)
+        hp_text_string(&line, ", ...");
+    return hp_future_table_set_line(view, row, view->columns.waits_for, &line);
+}
+
+static bool hp_future_table_fill_slowest_poll(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct hp_slow_poll *poll = &view->slow_polls[task - view->tasks->all];
+    char bytes[256];
+    struct hp_text line;
+    if (poll->ticks == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < poll->part_count; at++)
+        hp_future_table_put_part(view, &line, poll->parts[at].name, poll->parts[at].ticks);
+    if (poll->left_out > 0)
+        hp_text_string(&line, ", ...");
+    hp_future_table_put_part(view, &line, "itself", poll->self);
+    return hp_future_table_set_line(view, row, view->columns.slowest_poll, &line);
+}
+
+static bool hp_future_table_fill_recent(const struct hp_future_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    struct hp_recent_list list;
+    hp_recent_list_of(record, &list);
+    return hp_recent_set(view->results, row, view->columns.recent, &list);
+}
+
+static bool hp_future_table_fill_row(void *of, struct hp_row *row, const void *entry)
+{
+    const struct hp_future_table_view *view = of;
+    const struct hp_future_table_columns *columns = &view->columns;
+    const struct hp_task_sums *task = entry;
+    row->id = hp_identity_of_object(task->row);
+    row->is_open = task->open > 0;
+    hp_section_set_text(row, columns->name, task->row->name);
+    hp_section_set_count(row, columns->calls, task->sums.count[HP_TASK_CREATED]);
+    hp_section_set_count(row, columns->open, task->open);
+    hp_section_set_count(row, columns->cancelled, task->sums.count[HP_TASK_CANCELLED]);
+    hp_section_set_number(row, columns->in_flight, task->in_flight);
+    hp_section_set_count(row, columns->most_open, task->sums.count[HP_TASK_MOST_OPEN]);
+    hp_section_set_count(row, columns->misused, task->sums.count[HP_TASK_MISUSED]);
+    hp_section_set_text(row, columns->state, task->open > 0 ? "open" : "ended");
+    hp_section_set_count(row, columns->threads, task->sums.threads);
+    hp_future_table_fill_walls(view, row, task);
+    hp_future_table_fill_polls(view, row, task);
+    hp_future_table_fill_allocs(view, row, task);
+    return hp_future_table_fill_awaits(view, row, task) && hp_future_table_fill_slowest_poll(view, row, task) &&
+           hp_future_table_fill_recent(view, row, task->row) &&
+           hp_section_set_location(view->results, row, columns->location, &task->row->location);
+}
+
+/* ------------------------------------------------------------------------------------------------------- section */
+
+static bool hp_future_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, hp_is_task_kind);
+}
+
+static int hp_future_table_compare_walls(const void *a, const void *b)
+{
+    const struct hp_task_sums *x = a, *y = b;
+    if (x->wall != y->wall)
+        return x->wall > y->wall ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void hp_future_table_add_notes(struct hotpath_section *section, const struct hp_tasks *tasks)
+{
+    uint64_t long_polls = 0, misused = 0;
+    for (size_t at = 0; at < tasks->count; at++) {
+        long_polls += tasks->all[at].sums.count[HP_TASK_LONG_POLLS];
+        misused += tasks->all[at].sums.count[HP_TASK_MISUSED];
+    }
+    if (long_polls > 0)
+        hp_section_note(section, "polls of 10 ms and more keep all other tasks of their thread waiting: see the "
+                                 "column long_polls, and --slowest NAME "
+                                 "for what ran inside the longest");
+    if (misused > 0)
+        hp_section_note(
+            section, "tasks were used after they had ended, or while they ran elsewhere: see the column misused");
+}
+
+static uint32_t hp_future_table_facts_of(const struct hp_tasks *tasks)
+{
+    uint32_t facts = 0;
+    for (size_t at = 0; at < tasks->count; at++) {
+        facts |= tasks->all[at].await_count > 0 ? HP_FUTURE_TABLE_HAS_AWAITS : 0u;
+        facts |= tasks->all[at].sums.count[HP_TASK_LONG_POLLS] > 0 ? HP_FUTURE_TABLE_HAS_LONG_POLLS : 0u;
+    }
+    return facts;
+}
+
+static bool hp_future_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_tasks *tasks = hp_model_tasks(results->model);
+    struct hp_future_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (tasks == NULL || view == NULL)
+        return false;
+    *view = (struct hp_future_table_view){
+        .results = results,
+        .tasks = tasks,
+        .slow_polls = hp_slow_polls_of(results->model->arena, &results->model->run, results->model->profile, tasks),
+        .distribution = hp_arena_take(results->model->arena, sizeof *view->distribution)};
+    const void **entries = hp_arena_take_array(results->model->arena, tasks->count + 1, sizeof(void *));
+    section->description = "Tasks, from their creation to their end.";
+    section->if_empty = "no tasks were recorded: HOTPATH_TASK begins one";
+    if (view->distribution == NULL || view->slow_polls == NULL || entries == NULL ||
+        !hp_section_describe(results, section, hp_future_table_facts_of(tasks), &view->columns) ||
+        !hp_order_choose(results, section, view->columns.total, HP_MAX_COLUMNS))
+        return false;
+    for (size_t at = 0; at < tasks->count; at++)
+        entries[at] = &tasks->all[at];
+    hp_sort(entries, tasks->count, hp_future_table_compare_walls);
+    section->total_rows = tasks->count;
+    if (!hp_order_fill(results, section, results->settings->show.functions_limit, entries, tasks->count, hp_future_table_fill_row,
+                       view))
+        return false;
+    hp_future_table_add_notes(section, tasks);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_futures_ = {.name = "futures",
+                                                   .alias = "tasks",
+                                                   .is_left_out_empty = true,
+                                                   .has_data = hp_future_table_has_data,
+                                                   .fill = hp_future_table_fill,
+                                                   HP_COLUMNS(hp_future_table_column_table),
+                                                   .about = "Tasks, from their creation to their end.",
+                                                   .about_row = "All tasks of a label.",
+                                                   .always = "order"};
+
+/* ---- src/sections/open_future_table.c ------------------------------------------------------------------------ */
+
+/* The section `open-futures`: tasks that have not ended, the oldest first. */
+
+struct hp_open_future_table_columns {
+    size_t name, age, state, polls, busy, process;
+};
+
+#define HP_OPEN_FUTURE_TABLE_AT(column) .index = offsetof(struct hp_open_future_table_columns, column)
+
+static const struct hp_column_spec hp_open_future_table_column_table[] = {
+    {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(name)},
+    {"age_ns", "Age", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(age), "Since it was created."},
+    {"state", "State", HOTPATH_UNIT_STATE, HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(state), .words = "running|waiting"},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(polls), "That have ended."},
+    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(busy), "In which it ran."},
+    {"pid", "Process", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_OPEN_FUTURE_TABLE_AT(process), .needs = HP_FACT_PROCESSES},
+};
+
+struct hp_open_future_table_view {
+    struct hotpath_results *results;
+    struct hp_open_future_table_columns columns;
+};
+
+static bool hp_open_future_table_fill_row(void *of, struct hp_row *row, const void *entry)
+{
+    const struct hp_open_future_table_view *view = of;
+    const struct hp_open_task *task = entry;
+    const double ns = view->results->model->run.ns_per_tick;
+    row->id = hp_identity_with_number(hp_identity_of_object(task->row), task->age);
+    hp_section_set_text(row, view->columns.name, task->row->name);
+    hp_section_set_number(row, view->columns.age, (double)task->age * ns);
+    hp_section_set_text(row, view->columns.state, task->is_running ? "running" : "waiting");
+    hp_section_set_count(row, view->columns.polls, task->polls);
+    hp_section_set_number(row, view->columns.busy, (double)task->busy * ns);
+    hp_section_set_count(row, view->columns.process, task->session->header.pid);
+    return true;
+}
+
+static bool hp_open_future_table_has_data(const struct hotpath_results *results)
+{
+    for (size_t at = 0; at < results->model->run.count; at++) {
+        struct hp_walk walk = {0};
+        struct hp_task_slot slot;
+        if (hp_snapshot_next_task(results->model->run.sessions[at], &walk, &slot))
+            return true;
+    }
+    return false;
+}
+
+static bool hp_open_future_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    const struct hp_open_tasks *open =
+        objects != NULL ? hp_open_tasks_of_run(results->model->arena, objects, &results->model->run) : NULL;
+    struct hp_open_future_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    if (open == NULL || view == NULL)
+        return false;
+    *view = (struct hp_open_future_table_view){.results = results};
+    section->description = "Tasks that have not ended.";
+    section->if_empty = "no task is open";
+    if (!hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_order_choose(results, section, view->columns.age, HP_MAX_COLUMNS))
+        return false;
+    section->total_rows = open->count;
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)open->all,
+                         open->count, hp_open_future_table_fill_row, view);
+}
+
+const struct hp_section_type hotpath_section_open_futures_ = {.name = "open-futures",
+                                                        .alias = "open-tasks",
+                                                        .is_left_out_empty = true,
+                                                        .has_data = hp_open_future_table_has_data,
+                                                        .fill = hp_open_future_table_fill,
+                                                        HP_COLUMNS(hp_open_future_table_column_table),
+                                                        .about = "Tasks that have not ended, the oldest first.",
+                                                        .always = "order"};
+
+/* ---- src/sections/await_table.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `awaits`: what tasks waited for, where somebody knows, which is where requests were made by an adapter: for each class of tasks
+ * the requests of each label.
+ */
+
+struct hp_await_table_columns {
+    size_t name, awaited, count, waiting, average, percent;
+};
+
+#define HP_AWAIT_TABLE_AT(column) .index = offsetof(struct hp_await_table_columns, column)
+
+static const struct hp_column_spec hp_await_table_column_table[] = {
+    {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_AWAIT_TABLE_AT(name)},
+    {"awaited", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_AWAIT_TABLE_AT(awaited),
+     "A label of tasks; <other>: the rest of the time in which it did not run."},
+    {"count", "Count", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_AWAIT_TABLE_AT(count),
+     "How many of these have ended; null: not known."},
+    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_AWAIT_TABLE_AT(waiting),
+     "In which one was open, and the task did not run. Several at once count each."},
+    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_AWAIT_TABLE_AT(average),
+     "The same for each of them."},
+    {"percent_waiting", "% Waiting", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_AWAIT_TABLE_AT(percent),
+     "Of the time in which the task did not run."},
+};
+
+struct hp_await_table_view {
+    struct hotpath_results *results;
+    struct hp_await_table_columns columns;
+};
+
+struct hp_await_table_entry {
+    const struct hp_task_sums *task;
+    const struct hp_task_await *await; /* NULL: the rest */
+    uint64_t ticks;
+};
+
+static bool hp_await_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    const struct hp_await_table_view *view = of;
+    const struct hp_await_table_columns *columns = &view->columns;
+    const struct hp_await_table_entry *entry = what;
+    const struct hp_run *run = &view->results->model->run;
+    row->id = hp_identity_of_object(entry->task->row);
+    hp_section_set_text(row, columns->name, entry->task->row->name);
+    hp_section_set_text(row, columns->awaited, entry->await != NULL ? entry->await->name : "<other>");
+    hp_section_set_number(row, columns->waiting, hp_run_ns(run, entry->ticks));
+    if (entry->await != NULL) {
+        hp_section_set_count(row, columns->count, entry->await->count);
+        if (entry->await->count > 0)
+            hp_section_set_number(row, columns->average,
+                                  hp_run_ns(run, entry->ticks) / (double)entry->await->count);
+    }
+    if (entry->task->polls > 0 && entry->task->waiting > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)entry->ticks / (double)entry->task->waiting);
+    return true;
+}
+
+static int hp_await_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_await_table_entry *x = a, *y = b;
+    if (x->task != y->task) {
+        if (x->task->awaited != y->task->awaited)
+            return x->task->awaited > y->task->awaited ? -1 : 1;
+        return x->task < y->task ? -1 : 1;
+    }
+    return x == y ? 0 : x < y ? -1 : 1; /* the longest comes first already, and the rest last */
+}
+
+/* Those of a task in their order, and what is left. */
+static size_t hp_await_table_add_entries(struct hp_await_table_entry *entries, const struct hp_task_sums *task)
+{
+    size_t count = 0;
+    for (const struct hp_task_await *at = task->awaits; at != NULL; at = at->next)
+        entries[count++] = (struct hp_await_table_entry){task, at, at->ticks};
+    if (count > 0 && task->polls > 0 && task->waiting > task->awaited)
+        entries[count++] = (struct hp_await_table_entry){task, NULL, task->waiting - task->awaited};
+    return count;
+}
+
+static bool hp_await_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, hp_is_await_kind);
+}
+
+static bool hp_await_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_tasks *tasks = hp_model_tasks(results->model);
+    struct hp_arena *arena = results->model->arena;
+    struct hp_await_table_view *view = hp_arena_take(arena, sizeof *view);
+    size_t most = 1, count = 0;
+    if (tasks == NULL || view == NULL)
+        return false;
+    *view = (struct hp_await_table_view){.results = results};
+    for (size_t at = 0; at < tasks->count; at++)
+        most += tasks->all[at].await_count + 1;
+    struct hp_await_table_entry *entries = hp_arena_take_array(arena, most, sizeof *entries);
+    const void **rows = hp_arena_take_array(arena, most, sizeof(void *));
+    section->description = "What tasks waited for.";
+    section->if_empty = "nobody knows what tasks waited for: adapters of libraries do, see docs/async.md";
+    if (entries == NULL || rows == NULL || !hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_order_choose(results, section, view->columns.waiting, HP_MAX_COLUMNS))
+        return false;
+    for (size_t at = 0; at < tasks->count; at++)
+        count += hp_await_table_add_entries(entries + count, &tasks->all[at]);
+    for (size_t at = 0; at < count; at++)
+        rows[at] = &entries[at];
+    hp_sort(rows, count, hp_await_table_compare_entries);
+    section->order.is_set =
+        !section->order.is_usual; /* the usual one is that of no column: those of a task stay together */
+    section->total_rows = count;
+    return hp_order_fill(results, section, results->settings->show.functions_limit, rows, count, hp_await_table_fill_row, view);
+}
+
+const struct hp_section_type hotpath_section_awaits_ = {
+    .name = "awaits",
+    .is_left_out_empty = true,
+    .has_data = hp_await_table_has_data,
+    .fill = hp_await_table_fill,
+    HP_COLUMNS(hp_await_table_column_table),
+    .about = "What tasks waited for, where adapters know.",
+    .about_row = "Requests of one label that tasks of another one waited for."};
+
 /* ---- src/sections/value_table.c ------------------------------------------------------------------------------ */
 
 /*
@@ -25823,51 +28450,12 @@ static double hp_value_table_double_of(uint64_t bits)
     return real;
 }
 
-static void hp_value_table_put_recent(struct hp_text *text, const struct hp_recent_copy *recent)
-{
-    const uint64_t bits = recent->value.bits;
-    switch ((enum hp_value_type)recent->value.type) {
-    case HP_VALUE_SIGNED:
-        hp_text_i64(text, (int64_t)bits);
-        break;
-    case HP_VALUE_UNSIGNED:
-        hp_text_u64(text, bits);
-        break;
-    case HP_VALUE_REAL:
-        hp_text_real(text, hp_value_table_double_of(bits), 6);
-        break;
-    case HP_VALUE_BOOL:
-        hp_text_string(text, bits != 0 ? "true" : "false");
-        break;
-    case HP_VALUE_POINTER:
-        hp_text_address(text, bits);
-        break;
-    case HP_VALUE_TEXT:
-        hp_text_string(text, recent->text);
-        break;
-    default:
-        break;
-    }
-}
-
 static bool hp_value_table_set_copy(struct hp_value_table_view *view, struct hp_row *row, size_t column, const struct hp_text *text)
 {
     const char *copy = hp_arena_copy(view->results->model->arena, text->bytes, text->length);
     if (copy != NULL)
         hp_section_set_text(row, column, copy);
     return copy != NULL;
-}
-
-static bool hp_value_table_fill_recent(struct hp_value_table_view *view, struct hp_row *row, const struct hp_value_sums *sums)
-{
-    char bytes[HP_RECENT_SHOWN * (HP_RECENT_TEXT + 8)];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    for (uint32_t at = 0; at < sums->recent_count; at++) {
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_value_table_put_recent(&text, &sums->recent[at]);
-    }
-    return sums->recent_count == 0 || hp_value_table_set_copy(view, row, view->columns.recent, &text);
 }
 
 /* A gauge is at its level; of the others it is the newest value. */
@@ -25884,16 +28472,16 @@ static bool hp_value_table_fill_last(struct hp_value_table_view *view, struct hp
             hp_text_real(&text, sums->level.real, 6);
         return hp_value_table_set_copy(view, row, view->columns.last, &text);
     }
-    if (sums->recent_count == 0)
+    if (sums->recent.count == 0)
         return true;
-    const struct hp_recent *last = &sums->recent[0].value;
+    const struct hp_recent *last = &sums->recent.all[0].value;
     if (last->type == HP_VALUE_SIGNED || last->type == HP_VALUE_BOOL)
         hp_value_table_set_value(row, view->columns.number,
                   (struct hp_value_number){(double)(int64_t)last->bits, (int64_t)last->bits, true});
     else if (last->type == HP_VALUE_UNSIGNED || last->type == HP_VALUE_REAL)
         hp_section_set_value(row, view->columns.number,
                              last->type == HP_VALUE_REAL ? hp_value_table_double_of(last->bits) : (double)last->bits);
-    hp_value_table_put_recent(&text, &sums->recent[0]);
+    hp_recent_put(&text, &sums->recent.all[0]);
     return hp_value_table_set_copy(view, row, view->columns.last, &text);
 }
 
@@ -25939,7 +28527,8 @@ static bool hp_value_table_fill_row(void *of, struct hp_row *row, const void *wh
     hp_section_set_text(row, columns->sampled, entry->sums.is_sampled ? "yes" : "no");
     hp_value_table_fill_numbers(view, row, entry);
     hp_value_table_fill_rate(view, row, &entry->sums);
-    return hp_value_table_fill_last(view, row, &entry->sums) && hp_value_table_fill_recent(view, row, &entry->sums) &&
+    return hp_value_table_fill_last(view, row, &entry->sums) &&
+           hp_recent_set(view->results, row, columns->recent, &entry->sums.recent) &&
            hp_section_set_location(view->results, row, columns->location, &entry->record->location);
 }
 
@@ -25974,7 +28563,7 @@ static bool hp_value_table_fill_rows(struct hp_value_table_view *view, const str
     if (entries == NULL)
         return false;
     for (size_t at = 0; at < objects->count; at++)
-        if (hp_is_value(objects->rows[at])) {
+        if (hp_is_value(objects->rows[at]->kind_name, &objects->rows[at]->kind)) {
             if (!hp_value_table_add_entry(view, objects->rows[at], &entries[count]))
                 return false;
             count += entries[count]->sums.updates > 0; /* for all updates there was no space */
@@ -25999,7 +28588,7 @@ static void hp_value_table_add_notes(const struct hp_value_table_view *view)
 
 static bool hp_value_table_has_data(const struct hotpath_results *results)
 {
-    return hp_run_has_objects(&results->model->run, true);
+    return hp_run_has_objects(&results->model->run, hp_is_value);
 }
 
 static bool hp_value_table_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -26022,6 +28611,677 @@ static bool hp_value_table_fill(struct hotpath_results *results, struct hotpath_
 
 const struct hp_section_type hotpath_section_values_ = {
     .name = "values", .is_left_out_empty = true, .has_data = hp_value_table_has_data, .fill = hp_value_table_fill, HP_COLUMNS(hp_value_table_column_table)};
+
+/* ---- src/sections/users_cell.h ------------------------------------------------------------------------------- */
+
+/* Who uses an object, as text. */
+
+/* "produce, refill, ..."; nobody: the cell stays empty. False: no memory. */
+HP_PRIVATE bool hp_users_set(struct hotpath_results *results, struct hp_row *row, size_t column,
+                  const struct hp_object_users *users);
+
+/* ---- src/sections/channel_table.c ---------------------------------------------------------------------------- */
+
+/*
+ * The section `channels`: what goes through queues, pipes and rings, how full they are and who waits for whom. docs/channels.md says
+ * what each number means.
+ */
+
+struct hp_channel_table_columns {
+    struct hp_object_cells object;
+    size_t sent, received, queue, queue_bytes, capacity, average, most, delay, sent_bytes, received_bytes, rate;
+    size_t full, empty, full_percent, empty_percent, full_waits, empty_waits, refused, dropped, senders, receivers,
+        recent;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+enum { HP_CHANNEL_TABLE_PIPES = HP_FACT_OWN, HP_CHANNEL_TABLE_QUEUES = HP_FACT_OWN << 1 }; /* channels through which bytes go, and others */
+
+#define HP_CHANNEL_TABLE_AT(column) .index = offsetof(struct hp_channel_table_columns, column)
+
+static const struct hp_column_spec hp_channel_table_column_table[] = {
+    {"name", "Channel", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_CHANNEL_TABLE_AT(object.name)},
+    {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.instance),
+     HP_OBJECT_ABOUT_INSTANCE},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.state),
+     "closed: it has ended; full: a sender waits, or as much is inside as there is room for; empty: nothing is "
+     "inside; open: "
+     "anything else.",
+     .words = "open|closed|full|empty"},
+    {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(sent),
+     "Items that went in; of pipes and sockets, calls that wrote something. null: nobody was seen to send."},
+    {"received", "Received", HOTPATH_UNIT_COUNT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(received),
+     "The same of what came out."},
+    {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CHANNEL_TABLE_AT(sent_bytes), .shown_by = HP_CHANNEL_TABLE_PIPES},
+    {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CHANNEL_TABLE_AT(received_bytes), .shown_by = HP_CHANNEL_TABLE_PIPES},
+    {"queue", "Queue", HOTPATH_UNIT_COUNT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(queue),
+     "Items that are inside: sent, less received and dropped, and never below 0. null: one side was not seen, or "
+     "it is "
+     "a pipe or socket.",
+     .shown_by = HP_CHANNEL_TABLE_QUEUES},
+    {"queue_bytes", "Queue Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(queue_bytes),
+     "Of pipes and sockets: bytes that are inside, sent_bytes less received_bytes. null: one side was not seen, or "
+     "it "
+     "is none.",
+     .shown_by = HP_CHANNEL_TABLE_PIPES},
+    {"queue_mean", "Avg Queue", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(average),
+     "Items that were inside on average, while the channel was in use.", .shown_by = HP_CHANNEL_TABLE_QUEUES},
+    {"queue_max", "Max Queue", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(most),
+     "The longest of the lengths that were told; null: none was.", .shown_by = HP_CHANNEL_TABLE_QUEUES},
+    {"capacity", "Capacity", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(capacity),
+     "Of several channels the largest; null: it was not told."},
+    {"delay_mean_ns", "Avg Delay", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(delay),
+     "How long an item was inside, on average; those that still are count with their age.", .shown_by = HP_CHANNEL_TABLE_QUEUES},
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, HP_CHANNEL_TABLE_AT(percentiles),
+     "A percentile of how long items were inside, of those with an id whose delay was measured.", .before = "delay",
+     .title_before = "Delay", .shown_by = HP_CHANNEL_TABLE_QUEUES},
+    {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(rate),
+     "Items sent per second, from the first use of those who send to the last."},
+    {"percent_full", "Full %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, HP_CHANNEL_TABLE_AT(full_percent),
+     "full_ns as a share of the time of all threads that send, while the channel was in use."},
+    {"percent_empty", "Empty %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, HP_CHANNEL_TABLE_AT(empty_percent),
+     "empty_ns as a share of the time of all threads that receive, while the channel was in use."},
+    {"full_ns", "Full", HOTPATH_UNIT_NS, 0, HP_CHANNEL_TABLE_AT(full),
+     "How long senders waited, all together; waits that are not over count up to now."},
+    {"empty_ns", "Empty", HOTPATH_UNIT_NS, 0, HP_CHANNEL_TABLE_AT(empty), "The same of receivers."},
+    {"full_waits", "Full Waits", HOTPATH_UNIT_COUNT, 0, HP_CHANNEL_TABLE_AT(full_waits), "Waits of senders that are over."},
+    {"empty_waits", "Empty Waits", HOTPATH_UNIT_COUNT, 0, HP_CHANNEL_TABLE_AT(empty_waits), "Waits of receivers that are over."},
+    {"refused", "Refused", HOTPATH_UNIT_COUNT, 0, HP_CHANNEL_TABLE_AT(refused), "Items that did not go in."},
+    {"dropped", "Dropped", HOTPATH_UNIT_COUNT, 0, HP_CHANNEL_TABLE_AT(dropped), "Items that went in and will not come out."},
+    {"senders", "Senders", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(senders),
+     "The measured functions or blocks that threads were in when they sent, lately; those that sent most first."},
+    {"receivers", "Receivers", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_CHANNEL_TABLE_AT(receivers), "The same of those that receive."},
+    {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(recent),
+     "The latest texts of HOTPATH_CHANNEL_TEXT, the newest first, where HOTPATH_LOG wants the label."},
+    {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.instances),
+     HP_OBJECT_ABOUT_INSTANCES},
+    {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.live), HP_OBJECT_ABOUT_LIVE},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.threads), HP_OBJECT_ABOUT_THREADS},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_CHANNEL_TABLE_AT(object.location)},
+};
+
+struct hp_channel_table_view {
+    struct hp_object_rows rows;
+    struct hp_channel_table_columns columns;
+    struct hp_value_distribution *distribution;
+};
+
+/* ------------------------------------------------------------------------------------------------- numbers */
+
+static double hp_channel_table_ns_of(const struct hp_channel_table_view *view, double ticks)
+{
+    return ticks * view->rows.results->model->run.ns_per_tick;
+}
+
+static bool hp_channel_table_is_bytes(const struct hp_object_record *record) { return record->kind.flags & HP_KIND_BYTES; }
+
+static void hp_channel_table_fill_counts(const struct hp_channel_table_view *view, struct hp_row *row, const struct hp_object_entry *entry,
+                        const struct hp_channel *channel)
+{
+    const struct hp_channel_table_columns *columns = &view->columns;
+    const uint64_t *count = entry->sums.count;
+    if (channel->has_senders) {
+        hp_section_set_count(row, columns->sent, count[HP_CHANNEL_SENT]);
+        hp_section_set_count(row, columns->sent_bytes, count[HP_CHANNEL_SENT_BYTES]);
+    }
+    if (channel->has_receivers) {
+        hp_section_set_count(row, columns->received, count[HP_CHANNEL_RECEIVED]);
+        hp_section_set_count(row, columns->received_bytes, count[HP_CHANNEL_RECEIVED_BYTES]);
+    }
+    if (channel->has_senders && channel->has_receivers)
+        hp_section_set_count(row, hp_channel_table_is_bytes(entry->record) ? columns->queue_bytes : columns->queue, channel->inside);
+    hp_section_set_count(row, columns->full_waits, count[HP_CHANNEL_FULL_WAITS]);
+    hp_section_set_count(row, columns->empty_waits, count[HP_CHANNEL_EMPTY_WAITS]);
+    hp_section_set_count(row, columns->refused, count[HP_CHANNEL_REFUSED]);
+    hp_section_set_count(row, columns->dropped, count[HP_CHANNEL_DROPPED]);
+    if (count[HP_CHANNEL_CAPACITY] != 0)
+        hp_section_set_count(row, columns->capacity, count[HP_CHANNEL_CAPACITY]);
+    if (count[HP_CHANNEL_MOST_INSIDE] != 0)
+        hp_section_set_count(row, columns->most, count[HP_CHANNEL_MOST_INSIDE]);
+}
+
+static void hp_channel_table_fill_times(const struct hp_channel_table_view *view, struct hp_row *row, const struct hp_object_entry *entry,
+                       const struct hp_channel *channel)
+{
+    const struct hp_channel_table_columns *columns = &view->columns;
+    const uint64_t sent = entry->sums.count[HP_CHANNEL_SENT];
+    hp_section_set_number(row, columns->full, hp_channel_table_ns_of(view, (double)channel->full.blocked));
+    hp_section_set_number(row, columns->empty, hp_channel_table_ns_of(view, (double)channel->empty.blocked));
+    if (channel->has_area)
+        hp_section_set_number(row, columns->delay, hp_channel_table_ns_of(view, channel->area / (double)sent));
+    if (channel->has_area && channel->active > 0)
+        hp_section_set_value(row, columns->average, channel->area / (double)channel->active);
+    if (sent > 1 && channel->send_ticks > 0)
+        hp_section_set_value(row, columns->rate,
+                             (double)(sent - 1) * 1e9 / hp_channel_table_ns_of(view, (double)channel->send_ticks));
+    if (channel->full.blocked_part >= 0)
+        hp_section_set_number(row, columns->full_percent, 100 * channel->full.blocked_part);
+    if (channel->empty.blocked_part >= 0)
+        hp_section_set_number(row, columns->empty_percent, 100 * channel->empty.blocked_part);
+}
+
+/* ------------------------------------------------------------------------------------------------- texts */
+
+/* Of what is the system's, a process that is over has none any more. */
+static bool hp_channel_table_is_over(const struct hp_object_record *record)
+{
+    return record->kind.flags & HP_KIND_OF_RUN && !record->session->is_live;
+}
+
+static bool hp_channel_table_has_ended(const struct hp_object_entry *entry)
+{
+    uint64_t instances = 0, ended = 0;
+    for (const struct hp_object_record *record = entry->record; record != NULL; record = record->next) {
+        const bool is_end = entry->is_instance && record->object.state == HP_OBJECT_ENDED;
+        const uint64_t its = entry->is_instance ? 1 : record->object.instances;
+        instances += its;
+        ended += hp_channel_table_is_over(record) ? its : entry->is_instance ? is_end : record->object.ended_count;
+    }
+    return instances > 0 && ended >= instances;
+}
+
+/* Of several channels the room of all is not known. */
+static const char *hp_channel_table_state_of(const struct hp_object_entry *entry, const struct hp_channel *channel)
+{
+    const uint64_t capacity = entry->sums.count[HP_CHANNEL_CAPACITY];
+    const bool is_one = entry->is_instance || entry->record->members == NULL ||
+                        (entry->record->next == NULL && entry->record->object.instances == 1);
+    if (hp_channel_table_has_ended(entry))
+        return "closed";
+    if (channel->full.waiting > 0 || (is_one && capacity != 0 && channel->inside >= capacity))
+        return "full";
+    return channel->inside == 0 && channel->has_senders && channel->has_receivers ? "empty" : "open";
+}
+
+static bool hp_channel_table_fill_users(const struct hp_channel_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    const struct hp_profile *profile = view->rows.results->model->profile;
+    struct hp_object_users users;
+    hp_object_users_of(view->rows.results->model->arena, profile, record, HP_CHANNEL_SENT, HP_CHANNEL_REFUSED,
+                       &users);
+    if (!hp_users_set(view->rows.results, row, view->columns.senders, &users))
+        return false;
+    hp_object_users_of(view->rows.results->model->arena, profile, record, HP_CHANNEL_RECEIVED,
+                       HP_CHANNEL_EMPTY_WAITS, &users);
+    return hp_users_set(view->rows.results, row, view->columns.receivers, &users);
+}
+
+static bool hp_channel_table_fill_recent(const struct hp_channel_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    struct hp_recent_list list;
+    hp_recent_list_of(record, &list);
+    return hp_recent_set(view->rows.results, row, view->columns.recent, &list);
+}
+
+/* ------------------------------------------------------------------------------------------------- section */
+
+static bool hp_channel_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    const struct hp_channel_table_view *view = of;
+    const struct hp_object_entry *entry = what;
+    struct hp_channel channel;
+    if (entry->is_other)
+        hp_channel_of_rest(entry->record, entry->sums.count, &channel);
+    else if (!hp_channel_of(view->rows.results->model->arena, entry->record, entry->sums.count, &channel))
+        return false;
+    hp_channel_table_fill_counts(view, row, entry, &channel);
+    hp_channel_table_fill_times(view, row, entry, &channel);
+    row->is_open = (channel.inside > 0 || channel.full.waiting > 0 || channel.empty.waiting > 0) &&
+                   !(entry->record->kind.flags & HP_KIND_OF_RUN && hp_channel_table_has_ended(entry));
+    if (!hp_object_rows_fill(&view->rows, row, &view->columns.object, entry))
+        return false;
+    if (entry->is_other)
+        return true;
+    hp_section_set_text(row, view->columns.object.state, hp_channel_table_state_of(entry, &channel));
+    if (!entry->is_instance)
+        hp_object_set_percentiles(view->rows.results, row, view->columns.percentiles, entry->record,
+                                  HP_CHANNEL_DELAYS, view->distribution);
+    return hp_channel_table_fill_users(view, row, entry->record) && (entry->is_instance || hp_channel_table_fill_recent(view, row, entry->record));
+}
+
+static void hp_channel_table_add_notes(struct hotpath_section *section)
+{
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].is_open) {
+            hp_section_note(section, "* something is inside, or waits: it counts with the time up to now");
+            return;
+        }
+}
+
+static bool hp_channel_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, hp_is_channel);
+}
+
+static bool hp_channel_table_is_pipe(const char *name, const struct hp_kind *kind)
+{
+    return hp_is_channel(name, kind) && kind->flags & HP_KIND_BYTES;
+}
+
+static bool hp_channel_table_is_queue(const char *name, const struct hp_kind *kind)
+{
+    return hp_is_channel(name, kind) && !(kind->flags & HP_KIND_BYTES);
+}
+
+static bool hp_channel_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_channel_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
+    if (view == NULL || distribution == NULL)
+        return false;
+    *view = (struct hp_channel_table_view){.distribution = distribution};
+    section->description = "What goes through queues, pipes and rings, and who waits for whom.";
+    section->if_empty = "no channels were recorded: HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED do so";
+    const struct hp_run *run = &results->model->run;
+    const uint32_t facts =
+        (hp_run_has_objects(run, hp_channel_table_is_pipe) ? HP_CHANNEL_TABLE_PIPES : 0u) | (hp_run_has_objects(run, hp_channel_table_is_queue) ? HP_CHANNEL_TABLE_QUEUES : 0u);
+    if (!hp_section_describe(results, section, facts, &view->columns) ||
+        !hp_object_rows_collect(&view->rows, results, hp_is_channel) ||
+        !hp_object_rows_show(&view->rows, section, view->columns.sent, hp_channel_table_fill_row, view))
+        return false;
+    hp_channel_table_add_notes(section);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_channels_ = {
+    .name = "channels", .is_left_out_empty = true, .has_data = hp_channel_table_has_data, .fill = hp_channel_table_fill, HP_COLUMNS(hp_channel_table_column_table)};
+
+/* ---- src/sections/stream_table.c ----------------------------------------------------------------------------- */
+
+/*
+ * The section `streams`: what generators, iterators and readers yield, and whether the producer or the consumer takes the time.
+ * docs/streams.md says what each number means.
+ */
+
+struct hp_stream_table_columns {
+    struct hp_object_cells object;
+    size_t items, bytes, rate, gap, produce, consume, produced, consumed, producers, recent;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+#define HP_STREAM_TABLE_AT(column) .index = offsetof(struct hp_stream_table_columns, column)
+
+static const struct hp_column_spec hp_stream_table_column_table[] = {
+    {"name", "Stream", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_STREAM_TABLE_AT(object.name)},
+    {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.instance),
+     HP_OBJECT_ABOUT_INSTANCE},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.state),
+     "producing: the producer is at work; consuming: the consumer has an item; idle: neither; null: of several "
+     "streams.",
+     .words = "producing|consuming|idle|ended"},
+    {"items", "Items", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_STREAM_TABLE_AT(items), "That were yielded."},
+    {"item_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, HP_STREAM_TABLE_AT(bytes)},
+    {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(rate),
+     "Items per second, from the first yield to the last."},
+    {"gap_mean_ns", "Avg Gap", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(gap),
+     "From one yield to the next."},
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, HP_STREAM_TABLE_AT(percentiles),
+     "A percentile of these, over all streams of the label.", .before = "gap", .title_before = "Gap"},
+    {"produce_mean_ns", "Producer", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_STREAM_TABLE_AT(produce),
+     "What the producer takes for an item: its scopes up to their last yield, and all of those that yield "
+     "nothing."},
+    {"consume_mean_ns", "Consumer", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_STREAM_TABLE_AT(consume), "What the consumer takes for an item, until it asks for more; the last one is not among them."},
+    {"produced_ns", "Produced", HOTPATH_UNIT_NS, 0, HP_STREAM_TABLE_AT(produced), "All time of the producer."},
+    {"consumed_ns", "Consumed", HOTPATH_UNIT_NS, 0, HP_STREAM_TABLE_AT(consumed), "All time of the consumer."},
+    {"producers", "Producers", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     HP_STREAM_TABLE_AT(producers),
+     "The measured functions or blocks that threads were in when they yielded, lately; those that did so most "
+     "first."},
+    {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(recent),
+     "The latest texts of HOTPATH_STREAM_TEXT, the newest first, where HOTPATH_LOG wants the label."},
+    {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.instances),
+     HP_OBJECT_ABOUT_INSTANCES},
+    {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.live), HP_OBJECT_ABOUT_LIVE},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.threads), HP_OBJECT_ABOUT_THREADS},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_STREAM_TABLE_AT(object.location)},
+};
+
+struct hp_stream_table_view {
+    struct hp_object_rows rows;
+    struct hp_stream_table_columns columns;
+    struct hp_value_distribution *distribution;
+};
+
+static double hp_stream_table_ns_of(const struct hp_stream_table_view *view, double ticks)
+{
+    return ticks * view->rows.results->model->run.ns_per_tick;
+}
+
+static void hp_stream_table_set_time(const struct hp_stream_table_view *view, struct hp_row *row, size_t column, double ticks)
+{
+    if (ticks >= 0)
+        hp_section_set_number(row, column, hp_stream_table_ns_of(view, ticks));
+}
+
+static void hp_stream_table_fill_numbers(const struct hp_stream_table_view *view, struct hp_row *row, const uint64_t *count,
+                         const struct hp_stream *stream)
+{
+    const struct hp_stream_table_columns *columns = &view->columns;
+    hp_section_set_count(row, columns->items, count[HP_STREAM_ITEMS]);
+    hp_section_set_count(row, columns->bytes, count[HP_STREAM_BYTES]);
+    hp_stream_table_set_time(view, row, columns->gap, stream->gap);
+    hp_stream_table_set_time(view, row, columns->produce, stream->produce);
+    hp_stream_table_set_time(view, row, columns->consume, stream->consume);
+    hp_stream_table_set_time(view, row, columns->produced, (double)count[HP_STREAM_PRODUCED]);
+    hp_stream_table_set_time(view, row, columns->consumed, (double)count[HP_STREAM_CONSUMED]);
+    if (count[HP_STREAM_ITEMS] > 1 && stream->yield_ticks > 0)
+        hp_section_set_value(row, columns->rate,
+                             (double)(count[HP_STREAM_ITEMS] - 1) * 1e9 / hp_stream_table_ns_of(view, (double)stream->yield_ticks));
+}
+
+static bool hp_stream_table_fill_recent(const struct hp_stream_table_view *view, struct hp_row *row, const struct hp_object_record *record)
+{
+    struct hp_recent_list list;
+    hp_recent_list_of(record, &list);
+    return hp_recent_set(view->rows.results, row, view->columns.recent, &list);
+}
+
+static bool hp_stream_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    const struct hp_stream_table_view *view = of;
+    const struct hp_object_entry *entry = what;
+    struct hp_object_users users;
+    struct hp_stream stream;
+    if (entry->is_other)
+        hp_stream_of_rest(entry->sums.count, &stream);
+    else
+        hp_stream_of(entry->record, entry->sums.count, &stream);
+    hp_stream_table_fill_numbers(view, row, entry->sums.count, &stream);
+    if (!hp_object_rows_fill(&view->rows, row, &view->columns.object, entry))
+        return false;
+    if (entry->is_other)
+        return true;
+    if (stream.state != NULL)
+        hp_section_set_text(row, view->columns.object.state, stream.state);
+    if (!entry->is_instance)
+        hp_object_set_percentiles(view->rows.results, row, view->columns.percentiles, entry->record,
+                                  HP_STREAM_GAP_TIMES, view->distribution);
+    hp_object_users_of(view->rows.results->model->arena, view->rows.results->model->profile, entry->record,
+                       HP_STREAM_ITEMS, HP_STREAM_ITEMS, &users);
+    return hp_users_set(view->rows.results, row, view->columns.producers, &users) &&
+           (entry->is_instance || hp_stream_table_fill_recent(view, row, entry->record));
+}
+
+static bool hp_stream_table_has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, hp_is_stream);
+}
+
+static bool hp_stream_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_stream_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
+    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
+    if (view == NULL || distribution == NULL)
+        return false;
+    *view = (struct hp_stream_table_view){.distribution = distribution};
+    section->description = "What generators, iterators and readers yield, and who takes the time for it.";
+    section->if_empty = "no streams were recorded: HOTPATH_STREAM_NEXT and HOTPATH_STREAM_ITEM do so";
+    return hp_section_describe(results, section, 0, &view->columns) &&
+           hp_object_rows_collect(&view->rows, results, hp_is_stream) &&
+           hp_object_rows_show(&view->rows, section, view->columns.items, hp_stream_table_fill_row, view);
+}
+
+const struct hp_section_type hotpath_section_streams_ = {
+    .name = "streams", .is_left_out_empty = true, .has_data = hp_stream_table_has_data, .fill = hp_stream_table_fill, HP_COLUMNS(hp_stream_table_column_table)};
+
+/* ---- src/sections/loop_table.c ------------------------------------------------------------------------------- */
+
+/*
+ * The section `loops`: one row per event loop and thread, those first that were busy for longest.
+ */
+
+struct hp_loop_table_columns {
+    size_t name, thread, turns, events, per_turn, busy, busy_share, waited, longest, longest_at, mean, delay,
+        blocked, callback, inside, place, waits;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+#define HP_LOOP_TABLE_AT(column) .index = offsetof(struct hp_loop_table_columns, column)
+
+/* What this section knows beside. */
+enum { HP_LOOP_TABLE_HAS_CALLBACKS = HP_FACT_OWN };
+
+static const struct hp_column_spec hp_loop_table_column_table[] = {
+    {"name", "Loop", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_LOOP_TABLE_AT(name),
+     "The label; of a loop that was found, the library and function that runs it, or what waits and in which "
+     "function."},
+    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_THREAD | HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(thread)},
+    {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_LOOP_TABLE_AT(turns),
+     "How often it did something between two waits, or before the first, or after the last."},
+    {"events", "Events", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(events),
+     "What its waits returned; null where the program tells of its waits itself."},
+    {"events_per_turn", "Per Turn", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(per_turn)},
+    {"percent_busy", "Busy", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART | HP_COLUMN_MAYBE,
+     HP_LOOP_TABLE_AT(busy_share), "Its share of turns in the time that the loop ran; the rest it waited."},
+    {"mean_turn_ns", "Mean Turn", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, HP_LOOP_TABLE_AT(mean)},
+    {"longest_turn_ns", "Longest", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_LOOP_TABLE_AT(longest),
+     "The longest turn."},
+    {"mean_delay_ns", "Delay", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(delay),
+     "How long an event waits on average that comes at a random moment, until the turn has ended."},
+    {"_delay_ns", " Delay", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, HP_LOOP_TABLE_AT(percentiles),
+     "A percentile of the same: of the moments, not of the turns."},
+    {"blocked_turns", "Blocked", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, HP_LOOP_TABLE_AT(blocked), "Turns of more than 10 ms."},
+    {"callback", "Callback", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(callback),
+     "The measured function that took most of the longest turn; null: none was seen.", .shown_by = HP_LOOP_TABLE_HAS_CALLBACKS},
+    {"callback_ns", "In Callback", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(inside),
+     "What it took of the longest turn."},
+    {"place", "Place", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(place),
+     "The program or library that waits; of a label its place in the sources."},
+    {"busy_ns", "Busy Time", HOTPATH_UNIT_NS, 0, HP_LOOP_TABLE_AT(busy)},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, 0, HP_LOOP_TABLE_AT(waited)},
+    {"longest_at_ns", "Longest At", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, HP_LOOP_TABLE_AT(longest_at),
+     "When the longest turn began, since the start of its process."},
+    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, HP_LOOP_TABLE_AT(waits)},
+};
+
+struct hp_loop_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_loop_table_columns columns;
+    struct hp_magnitudes *turns;
+    const struct hp_loop *slowest; /* that which had the longest turn; NULL: there are none */
+};
+
+static const struct hp_run *hp_loop_table_run_of(const struct hp_loop_table_view *view) { return &view->results->model->run; }
+
+/* ------------------------------------------------------------------------------------------------- rows */
+
+/* Where the loop is: "server.c:120", "libuv.so.1". */
+static bool hp_loop_table_set_place(const struct hp_loop_table_view *view, struct hp_row *row, const struct hp_location *location)
+{
+    char bytes[512];
+    struct hp_text text;
+    if (location->file[0] == '\0')
+        return true;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, location->file);
+    if (location->line != 0) {
+        hp_text_char(&text, ':');
+        hp_text_u64(&text, location->line);
+    }
+    const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
+    if (copy != NULL)
+        hp_section_set_text(row, view->columns.place, copy);
+    return copy != NULL;
+}
+
+static void hp_loop_table_set_delays(const struct hp_loop_table_view *view, struct hp_row *row, const struct hp_loop *loop)
+{
+    const struct hp_show_settings *show = &view->results->settings->show;
+    const struct hp_run *run = hp_loop_table_run_of(view);
+    if (hp_loop_elapsed(loop) == 0)
+        return;
+    hp_section_set_number(row, view->columns.delay, hp_loop_mean_delay(loop) * run->ns_per_tick);
+    for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        hp_section_set_number(row, view->columns.percentiles[at],
+                              hp_loop_delay(loop, view->turns, show->percentiles[at]) * run->ns_per_tick);
+}
+
+static void hp_loop_table_set_times(const struct hp_loop_table_view *view, struct hp_row *row, const struct hp_loop *loop)
+{
+    const struct hp_run *run = hp_loop_table_run_of(view);
+    const struct hp_loop_table_columns *columns = &view->columns;
+    const uint64_t start = loop->record->session->header.clock_start.ticks, elapsed = hp_loop_elapsed(loop);
+    if (elapsed > 0)
+        hp_section_set_number(row, columns->busy_share, 100 * (double)loop->busy / (double)elapsed);
+    hp_section_set_number(row, columns->busy, hp_run_ns(run, loop->busy));
+    hp_section_set_number(row, columns->waited, hp_run_ns(run, loop->waited));
+    hp_section_set_number(row, columns->longest, hp_run_ns(run, loop->longest));
+    hp_section_set_number(row, columns->mean, hp_run_ns(run, loop->busy) / (double)loop->turns);
+    if (loop->longest_since >= start)
+        hp_section_set_number(row, columns->longest_at, hp_run_ns(run, loop->longest_since - start));
+}
+
+/* Of its longest turn; NULL: none is known. */
+static const char *hp_loop_table_callback_of(const struct hp_loop_table_view *view, const struct hp_loop *loop)
+{
+    return loop->inside > 0 ? hp_object_name_of_node(view->results->model->profile, loop->record, loop->callback)
+                            : NULL;
+}
+
+static void hp_loop_table_set_callback(const struct hp_loop_table_view *view, struct hp_row *row, const struct hp_loop *loop)
+{
+    const char *callback = hp_loop_table_callback_of(view, loop);
+    if (callback == NULL)
+        return;
+    hp_section_set_text(row, view->columns.callback, callback);
+    hp_section_set_number(row, view->columns.inside, hp_run_ns(hp_loop_table_run_of(view), loop->inside));
+}
+
+static uint64_t hp_loop_table_identity_of(const struct hp_loop *loop)
+{
+    const uint64_t identity = hp_identity_of_object(loop->record);
+    return loop->thread != NULL ? hp_identity_with_thread(identity, loop->thread) : identity;
+}
+
+static bool hp_loop_table_fill_row(void *of, struct hp_row *row, const void *what)
+{
+    struct hp_loop_table_view *view = of;
+    const struct hp_loop *loop = what;
+    const struct hp_loop_table_columns *columns = &view->columns;
+    hp_loop_turns(loop, view->turns);
+    row->id = hp_loop_table_identity_of(loop);
+    hp_section_set_text(row, columns->name, loop->record->name);
+    hp_section_set_count(row, columns->turns, loop->turns);
+    hp_section_set_count(row, columns->waits, loop->waits);
+    if (loop->record->location.line == 0) { /* found, not told of */
+        hp_section_set_count(row, columns->events, loop->events);
+        hp_section_set_number(row, columns->per_turn, (double)loop->events / (double)loop->turns);
+    }
+    hp_section_set_count(row, columns->blocked,
+                         hp_loop_turns_above(view->turns, HP_LOOP_BLOCKED_NS / hp_loop_table_run_of(view)->ns_per_tick));
+    hp_loop_table_set_times(view, row, loop);
+    hp_loop_table_set_delays(view, row, loop);
+    hp_loop_table_set_callback(view, row, loop);
+    if (loop->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, loop->thread))
+        return false;
+    return hp_loop_table_set_place(view, row, &loop->record->location);
+}
+
+/* ------------------------------------------------------------------------------------------------- notes */
+
+static bool hp_loop_table_add_note(struct hp_loop_table_view *view)
+{
+    char bytes[512];
+    struct hp_text text;
+    const struct hp_loop *loop = view->slowest;
+    if (loop == NULL || hp_run_ns(hp_loop_table_run_of(view), loop->longest) <= HP_LOOP_BLOCKED_NS)
+        return true;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, loop->record->name);
+    hp_text_string(&text, " did nothing else for ");
+    hp_units_ns(&text, hp_run_ns(hp_loop_table_run_of(view), loop->longest));
+    if (hp_loop_table_callback_of(view, loop) != NULL) {
+        hp_text_string(&text, ", ");
+        hp_units_ns(&text, hp_run_ns(hp_loop_table_run_of(view), loop->inside));
+        hp_text_string(&text, " of it in ");
+        hp_utf8_put_safe(&text, hp_loop_table_callback_of(view, loop), strlen(hp_loop_table_callback_of(view, loop)));
+    }
+    hp_text_string(&text, ": what came meanwhile had to wait");
+    const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- section */
+
+static int hp_loop_table_compare_loops(const void *a, const void *b)
+{
+    const struct hp_loop *x = a, *y = b;
+    if (x->busy != y->busy)
+        return x->busy > y->busy ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+static bool hp_loop_table_fill_rows(struct hp_loop_table_view *view, const struct hp_loops *loops)
+{
+    const struct hp_loop **order =
+        hp_arena_take_array(view->results->model->arena, loops->count + 1, sizeof(void *));
+    if (order == NULL)
+        return false;
+    for (size_t at = 0; at < loops->count; at++) {
+        order[at] = &loops->all[at];
+        if (view->slowest == NULL || order[at]->longest > view->slowest->longest)
+            view->slowest = order[at];
+    }
+    hp_sort(order, loops->count, hp_loop_table_compare_loops);
+    view->section->total_rows = loops->count;
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
+                         (const void *const *)order, loops->count, hp_loop_table_fill_row, view);
+}
+
+static uint32_t hp_loop_table_facts_of(const struct hp_loop_table_view *view, const struct hp_loops *loops)
+{
+    uint32_t facts = 0;
+    for (size_t at = 0; at < loops->count; at++)
+        facts |= hp_loop_table_callback_of(view, &loops->all[at]) != NULL ? HP_LOOP_TABLE_HAS_CALLBACKS : 0u;
+    return facts;
+}
+
+/* Waits at a place that came to nothing are no loops, so all have to be looked at. */
+static bool hp_loop_table_has_data(const struct hotpath_results *results)
+{
+    if (!hp_run_has_objects(&results->model->run, hp_is_loop))
+        return false;
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    const struct hp_loops *loops =
+        objects != NULL ? hp_loops_of_run(results->model->arena, &results->model->run, objects) : NULL;
+    return loops != NULL && loops->count > 0;
+}
+
+static bool hp_loop_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_model *model = results->model;
+    const struct hp_objects *objects = hp_model_objects(model);
+    struct hp_loop_table_view *view = hp_arena_take(model->arena, sizeof *view);
+    const struct hp_loops *loops = objects != NULL ? hp_loops_of_run(model->arena, &model->run, objects) : NULL;
+    if (loops == NULL || view == NULL)
+        return false;
+    *view = (struct hp_loop_table_view){.results = results, .section = section};
+    view->turns = hp_arena_take(model->arena, sizeof *view->turns);
+    section->description = "Event loops, and how long what they wait for has to wait for them.";
+    section->if_empty = "no event loops were seen: 'hotpath run' sees those over epoll, poll and select, "
+                        "HOTPATH_LOOP_WAIT tells of others";
+    return view->turns != NULL && hp_section_describe(results, section, hp_loop_table_facts_of(view, loops), &view->columns) &&
+           hp_order_choose(results, section, view->columns.busy, HP_MAX_COLUMNS) && hp_loop_table_fill_rows(view, loops) &&
+           hp_loop_table_add_note(view);
+}
+
+const struct hp_section_type hotpath_section_loops_ = {.name = "loops",
+                                                 .is_left_out_empty = true,
+                                                 .has_data = hp_loop_table_has_data,
+                                                 .fill = hp_loop_table_fill,
+                                                 HP_COLUMNS(hp_loop_table_column_table),
+                                                 .about_row = "An event loop on one thread.",
+                                                 .always = "order"};
 
 /* ---- src/sections/object_columns.h --------------------------------------------------------------------------- */
 
@@ -26054,49 +29314,35 @@ HP_PRIVATE void hp_object_columns_set_percentiles(const struct hp_object_columns
 
 /*
  * The section `objects`: whatever kinds of objects a session has that have no section of their own, as their kinds describe
- * themselves. Classes come first, then instances that have a record, those that counted most first. What is left of a class, by
- * instances whose records were used again or that never had one, is <other>.
+ * themselves.
  */
 
-#define HP_OBJECT_TABLE_OTHER "<other>"
-
 struct hp_object_table_columns {
-    size_t name, kind, instance, state, instances, live, threads, location;
+    struct hp_object_cells object;
+    size_t kind;
 };
 
 #define HP_OBJECT_TABLE_AT(column) .index = offsetof(struct hp_object_table_columns, column)
 
 static const struct hp_column_spec hp_object_table_column_table[] = {
-    {"name", "Object", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_OBJECT_TABLE_AT(name)},
+    {"name", "Object", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, HP_OBJECT_TABLE_AT(object.name)},
     {"kind", "Kind", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, HP_OBJECT_TABLE_AT(kind)},
-    {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(instance),
-     "The address of an instance; " HP_OBJECT_TABLE_OTHER
-     ": all that have no row of their own; null: the row is about all of them."},
-    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(state), "Of an instance.", .words = "live|ended"},
-    {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(instances),
-     "Instances that had a record, those that have ended included; null in the row of one."},
-    {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(live), "Of these, those that have not ended."},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(threads), "Thread records that used it."},
-    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(location)},
+    {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.instance),
+     HP_OBJECT_ABOUT_INSTANCE},
+    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.state), "Of an instance.",
+     .words = "live|ended"},
+    {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.instances),
+     HP_OBJECT_ABOUT_INSTANCES},
+    {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.live), HP_OBJECT_ABOUT_LIVE},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.threads), HP_OBJECT_ABOUT_THREADS},
+    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, HP_OBJECT_TABLE_AT(object.location)},
 };
 
 struct hp_object_table_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
+    struct hp_object_rows rows;
     struct hp_object_table_columns columns;
     struct hp_object_columns own; /* of the kinds */
     struct hp_value_distribution *distribution;
-    struct hp_object_table_entry **entries;
-    size_t count;
-};
-
-/* A row to be. */
-struct hp_object_table_entry {
-    const struct hp_object_record *record;
-    struct hp_object_sums sums;
-    size_t class_; /* among classes */
-    bool is_instance;
-    bool is_other; /* stands for instances without a record */
 };
 
 /* ------------------------------------------------------------------------------------------------- rows */
@@ -26104,190 +29350,62 @@ struct hp_object_table_entry {
 static void hp_object_table_fill_percentiles(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object_record *record)
 {
     for (uint32_t histogram = 0; histogram < record->kind.histogram_count; histogram++) {
-        memset(view->distribution, 0, sizeof *view->distribution);
-        for (const struct hp_object_record *one = record; one != NULL; one = one->next)
-            for (const struct hp_object_part *at = one->parts; at != NULL; at = at->next)
-                hp_snapshot_add_magnitudes(one->session, at->part.histograms[histogram],
-                                           &view->distribution->positive);
+        hp_object_distribution_of(record, histogram, view->distribution);
         hp_object_columns_set_percentiles(&view->own, row, record, histogram, view->distribution);
     }
-}
-
-static void hp_object_table_fill_class(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object_record *record)
-{
-    uint64_t instances = 0, ended = 0;
-    hp_object_table_fill_percentiles(view, row, record);
-    for (; record != NULL; record = record->next) {
-        instances += record->object.instances;
-        ended += record->object.ended_count;
-    }
-    hp_section_set_count(row, view->columns.instances, instances);
-    hp_section_set_count(row, view->columns.live, instances > ended ? instances - ended : 0);
-}
-
-static bool hp_object_table_fill_instance(const struct hp_object_table_view *view, struct hp_row *row, const struct hp_object *object)
-{
-    char bytes[32];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_address(&text, object->key);
-    const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
-    if (copy == NULL)
-        return false;
-    hp_section_set_text(row, view->columns.instance, copy);
-    hp_section_set_text(row, view->columns.state, object->state == HP_OBJECT_ENDED ? "ended" : "live");
-    return true;
 }
 
 static bool hp_object_table_fill_row(void *of, struct hp_row *row, const void *what)
 {
     const struct hp_object_table_view *view = of;
-    const struct hp_object_table_entry *entry = what;
+    const struct hp_object_entry *entry = what;
     const struct hp_object_record *record = entry->record;
-    row->id = hp_identity_of_object(record);
-    hp_section_set_text(row, view->columns.name, record->name);
     hp_section_set_text(row, view->columns.kind, record->kind_name);
     for (uint32_t counter = 0; counter < record->kind.counter_count; counter++)
         if (!entry->is_other || record->kind.counters[counter].merge == HP_MERGE_SUM)
             hp_object_columns_set(&view->own, row, record, counter, entry->sums.count[counter]);
-    if (entry->is_other) {
-        hp_section_set_text(row, view->columns.instance, HP_OBJECT_TABLE_OTHER);
-        row->id = hp_identity_with_text(row->id, HP_OBJECT_TABLE_OTHER);
-        return true;
-    }
-    hp_section_set_count(row, view->columns.threads, entry->sums.threads);
-    if (entry->is_instance)
-        return hp_object_table_fill_instance(view, row, &record->object);
-    hp_object_table_fill_class(view, row, record);
-    return hp_section_set_location(view->results, row, view->columns.location, &record->location);
-}
-
-/* ------------------------------------------------------------------------------------------------- entries */
-
-static struct hp_object_table_entry *hp_object_table_add_entry(struct hp_object_table_view *view, const struct hp_object_record *record, size_t class_)
-{
-    struct hp_object_table_entry *entry = hp_arena_take(view->results->model->arena, sizeof *entry);
-    if (entry == NULL)
-        return NULL;
-    *entry = (struct hp_object_table_entry){.record = record, .class_ = class_, .is_instance = record->object.class_ != 0};
-    hp_object_sums_of(record, &entry->sums);
-    view->entries[view->count++] = entry;
-    return entry;
-}
-
-static bool hp_object_table_is_instance_of(const struct hp_object_record *record, const struct hp_object_record *class_)
-{
-    return record->object.class_ != 0 && strcmp(record->kind_name, class_->kind_name) == 0 &&
-           strcmp(record->name, class_->name) == 0 &&
-           (record->kind.flags & HP_KIND_BY_NAME || (record->location.line == class_->location.line &&
-                                                     strcmp(record->location.file, class_->location.file) == 0));
-}
-
-static void hp_object_table_add_sums(struct hp_object_sums *to, const struct hp_object_sums *from)
-{
-    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
-        to->count[counter] += from->count[counter];
-}
-
-/* The instances of a class, which follow it in the model, and what is left. One alone would say the same as its class. */
-static bool hp_object_table_add_instances(struct hp_object_table_view *view, const struct hp_objects *objects, size_t from, size_t count,
-                          const struct hp_object_table_entry *class_)
-{
-    struct hp_object_sums listed = {0}, left;
-    const size_t first = view->count;
-    for (size_t at = from; at < from + count; at++) {
-        const struct hp_object_table_entry *instance = hp_object_table_add_entry(view, objects->rows[at], class_->class_);
-        if (instance == NULL)
-            return false;
-        hp_object_table_add_sums(&listed, &instance->sums);
-    }
-    const bool is_left = count > 0 && hp_object_sums_left(class_->record, &class_->sums, &listed, &left);
-    if (count == 1 && !is_left)
-        view->count = first;
-    if (!is_left)
-        return true;
-    struct hp_object_table_entry *other = hp_object_table_add_entry(view, class_->record, class_->class_);
-    if (other == NULL)
-        return false;
-    other->sums = left;
-    other->is_instance = other->is_other = true;
-    return true;
-}
-
-/* Returns how many rows of the model that were; 0: no memory. */
-static size_t hp_object_table_add_class(struct hp_object_table_view *view, const struct hp_objects *objects, size_t from)
-{
-    size_t end = from + 1;
-    while (end < objects->count && hp_object_table_is_instance_of(objects->rows[end], objects->rows[from]))
-        end++;
-    const struct hp_object_table_entry *class_ = hp_object_table_add_entry(view, objects->rows[from], from);
-    return class_ != NULL && hp_object_table_add_instances(view, objects, from + 1, end - from - 1, class_) ? end - from : 0;
-}
-
-/* Classes, then the instances of each: the most used first, by its kind's first counter, and <other> last. */
-static int hp_object_table_compare_entries(const void *a, const void *b)
-{
-    const struct hp_object_table_entry *x = a, *y = b;
-    if (x->is_instance != y->is_instance)
-        return x->is_instance ? 1 : -1;
-    if (x->class_ != y->class_)
-        return x->class_ < y->class_ ? -1 : 1;
-    if (x->is_other != y->is_other)
-        return x->is_other ? 1 : -1;
-    if (x->sums.count[0] != y->sums.count[0])
-        return x->sums.count[0] > y->sums.count[0] ? -1 : 1;
-    return x->record->offset == y->record->offset ? 0 : x->record->offset < y->record->offset ? -1 : 1;
-}
-
-static bool hp_object_table_add_entries(struct hp_object_table_view *view, const struct hp_objects *objects)
-{
-    view->entries = hp_arena_take_array(view->results->model->arena, 2 * objects->count + 1, sizeof(void *));
-    if (view->entries == NULL)
-        return false;
-    for (size_t at = 0, rows; at < objects->count; at += rows) {
-        rows = 1;
-        if (objects->rows[at]->kind.flags & HP_KIND_OWN_TABLE)
-            continue;
-        if (!hp_object_columns_add(&view->own, objects->rows[at]) || (rows = hp_object_table_add_class(view, objects, at)) == 0)
-            return false;
-    }
-    hp_sort(view->entries, view->count, hp_object_table_compare_entries);
-    return true;
+    if (!entry->is_instance)
+        hp_object_table_fill_percentiles(view, row, record);
+    return hp_object_rows_fill(&view->rows, row, &view->columns.object, entry);
 }
 
 /* ------------------------------------------------------------------------------------------------- section */
 
-static bool hp_object_table_has_data(const struct hotpath_results *results)
+static bool hp_object_table_is_wanted(const char *name, const struct hp_kind *kind)
 {
-    return hp_run_has_objects(&results->model->run, false);
+    (void)name;
+    return !(kind->flags & HP_KIND_OWN_TABLE);
 }
 
-static bool hp_object_table_fill_rows(struct hp_object_table_view *view)
+static bool hp_object_table_has_data(const struct hotpath_results *results)
 {
-    struct hotpath_section *section = view->section;
-    hp_section_show_columns(view->results, section);
-    if (!hp_order_choose(view->results, section, view->columns.kind, HP_MAX_COLUMNS))
-        return false;
-    section->order.is_set = !section->order.is_usual; /* the usual one is that of no column */
-    section->total_rows = view->count;
-    return hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, hp_object_table_fill_row, view);
+    return hp_run_has_objects(&results->model->run, hp_object_table_is_wanted);
+}
+
+/* Classes come first, in the order of kinds and names. */
+static bool hp_object_table_add_columns(struct hp_object_table_view *view)
+{
+    for (size_t at = 0; at < view->rows.count && !view->rows.entries[at]->is_instance; at++)
+        if (!hp_object_columns_add(&view->own, view->rows.entries[at]->record))
+            return false;
+    hp_section_show_columns(view->own.results, view->own.section);
+    return true;
 }
 
 static bool hp_object_table_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_objects *objects = hp_model_objects(results->model);
     struct hp_object_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
-    if (objects == NULL || view == NULL)
+    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
+    if (view == NULL || distribution == NULL)
         return false;
-    *view = (struct hp_object_table_view){.results = results, .section = section};
-    view->distribution = hp_arena_take(results->model->arena, sizeof *view->distribution);
-    section->description = "Channels and other things of the program's own.";
-    section->if_empty = "no objects were recorded: HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED do so";
-    if (view->distribution == NULL || !hp_section_describe(results, section, 0, &view->columns))
+    *view = (struct hp_object_table_view){.distribution = distribution};
+    section->description = "Things of the program's own.";
+    section->if_empty = "no objects of kinds without a table of their own were recorded";
+    if (!hp_section_describe(results, section, 0, &view->columns) ||
+        !hp_object_rows_collect(&view->rows, results, hp_object_table_is_wanted))
         return false;
     hp_object_columns_begin(&view->own, results, section);
-    return hp_object_table_add_entries(view, objects) && hp_object_table_fill_rows(view);
+    return hp_object_table_add_columns(view) && hp_object_rows_show(&view->rows, section, view->columns.kind, hp_object_table_fill_row, view);
 }
 
 const struct hp_section_type hotpath_section_objects_ = {.name = "objects",
@@ -28496,7 +31614,24 @@ static const struct hp_found_function *hp_bottleneck_headline_idlest_function(co
     return idlest;
 }
 
-/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+/* In that time a task did not run, if one class of them waited for most of it. Of one inside another, the outer has waited longer. */
+static const struct hp_task_sums *hp_bottleneck_headline_longest_waiting_task(const struct hp_bottlenecks *view, double idle_ns)
+{
+    const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
+    const struct hp_task_sums *longest = NULL;
+    double longest_ns = HP_VERDICT_IDLE_RUN * idle_ns;
+    for (size_t at = 0; tasks != NULL && at < tasks->count; at++) {
+        const struct hp_task_sums *task = &tasks->all[at];
+        const double ns = hp_run_ns(&view->results->model->run, task->polls > 0 ? task->waiting : task->wall);
+        if (ns > longest_ns) {
+            longest = task;
+            longest_ns = ns;
+        }
+    }
+    return longest;
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait) for load_page" */
 static bool hp_bottleneck_headline_put_idle(struct hp_text *line, const struct hp_bottlenecks *view, double part)
 {
     struct hp_bottleneck_headline_idling idling = {0};
@@ -28518,6 +31653,12 @@ static bool hp_bottleneck_headline_put_idle(struct hp_text *line, const struct h
     hp_text_string(line, " waits (");
     hp_text_string(line, cause != NULL ? cause : "");
     hp_text_char(line, ')');
+    const struct hp_task_sums *task =
+        hp_bottleneck_headline_longest_waiting_task(view, part * (double)hp_run_elapsed_ns(&view->results->model->run));
+    if (task != NULL) {
+        hp_text_string(line, " for ");
+        hp_bottleneck_put_name(line, task->site);
+    }
     return cause != NULL;
 }
 
@@ -28810,6 +31951,45 @@ static void hp_bottleneck_headline_put_rest(struct hp_text *line, const struct h
     hp_bottleneck_headline_put_entry(line, view, first);
 }
 
+/* "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck" */
+static void hp_bottleneck_headline_put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
+{
+    hp_text_string(line, is_of_senders ? "Senders of " : "Receivers of ");
+    hp_utf8_put_safe(line, jam->channel, strlen(jam->channel));
+    hp_text_string(line, " were blocked ");
+    hp_bottleneck_put_share(line, jam->part);
+    hp_text_string(line, is_of_senders ? " of their time: its consumer " : " of their time: its producer ");
+    if (jam->slow != NULL) {
+        hp_utf8_put_safe(line, jam->slow, strlen(jam->slow));
+        hp_text_char(line, ' ');
+    }
+    hp_text_string(line, "is the bottleneck");
+}
+
+/* A full channel says more than where time was spent: who has most of it may do so while others are kept waiting. */
+static bool hp_bottleneck_headline_put_full_channel(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    struct hp_channel_jam jam;
+    if (!hp_channel_jam_of(view->results->model, true, &jam))
+        return false;
+    hp_bottleneck_headline_put_jam(line, &jam, true);
+    if (view->count > 0 && hp_bottleneck_headline_is_told(hp_bottleneck_headline_first_at_work(view))) {
+        hp_text_string(line, ". Most time of its own has ");
+        hp_bottleneck_headline_put_entry(line, view, hp_bottleneck_headline_first_at_work(view));
+    }
+    return true;
+}
+
+/* An empty one does not: receivers may have nothing to do. So it is asked where nothing else is known. */
+static bool hp_bottleneck_headline_put_empty_channel(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    struct hp_channel_jam jam;
+    if ((view->count > 0 && hp_bottleneck_headline_is_told(hp_bottleneck_headline_first_at_work(view))) || !hp_channel_jam_of(view->results->model, false, &jam))
+        return false;
+    hp_bottleneck_headline_put_jam(line, &jam, false);
+    return true;
+}
+
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
@@ -28819,7 +31999,9 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
     if (view->results->model->profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (idle_part == 0)
+    if (hp_bottleneck_headline_put_full_channel(&line, view) || (idle_part == 0 && hp_bottleneck_headline_put_empty_channel(&line, view)))
+        ; /* it is said */
+    else if (idle_part == 0)
         hp_bottleneck_headline_put_work(&line, view, &outside);
     else if (!hp_bottleneck_headline_put_idle(&line, view, idle_part))
         return false;
@@ -29271,6 +32453,48 @@ bool hp_bottlenecks_measure(struct hp_bottlenecks *view)
            (view->allocs != NULL || !has_allocs);
 }
 
+/* ---- src/sections/found_rows.c ------------------------------------------------------------------------------- */
+
+/* In which zones a function was found. */
+
+/* Parts that would be read as nothing are left out, and so are more than these. */
+#define HP_FOUND_ROWS_MOST_ZONES 3u
+#define HP_FOUND_ROWS_LEAST_PERCENT 0.5
+
+static const char *hp_found_rows_list_zones(struct hp_arena *arena, const struct hp_found_zones *zones, uint64_t whole)
+{
+    char bytes[512];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (size_t at = 0; at < zones->count && at < HP_FOUND_ROWS_MOST_ZONES; at++) {
+        const double percent = whole > 0 ? 100 * (double)zones->all[at].amount / (double)whole : 0;
+        if (at > 0 && percent < HP_FOUND_ROWS_LEAST_PERCENT)
+            break;
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_text_string(&text, zones->all[at].name);
+        if (at == 0 && percent > 100 - HP_FOUND_ROWS_LEAST_PERCENT)
+            break;
+        hp_text_char(&text, ' ');
+        hp_text_fixed(&text, percent, 0);
+        hp_text_string(&text, " %");
+    }
+    hp_text_end(&text);
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+bool hp_found_row_zones(struct hp_row *row, struct hp_arena *arena, const struct hp_found_zones *zones,
+                        uint64_t whole, size_t all, size_t first)
+{
+    if (zones->count == 0)
+        return true;
+    const char *text = hp_found_rows_list_zones(arena, zones, whole);
+    if (text == NULL)
+        return false;
+    hp_section_set_text(row, all, text);
+    hp_section_set_text(row, first, zones->all[0].name);
+    return true;
+}
+
 /* ---- src/sections/histogram.c -------------------------------------------------------------------------------- */
 
 /* Cells that are histograms. */
@@ -29377,8 +32601,14 @@ struct hp_percentile_names {
     const char *key;   /* "p99_9_ns" */
 };
 
-/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
-HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+/* What is around it: "delay" for "delay_p99_ns", "Delay" for "Delay P99"; NULL: nothing. */
+struct hp_percentile_family {
+    const char *before_key, *before_title;
+    const char *after_key, *after_title;
+};
+
+/* 0 is the minimum, 100 the maximum. False: no memory. */
+HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct hp_percentile_family *family,
                         struct hp_percentile_names *ret_names);
 
 /* ---- src/sections/section_columns.c -------------------------------------------------------------------------- */
@@ -29416,9 +32646,10 @@ static bool hp_section_columns_add_family(struct hotpath_results *results, struc
                        const struct hp_column_spec *spec, bool is_visible, size_t *indexes)
 {
     const struct hp_show_settings *show = &results->settings->show;
+    const struct hp_percentile_family family = {spec->before, spec->title_before, spec->key, spec->title};
     for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(results->model->arena, show->percentiles[at], spec->key, spec->title, &names))
+        if (!hp_percentile_name(results->model->arena, show->percentiles[at], &family, &names))
             return false;
         indexes[at] = hp_section_add_column(section, names.key, names.title, spec->unit, spec->traits, is_visible);
     }
@@ -29519,6 +32750,14 @@ static bool hp_object_columns_is_key(const char *text)
     return length > 0 && length < HP_OBJECT_COLUMNS_LONGEST_NAME && text[length] == '\0' && strcmp(text, "id") != 0;
 }
 
+static void hp_object_columns_set_text(char *to, size_t size, const char *from)
+{
+    struct hp_text text;
+    hp_text_init(&text, to, size);
+    hp_text_string(&text, from);
+    hp_text_end(&text);
+}
+
 /* False: there is no such column. */
 static bool hp_object_columns_begin_name(const struct hp_object_record *record, const struct hp_kind_field *field, struct hp_object_columns_name *name)
 {
@@ -29528,22 +32767,11 @@ static bool hp_object_columns_begin_name(const struct hp_object_record *record, 
     name->unit = field->unit;
     if (field->merge == HP_MERGE_NONE || !hp_object_columns_is_number(field->unit) || !hp_object_columns_is_key(key))
         return false;
-    hp_text_init(&text, name->key, sizeof name->key);
-    hp_text_string(&text, key);
-    hp_text_end(&text);
+    hp_object_columns_set_text(name->key, sizeof name->key, key);
     hp_text_init(&text, name->title, sizeof name->title);
     hp_utf8_put_safe(&text, title, strnlen(title, HP_OBJECT_COLUMNS_LONGEST_NAME));
     hp_text_end(&text);
     return true;
-}
-
-static void hp_object_columns_append(char *to, size_t size, const char *text)
-{
-    const size_t length = strlen(to);
-    struct hp_text rest;
-    hp_text_init(&rest, to + length, size - length);
-    hp_text_string(&rest, text);
-    hp_text_end(&rest);
 }
 
 /* A number of the part's type means nothing by itself. */
@@ -29558,13 +32786,12 @@ static bool hp_object_columns_name_percentile(const struct hp_object_columns *co
 {
     const bool is_time = record->kind.histograms[histogram].unit == HOTPATH_UNIT_NS;
     struct hp_percentile_names names;
+    const struct hp_percentile_family family = {name->key, name->title, is_time ? "_ns" : "", ""};
     if (!hp_object_columns_begin_name(record, &record->kind.histograms[histogram], name) ||
-        !hp_percentile_name(columns->results->model->arena, percentile, is_time ? "_ns" : "", "", &names))
+        !hp_percentile_name(columns->results->model->arena, percentile, &family, &names))
         return false;
-    hp_object_columns_append(name->key, sizeof name->key, "_");
-    hp_object_columns_append(name->key, sizeof name->key, names.key);
-    hp_object_columns_append(name->title, sizeof name->title, " ");
-    hp_object_columns_append(name->title, sizeof name->title, names.title);
+    hp_object_columns_set_text(name->key, sizeof name->key, names.key);
+    hp_object_columns_set_text(name->title, sizeof name->title, names.title);
     name->unit = is_time ? HOTPATH_UNIT_NS : HOTPATH_UNIT_VALUE;
     return true;
 }
@@ -29654,6 +32881,183 @@ void hp_object_columns_set_percentiles(const struct hp_object_columns *columns, 
         else
             hp_section_set_value(row, column, number);
     }
+}
+
+/* ---- src/sections/object_rows.c ------------------------------------------------------------------------------ */
+
+/* Rows of classes, of instances and of what is left. */
+
+/* ------------------------------------------------------------------------------------------------- entries */
+
+static struct hp_object_entry *hp_object_rows_add_entry(struct hp_object_rows *rows, const struct hp_object_record *record,
+                                         size_t class_)
+{
+    struct hp_object_entry *entry = hp_arena_take(rows->results->model->arena, sizeof *entry);
+    if (entry == NULL)
+        return NULL;
+    *entry =
+        (struct hp_object_entry){.record = record, .class_ = class_, .is_instance = record->object.class_ != 0};
+    hp_object_sums_of(record, &entry->sums);
+    rows->entries[rows->count++] = entry;
+    return entry;
+}
+
+static bool hp_object_rows_is_instance_of(const struct hp_object_record *record, const struct hp_object_record *class_)
+{
+    return record->object.class_ != 0 && strcmp(record->kind_name, class_->kind_name) == 0 &&
+           strcmp(record->name, class_->name) == 0 &&
+           (record->kind.flags & HP_KIND_BY_NAME || (record->location.line == class_->location.line &&
+                                                     strcmp(record->location.file, class_->location.file) == 0));
+}
+
+static void hp_object_rows_add_sums(struct hp_object_sums *to, const struct hp_object_sums *from)
+{
+    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
+        to->count[counter] += from->count[counter];
+}
+
+/* The instances of a class, which follow it in the model, and what is left. One alone would say the same as its class. */
+static bool hp_object_rows_add_instances(struct hp_object_rows *rows, const struct hp_objects *objects, size_t from, size_t count,
+                          const struct hp_object_entry *class_)
+{
+    struct hp_object_sums listed = {0}, left;
+    const size_t first = rows->count;
+    for (size_t at = from; at < from + count; at++) {
+        const struct hp_object_entry *instance = hp_object_rows_add_entry(rows, objects->rows[at], class_->class_);
+        if (instance == NULL)
+            return false;
+        hp_object_rows_add_sums(&listed, &instance->sums);
+    }
+    const bool is_left = count > 0 && hp_object_sums_left(class_->record, &class_->sums, &listed, &left);
+    if (count == 1 && !is_left)
+        rows->count = first;
+    if (!is_left)
+        return true;
+    struct hp_object_entry *other = hp_object_rows_add_entry(rows, class_->record, class_->class_);
+    if (other == NULL)
+        return false;
+    other->sums = left;
+    other->is_instance = other->is_other = true;
+    return true;
+}
+
+/* Returns how many rows of the model that were; 0: no memory. */
+static size_t hp_object_rows_add_class(struct hp_object_rows *rows, const struct hp_objects *objects, size_t from)
+{
+    size_t end = from + 1;
+    while (end < objects->count && hp_object_rows_is_instance_of(objects->rows[end], objects->rows[from]))
+        end++;
+    const struct hp_object_entry *class_ = hp_object_rows_add_entry(rows, objects->rows[from], from);
+    return class_ != NULL && hp_object_rows_add_instances(rows, objects, from + 1, end - from - 1, class_) ? end - from : 0;
+}
+
+/* Classes, then the instances of each: the most used first, by its kind's first counter, and <other> last. */
+static int hp_object_rows_compare_entries(const void *a, const void *b)
+{
+    const struct hp_object_entry *x = a, *y = b;
+    if (x->is_instance != y->is_instance)
+        return x->is_instance ? 1 : -1;
+    if (x->class_ != y->class_)
+        return x->class_ < y->class_ ? -1 : 1;
+    if (x->is_other != y->is_other)
+        return x->is_other ? 1 : -1;
+    if (x->sums.count[0] != y->sums.count[0])
+        return x->sums.count[0] > y->sums.count[0] ? -1 : 1;
+    return x->record->offset == y->record->offset ? 0 : x->record->offset < y->record->offset ? -1 : 1;
+}
+
+bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results *results, hp_wants_kind *is_wanted)
+{
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    *rows = (struct hp_object_rows){.results = results};
+    if (objects == NULL)
+        return false;
+    rows->entries = hp_arena_take_array(results->model->arena, 2 * objects->count + 1, sizeof(void *));
+    if (rows->entries == NULL)
+        return false;
+    for (size_t at = 0, count; at < objects->count; at += count) {
+        count = 1;
+        if (is_wanted(objects->rows[at]->kind_name, &objects->rows[at]->kind) &&
+            (count = hp_object_rows_add_class(rows, objects, at)) == 0)
+            return false;
+    }
+    hp_sort(rows->entries, rows->count, hp_object_rows_compare_entries);
+    return true;
+}
+
+bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
+                         hp_fill_row *fill, void *view)
+{
+    if (!hp_order_choose(rows->results, section, usual, HP_MAX_COLUMNS))
+        return false;
+    section->order.is_set = !section->order.is_usual; /* the usual one is that of no column */
+    section->total_rows = rows->count;
+    return hp_order_fill(rows->results, section, rows->results->settings->show.functions_limit,
+                         (const void *const *)rows->entries, rows->count, fill, view);
+}
+
+/* ------------------------------------------------------------------------------------------------- cells */
+
+static void hp_object_rows_set_counts(struct hp_row *row, const struct hp_object_cells *cells,
+                       const struct hp_object_record *record)
+{
+    uint64_t instances = 0, ended = 0;
+    for (; record != NULL; record = record->next) {
+        instances += record->object.instances;
+        ended += record->object.ended_count;
+    }
+    hp_section_set_count(row, cells->instances, instances);
+    hp_section_set_count(row, cells->live, instances > ended ? instances - ended : 0);
+}
+
+static bool hp_object_rows_set_address(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
+                        const struct hp_object *object, bool is_of_run)
+{
+    char bytes[32];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    if (is_of_run) {
+        hp_text_char(&text, '[');
+        hp_text_u64(&text, object->key);
+        hp_text_char(&text, ']');
+    } else
+        hp_text_address(&text, object->key);
+    const char *copy = hp_arena_copy(rows->results->model->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_set_text(row, cells->instance, copy);
+    hp_section_set_text(row, cells->state, object->state == HP_OBJECT_ENDED ? "ended" : "live");
+    return true;
+}
+
+bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
+                         const struct hp_object_entry *entry)
+{
+    const struct hp_object_record *record = entry->record;
+    row->id = hp_identity_of_object(record);
+    hp_section_set_text(row, cells->name, record->name);
+    if (entry->is_other) {
+        hp_section_set_text(row, cells->instance, HP_OBJECT_OTHER);
+        row->id = hp_identity_with_text(row->id, HP_OBJECT_OTHER);
+        return true;
+    }
+    hp_section_set_count(row, cells->threads, entry->sums.threads);
+    if (entry->is_instance)
+        return hp_object_rows_set_address(rows, row, cells, &record->object, record->kind.flags & HP_KIND_OF_RUN);
+    hp_object_rows_set_counts(row, cells, record);
+    return hp_section_set_location(rows->results, row, cells->location, &record->location);
+}
+
+void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
+                               const struct hp_object_record *record, uint32_t histogram,
+                               struct hp_value_distribution *distribution)
+{
+    const struct hp_show_settings *show = &results->settings->show;
+    double ticks;
+    hp_object_distribution_of(record, histogram, distribution);
+    for (size_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_distribution_percentile(distribution, show->percentiles[at], true, &ticks))
+            hp_section_set_number(row, columns[at], ticks * results->model->run.ns_per_tick);
 }
 
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
@@ -29822,7 +33226,23 @@ static void hp_percentile_put_title(struct hp_text *title, double percentile)
 
 static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
 
-bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+/* A name that is too long is cut. */
+static const char *hp_percentile_join(struct hp_arena *arena, const char *before, char between, const struct hp_text *middle,
+                        const char *after)
+{
+    char bytes[128];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    if (before != NULL) {
+        hp_text_string(&text, before);
+        hp_text_char(&text, between);
+    }
+    hp_text_bytes(&text, middle->bytes, middle->length);
+    hp_text_string(&text, after != NULL ? after : "");
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct hp_percentile_family *family,
                         struct hp_percentile_names *ret_names)
 {
     char title_bytes[64], key_bytes[64];
@@ -29832,11 +33252,65 @@ bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *a
     hp_percentile_put_title(&title, percentile);
     for (size_t at = 0; at < title.length; at++)
         hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
-    hp_text_string(&title, after_title);
-    hp_text_string(&key, after_key);
-    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
-    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
+    ret_names->title = hp_percentile_join(arena, family->before_title, ' ', &title, family->after_title);
+    ret_names->key = hp_percentile_join(arena, family->before_key, '_', &key, family->after_key);
     return ret_names->title != NULL && ret_names->key != NULL;
+}
+
+/* ---- src/sections/recent_cell.c ------------------------------------------------------------------------------ */
+
+/* The latest values of an object as text. */
+
+static double hp_recent_cell_real_of(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent)
+{
+    const uint64_t bits = recent->value.bits;
+    switch ((enum hp_value_type)recent->value.type) {
+    case HP_VALUE_SIGNED:
+        hp_text_i64(text, (int64_t)bits);
+        break;
+    case HP_VALUE_UNSIGNED:
+        hp_text_u64(text, bits);
+        break;
+    case HP_VALUE_REAL:
+        hp_text_real(text, hp_recent_cell_real_of(bits), 6);
+        break;
+    case HP_VALUE_BOOL:
+        hp_text_string(text, bits != 0 ? "true" : "false");
+        break;
+    case HP_VALUE_POINTER:
+        hp_text_address(text, bits);
+        break;
+    case HP_VALUE_TEXT:
+        hp_text_string(text, recent->text);
+        break;
+    default:
+        break;
+    }
+}
+
+bool hp_recent_set(struct hotpath_results *results, struct hp_row *row, size_t column,
+                   const struct hp_recent_list *list)
+{
+    char bytes[HP_RECENT_SHOWN * (HP_RECENT_TEXT + 8)];
+    struct hp_text text;
+    if (list->count == 0)
+        return true;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < list->count; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_recent_put(&text, &list->all[at]);
+    }
+    const char *copy = hp_arena_copy(results->model->arena, text.bytes, text.length);
+    if (copy != NULL)
+        hp_section_set_text(row, column, copy);
+    return copy != NULL;
 }
 
 /* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
@@ -29856,7 +33330,13 @@ const struct hp_section_type *const hotpath_section_types_[] = {
 &hotpath_section_waits_,
 &hotpath_section_threads_,
 &hotpath_section_timeline_,
+&hotpath_section_futures_,
+&hotpath_section_open_futures_,
+&hotpath_section_awaits_,
 &hotpath_section_values_,
+&hotpath_section_channels_,
+&hotpath_section_streams_,
+&hotpath_section_loops_,
 &hotpath_section_objects_,
 &hotpath_section_calltree_,
 &hotpath_section_calls_,
@@ -29888,8 +33368,8 @@ HP_PRIVATE bool hp_rows_identify(struct hotpath_results *results, struct hotpath
 /*
  * Results: the sections a report asks for, and the public way to walk them.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
- * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "short" (the same, which text for
+ * people shortens), "all", names (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
  * matter: the report has one order. HOTPATH_SLOWEST adds its section.
  */
 
@@ -29963,7 +33443,7 @@ static void hp_results_warn_unknown(struct hotpath_results *results, const char 
     char bytes[400];
     struct hp_text known;
     hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known are auto, all");
+    hp_text_string(&known, ": known are short, auto, all");
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         hp_text_string(&known, ", ");
         hp_text_string(&known, hotpath_section_types_[at]->name);
@@ -29983,7 +33463,7 @@ static bool hp_results_has_plain_item(const char *spec)
 
 static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
 {
-    if (hp_text_equal_nocase(item, length, "auto")) {
+    if (hp_text_equal_nocase(item, length, "auto") || hp_text_equal_nocase(item, length, "short")) {
         hp_results_set_auto(results, chosen);
         return true;
     }
@@ -30816,6 +34296,32 @@ bool hp_tree_costs_find(struct hotpath_results *results, struct hp_tree_costs *r
            (!ret_costs->has_allocs || hp_tree_costs_find_bytes(results, ret_costs));
 }
 
+/* ---- src/sections/users_cell.c ------------------------------------------------------------------------------- */
+
+/* Who uses an object, as text. */
+
+#define HP_USERS_CELL_USERS_SHOWN 3u
+
+bool hp_users_set(struct hotpath_results *results, struct hp_row *row, size_t column,
+                  const struct hp_object_users *users)
+{
+    char bytes[256];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    if (users->count == 0)
+        return true;
+    for (uint32_t at = 0; at < users->count && at < HP_USERS_CELL_USERS_SHOWN; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_utf8_put_safe(&text, users->all[at].name, strlen(users->all[at].name));
+    }
+    if (users->count > HP_USERS_CELL_USERS_SHOWN || users->left_out > 0)
+        hp_text_string(&text, ", ...");
+    const char *copy = hp_arena_copy(results->model->arena, text.bytes, text.length);
+    if (copy != NULL)
+        hp_section_set_text(row, column, copy);
+    return copy != NULL;
+}
+
 /* ---- src/sections/trust_line.h ------------------------------------------------------------------------------- */
 
 /*
@@ -30998,6 +34504,15 @@ static bool hp_trust_line_put_stacks(const struct hp_trust *trust, struct hp_tex
     return true;
 }
 
+/* Where programs with zones were sampled, too, but by somebody who does not know them. */
+static void hp_trust_line_put_zoneless(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions != NULL && functions->samples > 0 && functions->source == HP_STACKS_BY_PERF &&
+        trust->cpu != NULL && trust->cpu->total.samples > 0)
+        hp_text_string(text, "; stacks are by perf, which knows no zones (--zone-stacks has them)");
+}
+
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void hp_trust_line_put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
@@ -31041,6 +34556,49 @@ static void hp_trust_line_put_uncounted(const struct hp_trust *trust, struct hp_
     hp_text_string(text, " allocated was not counted");
 }
 
+/* "; 3 samples of stacks were lost: ..." */
+static bool hp_trust_line_put_lost_of(struct hp_text *text, uint64_t count, const char *one, const char *many)
+{
+    if (count == 0)
+        return false;
+    hp_text_string(text, "; ");
+    hp_text_u64(text, count);
+    hp_text_char(text, ' ');
+    hp_text_string(text, count == 1 ? one : many);
+    return true;
+}
+
+/* "; stacks of 3 processes could not be recorded: no space left" */
+static bool hp_trust_line_put_unmade(struct hp_text *text, const char *what, uint32_t processes, int32_t error)
+{
+    if (processes == 0)
+        return false;
+    hp_text_string(text, what);
+    hp_text_u64(text, processes);
+    hp_text_string(text, processes == 1 ? " process" : " processes");
+    hp_text_string(text, " could not be recorded: ");
+    hp_text_string(text, hp_file_error(error));
+    return true;
+}
+
+/* What hotpath itself could not keep, or make sense of; no session knows of it. */
+static bool hp_trust_line_put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions == NULL)
+        return false;
+    const bool has_lost =
+        hp_trust_line_put_lost_of(text, functions->lost, "sample of a stack was lost: no space for it, or its process had ended",
+                    "samples of stacks were lost: no space for them, or their processes had ended");
+    const bool has_lost_allocs =
+        hp_trust_line_put_lost_of(text, functions->allocs_lost, "sampled allocation was lost: no space for it",
+                    "sampled allocations were lost: no space for them");
+    const struct hp_unmade *unmade = &functions->unmade;
+    const bool has_unmade = hp_trust_line_put_unmade(text, "; stacks of ", unmade->samples, unmade->error);
+    return hp_trust_line_put_unmade(text, "; stacks of allocations of ", unmade->heaps, unmade->error) || has_unmade ||
+           has_lost_allocs || has_lost;
+}
+
 static void hp_trust_line_put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -31049,16 +34607,12 @@ static void hp_trust_line_put_lost(const struct hp_trust *trust, struct hp_text 
         const uint64_t count = trust->lost[at];
         if (at >= hotpath_loss_count_)
             unknown += count;
-        if (count == 0 || at >= hotpath_loss_count_)
-            continue;
-        hp_text_string(text, "; ");
-        hp_text_u64(text, count);
-        hp_text_char(text, ' ');
-        hp_text_string(text, count == 1 ? hotpath_loss_words_[at].one : hotpath_loss_words_[at].many);
-        has_lost = true;
+        if (at < hotpath_loss_count_)
+            has_lost |= hp_trust_line_put_lost_of(text, count, hotpath_loss_words_[at].one, hotpath_loss_words_[at].many);
     }
     if (has_lost)
         hp_trust_line_put_sentence(text, hp_trust_refusal(trust));
+    has_lost |= hp_trust_line_put_lost_stacks(trust, text);
     hp_trust_line_put_sentence(text, hp_trust_sandbox(trust));
     hp_trust_line_put_uncounted(trust, text);
     if (unknown > 0) {
@@ -31075,9 +34629,176 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     hp_trust_line_put_clock(trust, text);
     hp_trust_line_put_cost(trust, text);
     hp_trust_line_put_cpu(trust, text);
+    hp_trust_line_put_zoneless(trust, text);
     if (trust->storage == HP_STORAGE_NO_FOLDER)
         hp_trust_line_put_sentence(text, hp_trust_storage(trust));
     hp_trust_line_put_lost(trust, text);
+}
+
+/* ---- src/render/brief.h -------------------------------------------------------------------------------------- */
+
+/*
+ * The short report: what is shown unless sections were asked for. Functions are in one table, timing and verdict side by side; flows keep a table
+ * each, of a few rows; every other section is a line with its totals.
+ */
+
+#define HP_BRIEF_ROWS 5u        /* of a table beside that of functions */
+#define HP_BRIEF_FOUND_ROWS 15u /* of one that takes its place */
+
+struct hp_brief {
+    const struct hotpath_section *functions; /* timing and verdict, side by side; NULL: no function was measured */
+    const char *why_none;                    /* what to say then, or NULL */
+    const struct hotpath_section *tables[HP_MAX_SECTIONS]; /* shown as they are, with fewer rows */
+    size_t table_count;
+    const struct hotpath_section *lines[HP_MAX_SECTIONS]; /* of which only the line with totals is shown */
+    size_t line_count;
+};
+
+/* Whether nobody asked for sections, and there is a verdict to put first. */
+HP_PRIVATE bool hp_brief_applies(const hotpath_results *results);
+
+/* False: the arena of the results has no memory. */
+HP_PRIVATE bool hp_brief_make(const hotpath_results *results, struct hp_brief *ret_brief);
+
+/* ---- src/render/brief.c -------------------------------------------------------------------------------------- */
+
+/* The short report. */
+
+static const struct hotpath_section *hp_brief_section_of(const hotpath_results *results, enum hp_brief_role role)
+{
+    for (size_t at = 0; at < results->section_count; at++)
+        if (results->sections[at]->type->in_brief == role)
+            return results->sections[at];
+    return NULL;
+}
+
+/* Verdicts are of functions over all threads: they have no place beside rows of one. */
+bool hp_brief_applies(const hotpath_results *results)
+{
+    const struct hotpath_section *verdicts = hp_brief_section_of(results, HP_BRIEF_VERDICTS);
+    const char *asked = results->settings->show.report;
+    return hp_text_equal_nocase(asked, strlen(asked), "short") && results->settings->show.by != HP_BY_THREAD &&
+           verdicts != NULL && results->headline != NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- functions */
+
+static size_t hp_brief_name_column(const struct hotpath_section *section)
+{
+    size_t at = 0;
+    while (at < section->column_count && !(section->columns[at].traits & HP_COLUMN_NAME))
+        at++;
+    return at;
+}
+
+static const struct hp_row *hp_brief_row_named(const struct hotpath_section *section, const char *name)
+{
+    const size_t column = hp_brief_name_column(section);
+    for (size_t at = 0; column < section->column_count && at < section->row_count; at++)
+        if (strcmp(section->rows[at].cells[column].text, name) == 0)
+            return &section->rows[at];
+    return NULL;
+}
+
+/* The verdict's visible columns, except the name, which timing has, and the sentences below its table. */
+static bool hp_brief_is_joined(const struct hp_column *column)
+{
+    return column->shown.visible && !(column->traits & (HP_COLUMN_NAME | HP_COLUMN_BELOW));
+}
+
+/* Columns of `verdicts` behind those of `timing`. */
+struct hp_brief_join {
+    const struct hotpath_section *timing, *verdicts;
+    size_t columns[HP_MAX_COLUMNS]; /* of the verdicts, those that are taken */
+    size_t count;
+};
+
+static void hp_brief_choose_columns(struct hp_brief_join *join)
+{
+    const size_t room = HP_MAX_COLUMNS - join->timing->column_count;
+    for (size_t at = 0; at < join->verdicts->column_count && join->count < room; at++)
+        if (hp_brief_is_joined(&join->verdicts->columns[at]))
+            join->columns[join->count++] = at;
+}
+
+static bool hp_brief_join_row(const hotpath_results *results, const struct hp_brief_join *join, struct hp_row *row)
+{
+    const size_t own = join->timing->column_count;
+    struct hp_cell *cells = hp_arena_take_array(results->model->arena, own + join->count, sizeof *cells);
+    if (cells == NULL)
+        return false;
+    memcpy(cells, row->cells, own * sizeof *cells);
+    memset(cells + own, 0, join->count * sizeof *cells);
+    const struct hp_row *verdict = hp_brief_row_named(join->verdicts, cells[hp_brief_name_column(join->timing)].text);
+    for (size_t at = 0; verdict != NULL && at < join->count; at++)
+        cells[own + at] = verdict->cells[join->columns[at]];
+    row->cells = cells;
+    return true;
+}
+
+static const struct hotpath_section *hp_brief_join_tables(const hotpath_results *results, struct hp_brief_join *join)
+{
+    const struct hotpath_section *timing = join->timing;
+    struct hotpath_section *joined = hp_arena_take(results->model->arena, sizeof *joined);
+    struct hp_row *rows = hp_arena_take_array(results->model->arena, timing->row_count + 1, sizeof *rows);
+    if (joined == NULL || rows == NULL)
+        return NULL;
+    *joined = *timing;
+    hp_brief_choose_columns(join);
+    for (size_t at = 0; at < join->count; at++)
+        joined->columns[joined->column_count++] = join->verdicts->columns[join->columns[at]];
+    memcpy(rows, timing->rows, timing->row_count * sizeof *rows);
+    joined->rows = rows;
+    for (size_t at = 0; at < timing->row_count; at++)
+        if (!hp_brief_join_row(results, join, &rows[at]))
+            return NULL;
+    return joined;
+}
+
+/* ------------------------------------------------------------------------------------------------ the rest */
+
+static bool hp_brief_add_table(const hotpath_results *results, struct hp_brief *brief, const struct hotpath_section *section,
+                      size_t most)
+{
+    struct hotpath_section *shorter = hp_arena_take(results->model->arena, sizeof *shorter);
+    if (shorter == NULL)
+        return false;
+    *shorter = *section;
+    if (shorter->row_count > most)
+        shorter->row_count = most;
+    brief->tables[brief->table_count++] = shorter;
+    return true;
+}
+
+static bool hp_brief_add_section(const hotpath_results *results, struct hp_brief *brief,
+                        const struct hotpath_section *section)
+{
+    const enum hp_brief_role role = section->type->in_brief;
+    const bool is_measured = brief->functions != NULL;
+    if (role == HP_BRIEF_TABLE)
+        return hp_brief_add_table(results, brief, section, HP_BRIEF_ROWS);
+    if (role == HP_BRIEF_UNMEASURED && !is_measured)
+        return hp_brief_add_table(results, brief, section, HP_BRIEF_FOUND_ROWS);
+    if (role == HP_BRIEF_LINE || role == HP_BRIEF_UNMEASURED)
+        brief->lines[brief->line_count++] = section;
+    return true;
+}
+
+bool hp_brief_make(const hotpath_results *results, struct hp_brief *ret_brief)
+{
+    struct hp_brief_join join = {.timing = hp_brief_section_of(results, HP_BRIEF_FUNCTIONS),
+                        .verdicts = hp_brief_section_of(results, HP_BRIEF_VERDICTS)};
+    memset(ret_brief, 0, sizeof *ret_brief);
+    ret_brief->why_none = join.timing != NULL ? join.timing->if_empty : join.verdicts->if_empty;
+    if (join.timing != NULL && join.timing->row_count > 0) {
+        ret_brief->functions = hp_brief_join_tables(results, &join);
+        if (ret_brief->functions == NULL)
+            return false;
+    }
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!hp_brief_add_section(results, ret_brief, results->sections[at]))
+            return false;
+    return true;
 }
 
 /* ---- src/render/json_report.h -------------------------------------------------------------------------------- */
@@ -31086,6 +34807,16 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 
 /* Writes the report and ends it with a new line. */
 HP_PRIVATE void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty);
+
+/*
+ * Its parts, for those who write the same values in another shape: what comes before the sections and after them, what a section says before its rows, a
+ * cell without its key, and an id in hexadecimal, since readers of JSON may not have whole numbers of 64 bits.
+ */
+HP_PRIVATE void hp_json_report_put_about(struct hp_json *json, const hotpath_results *results);
+HP_PRIVATE void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results);
+HP_PRIVATE void hp_json_report_put_head(struct hp_json *json, const struct hotpath_section *section);
+HP_PRIVATE void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell);
+HP_PRIVATE void hp_json_report_put_id(struct hp_json *json, uint64_t id);
 
 /* ---- src/render/json_report.c -------------------------------------------------------------------------------- */
 
@@ -31299,9 +35030,8 @@ static void hp_json_report_put_value(struct hp_json *json, uint32_t unit, const 
     }
 }
 
-static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
 {
-    hp_json_key(json, column->shown.key);
     if (!cell->has_value)
         hp_json_null(json);
     else if (column->traits & HP_COLUMN_LOCATION)
@@ -31312,13 +35042,11 @@ static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column
         hp_json_report_put_value(json, column->shown.unit, cell);
 }
 
-/* In hexadecimal: readers of JSON may not have whole numbers of 64 bits. */
-static void hp_json_report_put_id(struct hp_json *json, const char *key, uint64_t id)
+void hp_json_report_put_id(struct hp_json *json, uint64_t id)
 {
     char digits[17] = {0};
     for (size_t at = 0; at < 16; at++)
         digits[at] = "0123456789abcdef"[id >> (60 - 4 * at) & 15];
-    hp_json_key(json, key);
     if (id != 0)
         hp_json_string(json, digits);
     else
@@ -31328,11 +35056,16 @@ static void hp_json_report_put_id(struct hp_json *json, const char *key, uint64_
 static void hp_json_report_begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
 {
     hp_json_begin_object(json);
-    hp_json_report_put_id(json, "id", row->id);
-    if (section->is_tree)
-        hp_json_report_put_id(json, "parent", row->parent > 0 ? section->rows[row->parent - 1].id : 0);
-    for (size_t column = 0; column < section->column_count; column++)
+    hp_json_key(json, "id");
+    hp_json_report_put_id(json, row->id);
+    if (section->is_tree) {
+        hp_json_key(json, "parent");
+        hp_json_report_put_id(json, row->parent > 0 ? section->rows[row->parent - 1].id : 0);
+    }
+    for (size_t column = 0; column < section->column_count; column++) {
+        hp_json_key(json, section->columns[column].shown.key);
         hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
+    }
 }
 
 static void hp_json_report_put_flat_rows(struct hp_json *json, const struct hotpath_section *section)
@@ -31383,10 +35116,8 @@ static void hp_json_report_put_totals(struct hp_json *json, const struct hotpath
     hp_json_end_object(json);
 }
 
-static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
+void hp_json_report_put_head(struct hp_json *json, const struct hotpath_section *section)
 {
-    hp_json_key(json, section->name);
-    hp_json_begin_object(json);
     hp_json_put_string(json, "description", section->description);
     hp_json_key(json, "main");
     if (section->main != NULL)
@@ -31401,6 +35132,13 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
         hp_json_report_put_totals(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
+}
+
+static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, section->name);
+    hp_json_begin_object(json);
+    hp_json_report_put_head(json, section);
     hp_json_key(json, "rows");
     hp_json_begin_array(json);
     if (section->is_tree)
@@ -31486,44 +35224,54 @@ static void hp_json_report_put_stretch(struct hp_json *json, const struct hp_str
     hp_json_end_object(json);
 }
 
+void hp_json_report_put_about(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_put_string(json, "type", "hotpath_report");
+    hp_json_put_u64(json, "version", HP_JSON_REPORT_REPORT_VERSION);
+    hp_json_put_string(json, "hotpath", HOTPATH_VERSION);
+    hp_json_report_put_meta(json, results);
+    if (results->label[0] != '\0')
+        hp_json_put_string(json, "label", results->label);
+    if (results->metadata[0] != '\0')
+        hp_json_report_put_metadata(json, results->metadata);
+    if (results->settings->show.focus[0] != '\0')
+        hp_json_put_string(json, "focus", results->settings->show.focus);
+    if (results->settings->show.min_percent > 0) {
+        hp_json_key(json, "min_percent");
+        hp_json_number(json, results->settings->show.min_percent, 15);
+    }
+    hp_json_put_string(json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
+    hp_json_put_string(json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
+    if (hp_run_has_allocs(&results->model->run)) {
+        hp_json_put_string(json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
+    }
+    if (hp_run_has_cpu(&results->model->run))
+        hp_json_put_string(json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
+    hp_json_put_u64(json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        hp_json_report_put_stretch(json, results->model->run.stretch);
+}
+
+void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_report_put_warnings(json, results);
+    hp_json_report_put_trust(json, results->trust);
+}
+
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
 {
     struct hp_json json;
     hp_json_init(&json, out, is_pretty);
     hp_json_begin_object(&json);
-    hp_json_put_string(&json, "type", "hotpath_report");
-    hp_json_put_u64(&json, "version", HP_JSON_REPORT_REPORT_VERSION);
-    hp_json_put_string(&json, "hotpath", HOTPATH_VERSION);
-    hp_json_report_put_meta(&json, results);
-    if (results->label[0] != '\0')
-        hp_json_put_string(&json, "label", results->label);
-    if (results->metadata[0] != '\0')
-        hp_json_report_put_metadata(&json, results->metadata);
-    if (results->settings->show.focus[0] != '\0')
-        hp_json_put_string(&json, "focus", results->settings->show.focus);
-    if (results->settings->show.min_percent > 0) {
-        hp_json_key(&json, "min_percent");
-        hp_json_number(&json, results->settings->show.min_percent, 15);
-    }
-    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
-    hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
-    hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
-    if (hp_run_has_allocs(&results->model->run)) {
-        hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
-        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
-    }
-    if (hp_run_has_cpu(&results->model->run))
-        hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
-    if (results->model->run.stretch != NULL)
-        hp_json_report_put_stretch(&json, results->model->run.stretch);
+    hp_json_report_put_about(&json, results);
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
         hp_json_report_put_section(&json, results->sections[at]);
     hp_json_end_object(&json);
-    hp_json_report_put_warnings(&json, results);
-    hp_json_report_put_trust(&json, results->trust);
+    hp_json_report_put_end(&json, results);
     hp_json_end_object(&json);
     hp_text_char(out, '\n');
 }
@@ -31593,7 +35341,8 @@ int hp_report_render_model(struct hp_model *model, const struct hp_settings *set
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
     hp_text_init_stream(&out, buffer, HP_REPORT_BUFFER_BYTES, target->sink, target->context);
-    if (settings->output.format == HP_FORMAT_TABLE) {
+    /* The page is written by the program hotpath; in a measured program the table stands in for it. */
+    if (settings->output.format == HP_FORMAT_TABLE || settings->output.format == HP_FORMAT_HTML) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
         is_complete = hp_table_render(results, &out, &style);
     } else {
@@ -31649,6 +35398,8 @@ int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_se
 #define HP_TABLE_LEAST_TEXT 4u       /* what is left of either where there is no room at all */
 #define HP_TABLE_INDENT_MAX 64u      /* levels of a tree that are indented */
 #define HP_TABLE_CELL_BYTES 2048u
+#define HP_TABLE_LINES_ON_A_SCREEN 40u /* with more below it, the verdict is said again at the end */
+#define HP_TABLE_LINES_AROUND_ROWS 6u  /* of a table: heading, rules, a blank line */
 
 struct hp_table_shown {
     const char *bytes;
@@ -31677,34 +35428,98 @@ static void hp_table_put_style(const struct hp_table_style *style, struct hp_tex
         hp_text_string(out, code);
 }
 
+/* The colour of a verdict; NULL: the word is none. */
+static const char *hp_table_verdict_color(const char *word, size_t length)
+{
+    static const struct {
+        const char *word, *color;
+    } colors[] = {{"cpu-bound", "\033[31m"}, {"allocation-heavy", "\033[35m"},
+                  {"waiting", "\033[33m"},   {"starved", "\033[33m"},
+                  {"mixed", "\033[36m"},     {"idle", HP_TABLE_DIM},
+                  {"too-short", HP_TABLE_DIM}};
+    for (size_t at = 0; at < sizeof colors / sizeof colors[0]; at++)
+        if (strlen(colors[at].word) == length && memcmp(colors[at].word, word, length) == 0)
+            return colors[at].color;
+    return NULL;
+}
+
+static void hp_table_put_word(const struct hp_table_style *style, struct hp_text *out, const char *word, size_t length,
+                     bool is_verdict)
+{
+    const char *color = is_verdict ? hp_table_verdict_color(word, length) : NULL;
+    if (color != NULL)
+        hp_table_put_style(style, out, color);
+    hp_text_bytes(out, word, length);
+    if (color != NULL)
+        hp_table_put_style(style, out, HP_TABLE_PLAIN);
+}
+
+/* How prose looks. Each line has its style to itself: pagers forget it at the end of one. */
+struct hp_table_prose {
+    const char *code; /* NULL: plain */
+    size_t indent;    /* columns that the first line has before it */
+    bool has_verdict; /* its last word is one */
+};
+
+static void hp_table_begin_line(const struct hp_table_style *style, struct hp_text *out, const struct hp_table_prose *prose)
+{
+    if (prose->code != NULL)
+        hp_table_put_style(style, out, prose->code);
+}
+
+static void hp_table_end_line(const struct hp_table_style *style, struct hp_text *out, const struct hp_table_prose *prose)
+{
+    if (prose->code != NULL)
+        hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    hp_text_char(out, '\n');
+}
+
 /* Writes text in lines of at most the terminal's width, broken at blanks. A longer word stays whole. */
-static void hp_table_put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+static void hp_table_put_prose(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length,
+                      const struct hp_table_prose *prose)
 {
     const char *at = bytes, *const end = bytes + length;
-    size_t used = 0;
+    size_t used = prose->indent;
+    hp_table_begin_line(style, out, prose);
     while (at < end) {
         const char *word_end = memchr(at, ' ', (size_t)(end - at));
         const size_t word = (size_t)((word_end != NULL ? word_end : end) - at);
         const size_t columns = hp_utf8_columns(at, word);
         if (used > 0 && style->width > 0 && used + 1 + columns > style->width) {
-            hp_text_char(out, '\n');
+            hp_table_end_line(style, out, prose);
+            hp_table_begin_line(style, out, prose);
             used = 0;
         } else if (used > 0) {
             hp_text_char(out, ' ');
             used++;
         }
-        hp_text_bytes(out, at, word);
+        hp_table_put_word(style, out, at, word, prose->has_verdict && word_end == NULL);
         used += columns;
         at += word + (word_end != NULL);
     }
-    hp_text_char(out, '\n');
+    hp_table_end_line(style, out, prose);
+}
+
+static void hp_table_put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+{
+    hp_table_put_prose(style, out, bytes, length, &(struct hp_table_prose){0});
+}
+
+static void hp_table_put_headline(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    hp_table_put_prose(style, out, results->headline, strlen(results->headline), &(struct hp_table_prose){.has_verdict = true});
 }
 
 static void hp_table_put_note(const struct hp_table_style *style, struct hp_text *out, const char *line)
 {
-    hp_table_put_style(style, out, HP_TABLE_DIM);
-    hp_table_put_wrapped(style, out, line, strlen(line));
-    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    hp_table_put_prose(style, out, line, strlen(line), &(struct hp_table_prose){.code = HP_TABLE_DIM});
+}
+
+static void hp_table_put_warning(const struct hp_table_style *style, struct hp_text *out, const char *line)
+{
+    const char label[] = "warning:";
+    hp_text_string(out, label);
+    hp_table_put_prose(style, out, line, strlen(line), &(struct hp_table_prose){.indent = sizeof label - 1});
 }
 
 /* --------------------------------------------------------------------------------------------- cells */
@@ -31779,7 +35594,10 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
         hp_text_u64(text, cell->count);
         break;
     case HOTPATH_UNIT_NS:
-        hp_units_ns(text, cell->number);
+        if (cell->number == 0)
+            hp_text_char(text, '0');
+        else
+            hp_units_ns(text, cell->number);
         break;
     case HOTPATH_UNIT_BYTES:
         hp_units_bytes(text, cell->count);
@@ -31998,7 +35816,13 @@ static void hp_table_draw_cell(const struct hp_table_table *table, size_t at, co
     const bool is_left = hp_table_is_textual(hp_table_column_at(table, at));
     if (!is_left && shown->columns < width)
         hp_text_repeat(table->out, ' ', width - shown->columns);
+    const char *color =
+        strcmp(hp_table_column_at(table, at)->shown.key, "verdict") == 0 ? hp_table_verdict_color(shown->bytes, shown->length) : NULL;
+    if (color != NULL)
+        hp_table_put_style(table->style, table->out, color);
     size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
+    if (color != NULL)
+        hp_table_put_style(table->style, table->out, HP_TABLE_PLAIN);
     if (is_marked)
         hp_text_char(table->out, '*');
     written += is_marked;
@@ -32100,7 +35924,17 @@ static void hp_table_put_heading(const struct hp_table_table *table)
         hp_text_u64(&text, section->total_rows);
         hp_text_char(&text, ')');
     }
-    hp_table_put_wrapped(table->style, table->out, bytes, text.length);
+    hp_table_put_prose(table->style, table->out, bytes, text.length, &(struct hp_table_prose){.code = HP_TABLE_BOLD});
+}
+
+static bool hp_table_put_table(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                      const struct hp_table_style *style)
+{
+    struct hp_table_table *table = hp_arena_take(results->model->arena, sizeof *table);
+    if (table == NULL)
+        return false;
+    *table = (struct hp_table_table){.results = results, .section = section, .out = out, .style = style};
+    return hp_table_draw_table(table);
 }
 
 static bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
@@ -32113,7 +35947,8 @@ static bool hp_table_put_section(const hotpath_results *results, const struct ho
     hp_text_char(out, '\n');
     hp_table_put_heading(table);
     if (section->summary != NULL)
-        hp_table_put_wrapped(style, out, section->summary, strlen(section->summary));
+        hp_table_put_prose(style, out, section->summary, strlen(section->summary),
+                  &(struct hp_table_prose){.has_verdict = section->summary == results->headline});
     if (section->row_count == 0)
         hp_table_put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
     else if (!hp_table_draw_table(table))
@@ -32138,6 +35973,19 @@ static void hp_table_put_stretch(const struct hp_stretch *stretch, struct hp_tex
     hp_units_ns(line, (double)stretch->whole_ns);
 }
 
+static void hp_table_put_groups(const hotpath_results *results, struct hp_text *line)
+{
+    const char *before = "";
+    for (size_t at = 0; at < results->section_count; at++) {
+        const char *group = results->sections[at]->group;
+        if (strcmp(group, before) == 0)
+            continue; /* sections of a group stand side by side */
+        hp_text_string(line, at == 0 ? " | " : ", ");
+        hp_text_string(line, group);
+        before = group;
+    }
+}
+
 static void hp_table_put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
@@ -32149,15 +35997,8 @@ static void hp_table_put_title(const hotpath_results *results, struct hp_text *l
         hp_text_u64(line, results->model->run.process_count);
         hp_text_string(line, " processes");
     }
-    const char *before = "";
-    for (size_t at = 0; at < results->section_count; at++) {
-        const char *group = results->sections[at]->group;
-        if (strcmp(group, before) == 0)
-            continue; /* sections of a group stand side by side */
-        hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, group);
-        before = group;
-    }
+    if (!hp_brief_applies(results))
+        hp_table_put_groups(results, line);
     if (results->label[0] != '\0') {
         hp_text_string(line, " | ");
         hp_utf8_put_safe(line, results->label, strlen(results->label));
@@ -32217,42 +36058,95 @@ static void hp_table_put_ended(const hotpath_results *results, struct hp_text *l
     }
 }
 
-/* Makes one line in scratch memory with `put` and writes it, wrapped, if it is not empty. */
+/* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
 static void hp_table_put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
-                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *))
+                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
 {
     struct hp_text line;
     hp_text_init(&line, scratch, HP_TABLE_CELL_BYTES);
     put(results, &line);
     if (line.length > 0)
-        hp_table_put_wrapped(style, out, scratch, line.length);
+        hp_table_put_prose(style, out, scratch, line.length, &(struct hp_table_prose){.code = code});
 }
 
 static void hp_table_put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(results->trust, line); }
+
+/* ----------------------------------------------------------------------------------------------- short report */
+
+/* "cpu: 200.64 ms, ...", or its name alone. */
+static void hp_table_put_totals(const struct hotpath_section *section, struct hp_text *out,
+                       const struct hp_table_style *style)
+{
+    char bytes[1024];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->name);
+    if (section->summary != NULL) {
+        const char total[] = "Total: ", *summary = section->summary;
+        hp_text_string(&line, ": ");
+        hp_text_string(&line,
+                       strncmp(summary, total, sizeof total - 1) == 0 ? summary + sizeof total - 1 : summary);
+    }
+    hp_table_put_wrapped(style, out, bytes, line.length);
+}
+
+static bool hp_table_put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    struct hp_brief brief;
+    if (!hp_brief_make(results, &brief))
+        return false;
+    hp_text_char(out, '\n');
+    hp_table_put_headline(results, out, style);
+    if (brief.functions == NULL && brief.why_none != NULL)
+        hp_table_put_wrapped(style, out, brief.why_none, strlen(brief.why_none));
+    if (brief.functions != NULL && !hp_table_put_table(results, brief.functions, out, style))
+        return false;
+    for (size_t at = 0; at < brief.line_count; at++)
+        hp_table_put_totals(brief.lines[at], out, style);
+    if (brief.line_count > 0)
+        hp_table_put_note(style, out, "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
+    for (size_t at = 0; at < brief.table_count; at++)
+        if (!hp_table_put_section(results, brief.tables[at], out, style))
+            return false;
+    return true;
+}
+
+static bool hp_table_put_sections(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!hp_table_put_section(results, results->sections[at], out, style))
+            return false;
+    return true;
+}
+
+/* About how many lines there are below the verdict. */
+static size_t hp_table_line_count(const hotpath_results *results)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < results->section_count; at++)
+        count += results->sections[at]->row_count + results->sections[at]->note_count + HP_TABLE_LINES_AROUND_ROWS;
+    return count;
+}
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
     char *scratch = hp_arena_take(results->model->arena, HP_TABLE_CELL_BYTES);
     if (scratch == NULL)
         return false;
-    hp_table_put_style(style, out, HP_TABLE_BOLD);
-    hp_table_put_line(results, out, style, scratch, hp_table_put_title);
-    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_title, HP_TABLE_BOLD);
     if (results->metadata[0] != '\0')
-        hp_table_put_line(results, out, style, scratch, hp_table_put_metadata);
-    hp_table_put_line(results, out, style, scratch, hp_table_put_cut_off);
-    hp_table_put_line(results, out, style, scratch, hp_table_put_ended);
-    for (size_t at = 0; at < results->warning_count; at++) {
-        hp_text_string(out, "warning: ");
-        hp_table_put_wrapped(style, out, results->warnings[at], strlen(results->warnings[at]));
-    }
-    for (size_t at = 0; at < results->section_count; at++)
-        if (!hp_table_put_section(results, results->sections[at], out, style))
-            return false;
+        hp_table_put_line(results, out, style, scratch, hp_table_put_metadata, NULL);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_cut_off, NULL);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_ended, NULL);
+    for (size_t at = 0; at < results->warning_count; at++)
+        hp_table_put_warning(style, out, results->warnings[at]);
+    const bool is_brief = hp_brief_applies(results);
+    if (is_brief ? !hp_table_put_brief(results, out, style) : !hp_table_put_sections(results, out, style))
+        return false;
     hp_text_char(out, '\n');
-    hp_table_put_style(style, out, HP_TABLE_DIM);
-    hp_table_put_line(results, out, style, scratch, hp_table_put_trust);
-    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_trust, HP_TABLE_DIM);
+    if (!is_brief && results->headline != NULL && hp_table_line_count(results) > HP_TABLE_LINES_ON_A_SCREEN)
+        hp_table_put_headline(results, out, style);
     return true;
 }
 
@@ -32264,7 +36158,8 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
  * for the inverse of that number of blocks.
  *
  * Programs that allocate quickly get a larger mean, which is decided by samples that are past: those that follow say which one was
- * theirs, so sums stay unbiased.
+ * theirs, so sums stay unbiased. Where the mean is larger than the one that was asked for, it is looked again after some bytes whether it still has
+ * to be, and the next point is drawn anew: exponential distances have no memory, so that biases nothing.
  */
 
 #define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
@@ -32282,25 +36177,35 @@ struct hp_heap_pace {
     uint64_t latest_ns; /* the latest sample was */
     int64_t credit_ns;  /* time for which no sample was taken that could have been */
     uint32_t count;     /* of samples */
+    uint32_t
+        crowding; /* how many times the least mean it takes, as long as samples are not taken away quickly enough; 0: they are */
 };
 
 /* Of a thread. */
 struct hp_heap_countdown {
-    uint64_t sample_at; /* when it has allocated that many bytes */
+    uint64_t
+        due_at; /* when it has allocated that many bytes, there is a sample to take or a new mean to look for */
+    uint64_t sample_at; /* there is a sample */
     uint64_t mean;      /* by which that was drawn */
     uint64_t random;
 };
 
 HP_PRIVATE void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns);
 
-/* One sample more; so many sampled blocks live; `is_crowded`: samples are not taken away quickly enough. Sets the mean for those that follow. */
-HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns);
+/* One sample more; so many sampled blocks live. Sets the mean for those that follow. */
+HP_PRIVATE void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns);
+
+/* So much of the room is used for samples that nobody has taken away yet. Sets the mean for those that follow. */
+HP_PRIVATE void hp_heap_pace_crowd(struct hp_heap_pace *pace, uint64_t used, uint64_t room);
+
+/* As it is now. */
+HP_PRIVATE uint64_t hp_heap_pace_mean(const struct hp_heap_pace *pace);
 
 /* A thread that has allocated `bytes`. `seed` is different for each. */
 HP_PRIVATE void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
                              uint64_t bytes);
 
-/* After a sample: the next one. `bytes` include it. */
+/* After a sample, or a look for a new mean: the next sample. `bytes` are all that was allocated so far. */
 HP_PRIVATE void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
 
 /* ---- src/record/sampling.h ----------------------------------------------------------------------------------- */
@@ -32386,6 +36291,7 @@ struct hp_known_object;
 struct hp_known_site;
 struct hp_lane_place;
 struct hp_session;
+struct hp_turn_sums;
 struct hp_site_choice;
 
 #define HP_COPIES 16       /* copies of the library that skip zones quickly; further ones more slowly */
@@ -32426,11 +36332,13 @@ struct hp_head {
     uint32_t *parts;                      /* offsets of its parts of objects, by their numbers: see objects.c */
     uint32_t part_places;                 /* of these */
     struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
-    struct hp_alloc_thread *alloc;        /* in the session; NULL until something is allocated or freed */
-    uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
-    uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
-    struct hp_heap *heap;                 /* NULL: allocations are not sampled; see heap_samples.h */
+    uintptr_t loop_wait;                  /* where on its stack a loop waits; 0: none does. See loops.c */
+    uint32_t transfer;             /* offset of the part for whose channel it waits; 0: none. See transfers.c */
+    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
+    struct hp_heap *heap;          /* NULL: allocations are not sampled; see heap_samples.h */
     struct hp_heap_countdown heap_countdown;
     uint32_t owner;             /* number of the thread among those that allocate: see owners.h */
     struct hp_sampler sampler;  /* see sampler.h */
@@ -32442,6 +36350,10 @@ struct hp_head {
     struct hp_lane_place *lane; /* that it is in; NULL: its own. See lane_state.h, also for the following */
     struct hp_lane *running;    /* the same in the session; NULL: it has never switched */
     struct hp_lane *own_lane;
+    uint64_t task;      /* the number of the task that runs, or 0: see tasks.c */
+    uint64_t poll_look; /* when a poll that ends is looked into again, in ticks */
+    uint64_t turn_look; /* the same of turns of event loops: see turn_looks.h */
+    struct hp_turn_sums *turn_sums;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
 
@@ -32538,11 +36450,13 @@ struct hp_recorder {
     uint32_t object_buckets[HP_OBJECT_BUCKETS];
     struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
     uint32_t instances, instance_count; /* the newest number that instances have, and how many; see instances.c */
-    uint32_t ended_first, ended_last;   /* of these, those whose instances have ended; 0: none */
     uint32_t instances_epoch;           /* number of the session that they are of */
-    uint32_t instances_full;            /* atomic: number of a session in which there is no space for another one */
     uint32_t instance_buckets[HP_INSTANCE_BUCKETS]; /* atomic */
-    char *text;                                     /* private copies of names */
+    struct hotpath_site *task_sites; /* copies of sites for polls of tasks, of which the first so many are free */
+    uint32_t task_sites_left;
+    void *task_places;     /* atomic: of objects that tasks are of, see tasks.c; NULL: nobody has asked */
+    uint64_t ticks_per_ms; /* atomic: see tick_rate.h; 0: not known yet */
+    char *text;            /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
@@ -33058,7 +36972,7 @@ static inline __attribute__((always_inline)) bool hp_heap_is_due(const struct hp
 {
     const struct hp_heap *heap = head->heap;
     return heap != NULL &&
-           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.sample_at, 0)) ||
+           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.due_at, 0)) ||
             (freed != NULL && hp_heap_may_have(&heap->blocks, freed)));
 }
 
@@ -34198,6 +38112,11 @@ struct hp_known_object {
     uintptr_t address; /* atomic: of an instance, else 0 */
     uint32_t class_;   /* atomic: of an instance, the number of its class */
     uint32_t older;    /* of an instance, the number that was made before it */
+    /* Of a class, the numbers of its instances that have ended, a list by `next`; 0: none. How many numbers they have in all. */
+    uint32_t ended_first, ended_last, instance_count;
+    struct hotpath_site *poll_site;  /* atomic: of a class of tasks, see tasks.c */
+    struct hotpath_site *await_site; /* atomic: the same, of those that others wait for */
+    uint32_t full; /* atomic: of a class, the number of a session in which there is no space for another instance */
 };
 
 /* An object in use: the head is held, so the session stays where it is. */
@@ -34207,8 +38126,64 @@ struct hp_object_use {
     uint64_t now; /* ticks */
 };
 
+/* A thread that may not read the counter never comes here: its gate is closed. */
+static inline uint64_t hp_object_now(void)
+{
+    return HOTPATH_LIKELY_(hotpath_runtime_->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
+}
+
+/*
+ * The moment, if the head, which is held, has a session that records. Where the counter cannot be read the gate says so: no more than the
+ * gate is asked in the usual case.
+ */
+static inline bool hp_object_clock(const struct hp_head *head, uint64_t *ret_now)
+{
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch)) {
+        *ret_now = hotpath_ticks_();
+        return true;
+    }
+    if (!hp_head_is_recording(&head->hot))
+        return false;
+    *ret_now = hp_now();
+    return true;
+}
+
+/* The thread's part of an object, by its number; NULL: there is none. With the head held. */
+static inline struct hp_part *hp_object_part_at(const struct hp_head *head, uint32_t number)
+{
+    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
+    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+HP_PRIVATE bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                 struct hp_object_use *ret_use);
+
 /* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
-HP_PRIVATE bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
+static inline __attribute__((always_inline)) bool
+hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    uint64_t now;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        /* The clock before the part is looked for: where reading it waits for loads, that costs most. */
+        if (HOTPATH_LIKELY_(hp_object_clock(head, &now))) {
+            struct hp_part *part = hp_object_part_at(head, number);
+            if (HOTPATH_LIKELY_(part != NULL)) {
+                *ret_use = (struct hp_object_use){head, part, now};
+                return true;
+            }
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return hp_object_begin_out_of_line(site, kind, ret_use);
+}
+
+/* The head of the calling thread, held, of a session that records. NULL: there is none. For hp_head_let_go. */
+HP_PRIVATE struct hp_head *hp_objects_hold(void);
+/* An object by its number, with the head held by that; hp_head_let_go ends it. False: it is not in the session, or no space. */
+HP_PRIVATE bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use);
 static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
 
 static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
@@ -34219,6 +38194,31 @@ static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
 /* Memory for as many objects as fit into a chunk. Under the lock. */
 HP_PRIVATE void hp_objects_reserve(void);
 
+/* The thread has used the object now. */
+static inline void hp_part_meet(struct hp_part *part, uint64_t now)
+{
+    if (__builtin_expect(part->first_tick == 0, 0))
+        HOTPATH_PUT_(part->first_tick, now);
+    HOTPATH_PUT_(part->last_tick, now);
+}
+
+/*
+ * Around counters of a part that belong together, so that who reads meanwhile sees all of a change or nothing. Not nested. Cheap: two
+ * stores to a line that is the thread's own. The number that the first returns is for the second.
+ */
+static inline uint32_t hp_part_change(struct hp_part *part)
+{
+    const uint32_t sequence = part->sequence;
+    HOTPATH_PUT_(part->sequence, sequence + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* this one and the next pair with copy_part of object_snapshot.c */
+    return sequence + 2;
+}
+
+static inline void hp_part_changed(struct hp_part *part, uint32_t sequence)
+{
+    __atomic_store_n(&part->sequence, sequence, __ATOMIC_RELEASE);
+}
+
 /* --- for instances.c. Numbers begin with 1. */
 
 /* What the process knows of an object that has a number. */
@@ -34228,157 +38228,1734 @@ HP_PRIVATE uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind
 /* An instance begins in the running session, unless it is there; or is over. False: no space. Under the lock. */
 HP_PRIVATE bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
 HP_PRIVATE void hp_object_write_end(uint32_t number);
-/* The thread's part of an object, with the head held. NULL: there is no space, or it is not in this session. */
-HP_PRIVATE struct hp_part *hp_object_part(struct hp_head *head, uint32_t number);
+/*
+ * The thread's part of an instance, with the head held, and its part of the class. NULL: there is no space, or it is not in this
+ * session.
+ */
+HP_PRIVATE struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_);
 
 /* --- for recorders of kinds */
 
 /* Adds to a histogram of the part. What finds no space is counted there as missed. */
 HP_PRIVATE void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
 
+/*
+ * Where a whole number is counted in it, for those who do so themselves: its highest bit says the octave, the six below it the step. NULL: it
+ * is 0, or no such number has come yet, and hp_object_distribute has to do it.
+ */
+static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t histogram, uint64_t number)
+{
+    char *const base = use->head->hot.base;
+    const uint32_t place = use->part->histograms[histogram];
+    if (__builtin_expect(place == 0 || number == 0, 0))
+        return NULL;
+    const struct hp_histogram *to = (const struct hp_histogram *)(const void *)(base + place);
+    const uint32_t highest = 63 ^ (uint32_t)__builtin_clzll(number);
+    const uint32_t octave = to->octaves[HP_MAGNITUDE_ONE + highest];
+    uint64_t *steps = (uint64_t *)(void *)(base + octave);
+    return HOTPATH_LIKELY_(octave != 0) ? &steps[number << (63 ^ highest) >> 57 & (HP_MAGNITUDE_STEPS - 1)] : NULL;
+}
+
 /* A value among the recent ones. `text` is that of a text, else NULL. */
 HP_PRIVATE void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
+
+/* ---- src/record/channel_kind.h ------------------------------------------------------------------------------- */
+
+/* What is counted of channels, whoever tells of them: see channel_layout.h. */
+
+#define HP_CHANNEL_FIELDS                                                                                          \
+    .counters = {[HP_CHANNEL_SENT] = {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},                           \
+                 [HP_CHANNEL_RECEIVED] = {"received", "Received", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},               \
+                 [HP_CHANNEL_SENT_BYTES] = {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},         \
+                 [HP_CHANNEL_RECEIVED_BYTES] = {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES,            \
+                                                HP_MERGE_SUM},                                                     \
+                 [HP_CHANNEL_IN_TICKS] = {"in_ticks", "In", HOTPATH_UNIT_NS, HP_MERGE_SUM},                        \
+                 [HP_CHANNEL_OUT_TICKS] = {"out_ticks", "Out", HOTPATH_UNIT_NS, HP_MERGE_SUM},                     \
+                 [HP_CHANNEL_FULL] = {"full_ns", "Full", HOTPATH_UNIT_NS, HP_MERGE_SUM},                           \
+                 [HP_CHANNEL_EMPTY] = {"empty_ns", "Empty", HOTPATH_UNIT_NS, HP_MERGE_SUM},                        \
+                 [HP_CHANNEL_FULL_WAITS] = {"full_waits", "Full Waits", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},         \
+                 [HP_CHANNEL_EMPTY_WAITS] = {"empty_waits", "Empty Waits", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},      \
+                 [HP_CHANNEL_REFUSED] = {"refused", "Refused", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},                  \
+                 [HP_CHANNEL_DROPPED] = {"dropped", "Dropped", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},                  \
+                 [HP_CHANNEL_MOST_INSIDE] = {"max_queue", "Max Queue", HOTPATH_UNIT_COUNT, HP_MERGE_MOST},         \
+                 [HP_CHANNEL_CAPACITY] = {"capacity", "Capacity", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},             \
+    .histograms = {[HP_CHANNEL_DELAYS] = {"delay", "Delay", HOTPATH_UNIT_NS, HP_MERGE_SUM}}
+
+/* ---- src/record/object_parts.h ------------------------------------------------------------------------------- */
+
+/* The table of a head that leads from the numbers of objects to the thread's parts of them. */
+
+struct hp_head;
+struct hp_part;
+
+#define HP_CACHED_INSTANCES 64u
+
+/* An instance that a thread used lately, and its parts of it and of its class. An address of NULL stands for the class itself. */
+struct hp_cached_instance {
+    uintptr_t address;
+    struct hp_part *part, *class_part;
+    uint32_t class_; /* UINT32_MAX: the entry is empty */
+    uint32_t reserved;
+};
+
+/* Memory for these, all empty; false without. With the head held. */
+HP_PRIVATE bool hp_parts_make_cache(struct hp_head *head);
+/* A head begins with a new record: it has no parts of objects yet. */
+HP_PRIVATE void hp_parts_forget(struct hp_head *head);
+/* Room for this number; false without memory. With the head held. */
+HP_PRIVATE bool hp_parts_make_places(struct hp_head *head, uint32_t number);
+/* Memory for the parts of as many objects as fit into a chunk. Under the lock. */
+HP_PRIVATE void hp_parts_reserve(struct hp_head *head);
 
 /* ---- src/record/instances.h ---------------------------------------------------------------------------------- */
 
 /*
  * Instances of a class of objects, known by their addresses: each of the channels that one label stands for, say. What a class
- * counts is exact whatever becomes of its instances, which have HP_MOST_INSTANCES records; those that have ended are used
- * again, the oldest first, and while all are in use further instances count for their class alone.
+ * counts is exact whatever becomes of its instances, of which HP_MOST_INSTANCES have records, HP_MOST_OF_CLASS of one class; those of
+ * a class that have ended are used again, the oldest first, and while all are in use further instances count for their class alone.
  *
  *     struct hp_instance_use use;
  *     if (hp_instance_begin(site, &kind, address, &use)) {
- *         HOTPATH_ADD_(use.class_.part->count[0], 1);
- *         if (use.part != NULL)
- *             HOTPATH_ADD_(use.part->count[0], 1);
+ *         HOTPATH_ADD_(use.part->count[0], 1);
  *         hp_object_end(&use.class_);
  *     }
  */
 
 #define HP_MOST_INSTANCES 4096u /* that have a record at a time */
-#define HP_CACHED_INSTANCES 64u
-
-/* An instance that a thread used lately. */
-struct hp_cached_instance {
-    uintptr_t address;
-    uint32_t class_, number;
-};
+#define HP_MOST_OF_CLASS 1024u  /* of these, so that others have some, too */
 
 struct hp_instance_use {
     struct hp_object_use class_;
-    struct hp_part *part; /* of the instance; NULL: it has no record */
+    struct hp_part *part; /* to count in: that of the instance, or that of its class where it has no record */
 };
 
+/* The record that it counts in: its own, or that of its class. */
+static inline struct hp_object *hp_instance_object(const struct hp_instance_use *use)
+{
+    return (struct hp_object *)(void *)(use->class_.head->hot.base + use->part->object);
+}
+
+static inline uint64_t hp_instance_hash(const void *address, uint32_t class_)
+{
+    return ((uint64_t)(uintptr_t)address ^ class_) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline struct hp_cached_instance *hp_instance_entry(const struct hp_head *head, const void *address,
+                                                           uint32_t class_)
+{
+    return &head->instances[hp_instance_hash(address, class_) >> 58];
+}
+
+/*
+ * Whether the entry is that of the instance, and this has not ended. A record of another generation is another one's. Entries are of
+ * the session that the head works for: with another one they are forgotten.
+ */
+static inline bool hp_instance_is_cached(const struct hp_head *head, const struct hp_cached_instance *entry,
+                                         const void *address, uint32_t class_)
+{
+    if (entry->address != (uintptr_t)address || entry->class_ != class_)
+        return false;
+    const struct hp_object *object = (const struct hp_object *)(const void *)(head->hot.base + entry->part->object);
+    return HOTPATH_GET_(object->generation) == entry->part->generation &&
+           HOTPATH_GET_(object->state) == HP_OBJECT_LIVE;
+}
+
+/*
+ * The quick way: of an instance that the thread has used lately, where the CPU's counter can be read, which the gate says. Its class
+ * is not looked for, and nothing is called: what calls nobody but at its very end has all it needs in registers.
+ */
+static inline __attribute__((always_inline)) bool
+hp_instance_begin_cached(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    if (__builtin_expect(hp_head_is_held(&head->hot), 0))
+        return false;
+    hp_head_hold(&head->hot);
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch && head->instances != NULL)) {
+        const uint64_t now = hotpath_ticks_();
+        const struct hp_cached_instance *entry = hp_instance_entry(head, address, class_);
+        if (HOTPATH_LIKELY_(hp_instance_is_cached(head, entry, address, class_))) {
+            *ret_use = (struct hp_instance_use){{head, entry->class_part, now}, entry->part};
+            return true;
+        }
+    }
+    hp_head_let_go(&head->hot);
+    return false;
+}
+
+HP_PRIVATE bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                                   struct hp_instance_use *ret_use);
+
 /* As hp_object_begin. An instance is made when its address comes up for the first time; NULL is none. */
-HP_PRIVATE bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
-                       struct hp_instance_use *ret_use);
+static inline __attribute__((always_inline)) bool hp_instance_begin(struct hotpath_site *site,
+                                                                    const struct hp_kind_type *kind,
+                                                                    const void *address,
+                                                                    struct hp_instance_use *ret_use)
+{
+    return HOTPATH_LIKELY_(hp_instance_begin_cached(site, address, ret_use)) ||
+           hp_instance_begin_out_of_line(site, kind, address, ret_use);
+}
+
+/* The same of one that the thread has used lately, and only then. */
+HP_PRIVATE bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use);
+/*
+ * The thread's part of the object at that place of the session (hp_known_object), with the head held: for those who have lost all else,
+ * and seldom. NULL: there is no space.
+ */
+HP_PRIVATE struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place);
 
 /* The instance is no more. What comes later from its address is another one. */
 HP_PRIVATE void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address);
+
+/* ---- src/record/object_texts.h ------------------------------------------------------------------------------- */
+
+/* Texts about what goes through objects, such as items of a channel. */
+
+/* Among the recent ones of the site's object, where its label is logged; else nothing is made. Leaves errno as it is. */
+HP_PRIVATE void hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format,
+                    va_list arguments);
+
+/* ---- src/record/tick_rate.h ---------------------------------------------------------------------------------- */
+
+/*
+ * How many ticks a time is, for those who have to decide while the program runs whether something took long. Readers know it
+ * better: they have the whole run to compare clocks.
+ */
+
+/* Measured once the session is old enough for that, a guess before. With the head held; not where system calls are death. */
+HP_PRIVATE uint64_t hp_tick_rate_measure(const struct hp_head *head);
+
+static inline uint64_t hp_ticks_per_ms(const struct hp_head *head)
+{
+    const uint64_t known = HOTPATH_GET_(hotpath_runtime_->ticks_per_ms);
+    return HOTPATH_LIKELY_(known != 0) ? known : hp_tick_rate_measure(head);
+}
 
 /* ---- src/record/channels.c ----------------------------------------------------------------------------------- */
 
 /*
  * HOTPATH_CHANNEL_SENT and its kin: what goes through queues, pipes and rings, whatever they are made of. Each use counts for
- * all channels of a label, and for the one at its address.
+ * the channel at its address, or for all of its label where that has no record.
+ *
+ * How long items were inside is not measured item by item: the sum of all moments at which items came out, less that of those at
+ * which they went in, is the time that all of them were inside, in any order and on any threads. Sums wrap, the difference does not
+ * mind. Only percentiles need single items, known by an id: of some, when they were sent is kept in a table that all threads
+ * share, until they are received.
  */
-
-enum hp_channels_counter { HP_CHANNELS_SENT, HP_CHANNELS_RECEIVED, HP_CHANNELS_INSIDE, HP_CHANNELS_SENT_BYTES, HP_CHANNELS_RECEIVED_BYTES, HP_CHANNELS_FULL, HP_CHANNELS_EMPTY, HP_CHANNELS_MOST_INSIDE };
-enum { HP_CHANNELS_LENGTHS };
 
 static const struct hp_kind_type hp_channels_channel = {
     .name = "channel",
     .title = "Channel",
-    .flags = HP_KIND_BY_NAME,
-    .counters = {[HP_CHANNELS_SENT] = {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
-                 [HP_CHANNELS_RECEIVED] = {"received", "Received", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
-                 [HP_CHANNELS_INSIDE] = {"inside", "Inside", HOTPATH_UNIT_SIGNED_COUNT, HP_MERGE_SUM},
-                 [HP_CHANNELS_SENT_BYTES] = {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
-                 [HP_CHANNELS_RECEIVED_BYTES] = {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
-                 [HP_CHANNELS_FULL] = {"full_ns", "Full", HOTPATH_UNIT_NS, HP_MERGE_SUM},
-                 [HP_CHANNELS_EMPTY] = {"empty_ns", "Empty", HOTPATH_UNIT_NS, HP_MERGE_SUM},
-                 [HP_CHANNELS_MOST_INSIDE] = {"max_length", "Max Length", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},
-    .histograms = {[HP_CHANNELS_LENGTHS] = {"length", "Length", HOTPATH_UNIT_VALUE, HP_MERGE_SUM}},
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    HP_CHANNEL_FIELDS,
 };
+
+#define HP_CHANNELS_STAMPS_PER_MS 10u      /* items of a thread and channel whose delay is measured, at most */
+#define HP_CHANNELS_OLDEST_STAMP_MS 10000u /* such an item is not waited for any longer */
 
 /* What one use of a macro tells. */
 struct hp_channels_event {
     uint64_t items, bytes;
-    int64_t length;    /* below zero: not known */
-    uint64_t since;    /* of a wait: when it began */
-    enum hp_channels_counter side; /* SENT, RECEIVED, FULL, EMPTY */
+    int64_t length; /* below zero: not known */
+    uint64_t id;    /* 0: none */
+    enum hp_channel_counter what;
 };
 
-static void hp_channels_pass(struct hp_part *part, const struct hp_channels_event *event)
+/* ------------------------------------------------------------------------------------------------- delays */
+
+static struct hp_channel_stamp *hp_channels_stamps_at(const struct hp_instance_use *use, uint64_t offset)
 {
-    const bool is_sent = event->side == HP_CHANNELS_SENT;
-    HOTPATH_ADD_(part->count[event->side], event->items);
-    HOTPATH_ADD_(part->count[HP_CHANNELS_INSIDE], is_sent ? event->items : 0 - event->items);
-    HOTPATH_ADD_(part->count[is_sent ? HP_CHANNELS_SENT_BYTES : HP_CHANNELS_RECEIVED_BYTES], event->bytes);
-    if (event->length > 0 && (uint64_t)event->length > part->count[HP_CHANNELS_MOST_INSIDE])
-        HOTPATH_PUT_(part->count[HP_CHANNELS_MOST_INSIDE], (uint64_t)event->length);
+    return (struct hp_channel_stamp *)(void *)(use->class_.head->hot.base + offset);
 }
 
-static void hp_channels_count(struct hp_part *part, const struct hp_channels_event *event, uint64_t now)
+/* The table of the channel, which whoever is first makes. NULL: there is no space. */
+static struct hp_channel_stamp *hp_channels_stamps_of(const struct hp_instance_use *use)
 {
-    if (part->first_tick == 0)
-        HOTPATH_PUT_(part->first_tick, now);
-    HOTPATH_PUT_(part->last_tick, now);
-    if (event->side == HP_CHANNELS_SENT || event->side == HP_CHANNELS_RECEIVED)
-        hp_channels_pass(part, event);
-    else if (now > event->since)
-        HOTPATH_ADD_(part->count[event->side], now - event->since);
+    uint64_t *place = &hp_instance_object(use)->shared[HP_CHANNEL_STAMPS];
+    uint64_t offset = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = 0;
+    if (__builtin_expect(offset == 0, 0)) {
+        offset = hp_thread_allocate(use->class_.head, HP_STAMPS * sizeof(struct hp_channel_stamp), 64);
+        if (offset == 0)
+            return NULL;
+        if (!__atomic_compare_exchange_n(place, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            offset = none; /* somebody else was */
+    }
+    return hp_channels_stamps_at(use, offset);
 }
 
-static void hp_channels_record(struct hotpath_site *site, const void *address, const struct hp_channels_event *event)
+/* Neither 0, which is a free place, nor BUSY. */
+#define HP_CHANNELS_BUSY 1u
+static uint64_t hp_channels_key_of(uint64_t id) { return id * UINT64_C(0x9e3779b97f4a7c15) | 2; }
+
+static struct hp_channel_stamp *hp_channels_place_of(struct hp_channel_stamp *stamps, uint64_t key)
+{
+    return &stamps[key >> 32 & (HP_STAMPS - 1)];
+}
+
+/* The record may have been another channel's, whose items nobody waits for. */
+static bool hp_channels_is_of_another(const struct hp_instance_use *use, uint64_t sent)
+{
+    return sent < HOTPATH_GET_(hp_instance_object(use)->born);
+}
+
+/* One that waits for somebody else stays, unless it is very old: its item was lost. */
+static void hp_channels_put_stamp(const struct hp_instance_use *use, uint64_t id)
+{
+    struct hp_channel_stamp *stamps = hp_channels_stamps_of(use);
+    if (stamps == NULL)
+        return;
+    const uint64_t key = hp_channels_key_of(id), now = use->class_.now;
+    struct hp_channel_stamp *place = hp_channels_place_of(stamps, key);
+    uint64_t found = HOTPATH_GET_(place->key);
+    const uint64_t sent = HOTPATH_GET_(place->sent);
+    if (found == HP_CHANNELS_BUSY || (found != 0 && !hp_channels_is_of_another(use, sent) &&
+                          now - sent < HP_CHANNELS_OLDEST_STAMP_MS * hp_ticks_per_ms(use->class_.head)))
+        return;
+    if (!__atomic_compare_exchange_n(&place->key, &found, HP_CHANNELS_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    HOTPATH_PUT_(place->sent, now);
+    __atomic_store_n(&place->key, key, __ATOMIC_RELEASE); /* pairs with take_stamp */
+}
+
+/* Whether an item that is sent now may be one of those whose delay is measured. */
+static inline bool hp_channels_may_be_stamped(const struct hp_instance_use *use)
+{
+    return (use->class_.now - use->part->own) * HP_CHANNELS_STAMPS_PER_MS >= HOTPATH_GET_(hotpath_runtime_->ticks_per_ms);
+}
+
+/* What is seldom needed gets values, and not the address of what it uses, so that this stays in registers. Lets go of the head. */
+static __attribute__((noinline)) void hp_channels_stamp_sent(struct hp_head *head, struct hp_part *part, uint64_t now,
+                                                 uint64_t id)
+{
+    if ((now - part->own) * HP_CHANNELS_STAMPS_PER_MS >= hp_ticks_per_ms(head)) {
+        HOTPATH_PUT_(part->own, now);
+        hp_channels_put_stamp(&(struct hp_instance_use){{head, NULL, now}, part}, id);
+    }
+    hp_head_let_go(&head->hot);
+}
+
+/* Where that of an item is, if it has one; or NULL. */
+static inline struct hp_channel_stamp *hp_channels_find_stamp(const struct hp_instance_use *use, uint64_t id)
+{
+    const uint64_t offset = __atomic_load_n(&hp_instance_object(use)->shared[HP_CHANNEL_STAMPS], __ATOMIC_ACQUIRE);
+    if (offset == 0)
+        return NULL;
+    struct hp_channel_stamp *place = hp_channels_place_of(hp_channels_stamps_at(use, offset), hp_channels_key_of(id));
+    return __atomic_load_n(&place->key, __ATOMIC_ACQUIRE) == hp_channels_key_of(id) ? place : NULL;
+}
+
+/* Lets go of the head. */
+static __attribute__((noinline)) void hp_channels_take_stamp(struct hp_head *head, struct hp_part *class_, struct hp_part *part,
+                                                 uint64_t now, struct hp_channel_stamp *place, uint64_t id)
+{
+    const struct hp_instance_use use = {{head, class_, now}, part};
+    const uint64_t sent = HOTPATH_GET_(place->sent);
+    uint64_t key = hp_channels_key_of(id);
+    if (__atomic_compare_exchange_n(&place->key, &key, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        !hp_channels_is_of_another(&use, sent))
+        hp_object_distribute(&use.class_, HP_CHANNEL_DELAYS, now > sent ? (double)(now - sent) : 0);
+    hp_head_let_go(&head->hot);
+}
+
+/* ------------------------------------------------------------------------------------------------ counting */
+
+static inline void hp_channels_count_out(struct hp_part *part, const struct hp_channels_event *event, uint64_t now)
+{
+    HOTPATH_ADD_(part->count[HP_CHANNEL_OUT_TICKS], now * event->items);
+}
+
+static inline __attribute__((always_inline)) void hp_channels_count_items(struct hp_part *part, const struct hp_channels_event *event,
+                                                              uint64_t now)
+{
+    HOTPATH_ADD_(part->count[event->what], event->items);
+    switch (event->what) {
+    case HP_CHANNEL_SENT:
+        HOTPATH_ADD_(part->count[HP_CHANNEL_SENT_BYTES], event->bytes);
+        HOTPATH_ADD_(part->count[HP_CHANNEL_IN_TICKS], now * event->items);
+        break;
+    case HP_CHANNEL_RECEIVED:
+        HOTPATH_ADD_(part->count[HP_CHANNEL_RECEIVED_BYTES], event->bytes);
+        hp_channels_count_out(part, event, now);
+        break;
+    case HP_CHANNEL_DROPPED:
+        hp_channels_count_out(part, event, now);
+        break;
+    default:
+        break;
+    }
+    if (event->length > 0 && (uint64_t)event->length > part->count[HP_CHANNEL_MOST_INSIDE])
+        HOTPATH_PUT_(part->count[HP_CHANNEL_MOST_INSIDE], (uint64_t)event->length);
+}
+
+static inline void hp_channels_meet(struct hp_part *part, const struct hp_object_use *use)
+{
+    hp_part_meet(part, use->now);
+    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+}
+
+/* Lets go of the head. */
+static inline __attribute__((always_inline)) void hp_channels_record(const struct hp_instance_use *use,
+                                                         const struct hp_channels_event *event)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    hp_channels_meet(part, &use->class_);
+    HOTPATH_PUT_(part->last, 0); /* who does something waits no more, however it has left its wait */
+    hp_channels_count_items(part, event, use->class_.now);
+    hp_part_changed(part, sequence);
+    const struct hp_object_use *class_ = &use->class_;
+    if (event->id != 0 && event->what == HP_CHANNEL_SENT && __builtin_expect(hp_channels_may_be_stamped(use), 0)) {
+        hp_channels_stamp_sent(class_->head, part, class_->now, event->id);
+        return;
+    }
+    if (event->id != 0 && event->what == HP_CHANNEL_RECEIVED) {
+        struct hp_channel_stamp *stamp = hp_channels_find_stamp(use, event->id);
+        if (__builtin_expect(stamp != NULL, 0)) {
+            hp_channels_take_stamp(class_->head, class_->part, part, class_->now, stamp, event->id);
+            return;
+        }
+    }
+    hp_object_end(class_);
+}
+
+static __attribute__((noinline)) void hp_channels_record_otherwise(struct hotpath_site *site, const void *address,
+                                                       const struct hp_channels_event *event)
 {
     struct hp_instance_use use;
-    if (!hp_instance_begin(site, &hp_channels_channel, address, &use))
-        return;
-    hp_channels_count(use.class_.part, event, use.class_.now);
-    if (use.part != NULL)
-        hp_channels_count(use.part, event, use.class_.now);
-    if (event->length >= 0)
-        hp_object_distribute(&use.class_, HP_CHANNELS_LENGTHS, (double)event->length);
-    hp_object_end(&use.class_);
+    if (hp_instance_begin_out_of_line(site, &hp_channels_channel, address, &use))
+        hp_channels_record(&use, event);
+}
+
+static __attribute__((noinline)) void hp_channels_send_otherwise(struct hotpath_site *site, const void *channel_,
+                                                     uint64_t items, uint64_t bytes, int64_t length, uint64_t id)
+{
+    hp_channels_record_otherwise(site, channel_, &(struct hp_channels_event){items, bytes, length, id, HP_CHANNEL_SENT});
+}
+
+static __attribute__((noinline)) void hp_channels_receive_otherwise(struct hotpath_site *site, const void *channel_,
+                                                        uint64_t items, uint64_t bytes, int64_t length, uint64_t id)
+{
+    hp_channels_record_otherwise(site, channel_, &(struct hp_channels_event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
 }
 
 /* --------------------------------------------------------------------------------------------- what macros call */
 
 void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
-                             int64_t length)
+                             int64_t length, uint64_t id)
 {
-    hp_channels_record(site, channel_, &(struct hp_channels_event){.items = items, .bytes = bytes, .length = length, .side = HP_CHANNELS_SENT});
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+        hp_channels_record(&use, &(struct hp_channels_event){items, bytes, length, id, HP_CHANNEL_SENT});
+    else
+        hp_channels_send_otherwise(site, channel_, items, bytes, length, id);
 }
 
 void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
-                                 int64_t length)
+                                 int64_t length, uint64_t id)
 {
-    hp_channels_record(site, channel_, &(struct hp_channels_event){.items = items, .bytes = bytes, .length = length, .side = HP_CHANNELS_RECEIVED});
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+        hp_channels_record(&use, &(struct hp_channels_event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
+    else
+        hp_channels_receive_otherwise(site, channel_, items, bytes, length, id);
+}
+
+void hotpath_v1_channel_lost(struct hotpath_site *site, const void *channel_, uint64_t items, int was_inside)
+{
+    hp_channels_record_otherwise(site, channel_,
+                     &(struct hp_channels_event){items, 0, -1, 0, was_inside ? HP_CHANNEL_DROPPED : HP_CHANNEL_REFUSED});
+}
+
+void hotpath_v1_channel_capacity(struct hotpath_site *site, const void *channel_, uint64_t capacity)
+{
+    struct hp_instance_use use;
+    if (!hp_instance_begin(site, &hp_channels_channel, channel_, &use))
+        return;
+    HOTPATH_PUT_(use.part->count[HP_CHANNEL_CAPACITY], capacity);
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel_, const char *format, ...)
+{
+    va_list arguments;
+    (void)channel_;
+    va_start(arguments, format);
+    hp_object_tell(site, &hp_channels_channel, format, arguments);
+    va_end(arguments);
 }
 
 /* While nothing is recorded, `since` is 0, and the end of the wait is nothing, too. */
 struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel_, int is_full)
 {
-    struct hp_object_use use;
-    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? HP_CHANNELS_FULL : HP_CHANNELS_EMPTY};
-    if (hp_object_begin(site, &hp_channels_channel, &use)) {
-        wait.since = use.now;
-        hp_object_end(&use);
+    struct hp_instance_use use;
+    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY};
+    if (hp_instance_begin(site, &hp_channels_channel, channel_, &use)) {
+        wait.since = use.class_.now;
+        const uint32_t sequence = hp_part_change(use.part);
+        hp_channels_meet(use.part, &use.class_);
+        HOTPATH_PUT_(use.part->flags, wait.side);
+        HOTPATH_PUT_(use.part->last, wait.since);
+        hp_part_changed(use.part, sequence);
+        hp_object_end(&use.class_);
     }
     return wait;
 }
 
 void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
 {
-    if (wait->since != 0)
-        hp_channels_record(wait->site, wait->channel,
-               &(struct hp_channels_event){.since = wait->since, .length = -1, .side = (enum hp_channels_counter)wait->side});
+    struct hp_instance_use use;
+    if (wait->since == 0 || !hp_instance_begin(wait->site, &hp_channels_channel, wait->channel, &use))
+        return;
+    const bool is_full = wait->side == HP_CHANNEL_FULL;
+    const uint64_t now = use.class_.now;
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_channels_meet(use.part, &use.class_);
+    HOTPATH_PUT_(use.part->last, 0);
+    HOTPATH_ADD_(use.part->count[is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY],
+                 now > wait->since ? now - wait->since : 0);
+    HOTPATH_ADD_(use.part->count[is_full ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
 }
 
 void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)
 {
     hp_instance_end(site, &hp_channels_channel, channel_);
+}
+
+/* ---- src/record/sites.h -------------------------------------------------------------------------------------- */
+
+/* Sites and their numbers: see sites.c. */
+
+struct hotpath_site;
+struct hp_symbol;
+
+/* A site as the process knows it, whatever session runs. */
+struct hp_known_site {
+    const char *name;
+    const char *function;
+    const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
+    uint32_t line;
+    uint32_t kind;
+    uint32_t next; /* in its bucket, id + 1 */
+    uint32_t hash;
+    bool wants_log; /* its latest calls are kept because the program says so ... */
+    bool is_logged; /* ... or HOTPATH_LOG does */
+};
+
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip, log;
+    bool is_any;  /* one of them says something */
+    bool has_log; /* the last one */
+};
+
+/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
+HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
+/* Whether the latest calls of a site are kept in this session. */
+HP_PRIVATE bool hp_site_is_logged(uint32_t id);
+/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
+/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
+HP_PRIVATE bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
+/* Makes them count from now on, and returns those that did before. Under the lock. */
+HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
+HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
+/* Writes all sites known so far into a fresh session. Under the lock. */
+HP_PRIVATE void hp_sites_begin(void);
+/* Memory for a number of sites, so that none is needed later. Under the lock. */
+HP_PRIVATE void hp_sites_reserve(void);
+
+/* What the process knows of a site that has a number. */
+HP_PRIVATE const struct hp_known_site *hp_site_known(uint32_t id);
+
+/* ---- src/record/object_texts.c ------------------------------------------------------------------------------- */
+
+/* Texts about what goes through objects. */
+
+/* Texts are the class's, as histograms are: records of instances go from one to the next. */
+static void hp_object_texts_remember(struct hotpath_site *site, const struct hp_kind_type *kind, const char *text, size_t length)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, kind, &use))
+        return;
+    hp_object_remember(&use, &(struct hp_recent){.tick = use.now, .bits = length, .type = HP_VALUE_TEXT}, text);
+    hp_object_end(&use);
+}
+
+/* The text is made with nothing held, since what makes it may have zones of its own. */
+__attribute__((format(printf, 3, 0))) void
+hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format, va_list arguments)
+{
+    const int saved = errno;
+    const uint32_t id = hp_page() != NULL ? hp_site_id(site) : HOTPATH_READY_;
+    if (id < HOTPATH_READY_ && hp_site_is_logged(id)) {
+        char text[HP_RECENT_TEXT + 1];
+        const int length = vsnprintf(text, sizeof text, format, arguments);
+        if (length >= 0)
+            hp_object_texts_remember(site, kind, text, (size_t)length < HP_RECENT_TEXT ? (size_t)length : HP_RECENT_TEXT);
+    }
+    errno = saved;
+}
+
+/* ---- src/record/turn_looks.h --------------------------------------------------------------------------------- */
+
+/* Which callback a turn of an event loop was spent in: see turn_looks.c. With the head held. */
+
+/* The zone that took most of a turn. */
+struct hp_turn_callback {
+    uint32_t node; /* 0: none is known */
+    uint64_t ticks;
+};
+
+/* Whether the last look is so long ago that what has come since would not tell of one turn. */
+static inline bool hp_turn_look_is_due(const struct hp_head *head, uint64_t now) { return now > head->turn_look; }
+
+/* At the end of a turn that took so long and began at that node, 0 for none: what it was, and what the next one begins with. */
+HP_PRIVATE struct hp_turn_callback hp_turn_look(struct hp_head *head, uint32_t began_at, uint64_t turn, uint64_t now);
+
+/* ---- src/record/turn_looks.c --------------------------------------------------------------------------------- */
+
+/*
+ * Which callback a turn of an event loop was spent in.
+ *
+ * Zones say it, by what their nodes of the call tree have gained. Callbacks are the outermost zones of a turn: nodes right below those that
+ * were open when it began, or are when it ends. What these had at the last look is kept, for each thread; to look at each turn would
+ * cost more than all the rest, so one that ends is looked at eight times in a millisecond, and each that is the longest so far. Then what is
+ * not of the turn is short beside it, or it is seen that it is not.
+ *
+ * Zones that were open when the turn began have waited, too, and count for nothing.
+ */
+
+#define HP_TURN_LOOKS_LOOKS_PER_MS 8u
+#define HP_TURN_LOOKS_WORTH 64u       /* no more of the time is spent on that */
+#define HP_TURN_LOOKS_MOST_NODES 128u /* that are looked at */
+#define HP_TURN_LOOKS_DEEPEST 32u     /* zones that were open */
+#define HP_TURN_LOOKS_OTHERS 16u      /* what is not of the turn is at most such a part of it */
+
+struct hp_turn_looks_sum {
+    uint32_t node;
+    uint64_t total;
+};
+
+struct hp_turn_looks_table {
+    uint32_t epoch; /* of the session that it is about */
+    uint32_t count;
+    bool is_full; /* there were more */
+    struct hp_turn_looks_sum sums[HP_TURN_LOOKS_MOST_NODES];
+};
+
+struct hp_turn_sums {
+    uint32_t latest; /* which of them is that of the last look; the other is for the next */
+    struct hp_turn_looks_table tables[2];
+};
+
+/* The nodes that were open. */
+struct hp_turn_looks_path {
+    uint32_t nodes[2 * HP_TURN_LOOKS_DEEPEST];
+    uint32_t count;
+};
+
+static bool hp_turn_looks_is_on(const struct hp_turn_looks_path *path, uint32_t node)
+{
+    for (uint32_t at = 0; at < path->count; at++)
+        if (path->nodes[at] == node)
+            return true;
+    return false;
+}
+
+static void hp_turn_looks_add_path(const struct hp_head *head, struct hp_turn_looks_path *path, uint32_t node)
+{
+    for (uint32_t steps = 0; node != 0 && steps < HP_TURN_LOOKS_DEEPEST; steps++, node = hp_node_at(head, node)->parent)
+        if (!hp_turn_looks_is_on(path, node))
+            path->nodes[path->count++] = node;
+}
+
+/* What a node had at the last look. False: that is not known. One that was not there then had nothing. */
+static bool hp_turn_looks_had(const struct hp_turn_looks_table *before, uint32_t hint, uint32_t node, uint64_t *ret_total)
+{
+    *ret_total = 0;
+    if (hint < before->count && before->sums[hint].node == node) {
+        *ret_total = before->sums[hint].total;
+        return true;
+    }
+    for (uint32_t at = 0; at < before->count; at++)
+        if (before->sums[at].node == node) {
+            *ret_total = before->sums[at].total;
+            return true;
+        }
+    return !before->is_full;
+}
+
+static void hp_turn_looks_look_at(const struct hp_head *head, const struct hp_turn_looks_table *before, uint32_t node, struct hp_turn_looks_table *after,
+                    struct hp_turn_callback *most)
+{
+    const struct hotpath_node_ *its = hp_node_at(head, node);
+    const uint64_t total = its->total - its->nested;
+    uint64_t then;
+    if (hp_turn_looks_had(before, after->count, node, &then) && total - then > most->ticks)
+        *most = (struct hp_turn_callback){node, total - then};
+    if (after->count == HP_TURN_LOOKS_MOST_NODES)
+        after->is_full = true;
+    else
+        after->sums[after->count++] = (struct hp_turn_looks_sum){node, total};
+}
+
+static struct hp_turn_callback hp_turn_looks_look(const struct hp_head *head, uint32_t began_at, struct hp_turn_sums *sums)
+{
+    const struct hp_turn_looks_table *before = &sums->tables[sums->latest];
+    struct hp_turn_looks_table *after = &sums->tables[1 - sums->latest];
+    struct hp_turn_callback most = {0};
+    struct hp_turn_looks_path path = {.count = 0};
+    after->epoch = head->hot.epoch;
+    after->count = 0;
+    after->is_full = false;
+    hp_turn_looks_add_path(head, &path, head->hot.top->node);
+    hp_turn_looks_add_path(head, &path, began_at);
+    for (uint32_t at = 0; at < path.count; at++)
+        for (uint32_t node = hp_node_at(head, path.nodes[at])->first_child; node != 0 && !after->is_full;
+             node = hp_node_at(head, node)->next_sibling)
+            if (!hp_turn_looks_is_on(&path, node))
+                hp_turn_looks_look_at(head, before, node, after, &most);
+    sums->latest = 1 - sums->latest;
+    return before->epoch == head->hot.epoch ? most : (struct hp_turn_callback){0};
+}
+
+struct hp_turn_callback hp_turn_look(struct hp_head *head, uint32_t began_at, uint64_t turn, uint64_t now)
+{
+    if (head->turn_sums == NULL)
+        head->turn_sums = hp_more_memory(sizeof(struct hp_turn_sums));
+    if (head->turn_sums == NULL)
+        return (struct hp_turn_callback){0};
+    struct hp_turn_callback callback = hp_turn_looks_look(head, began_at, head->turn_sums);
+    head->turn_look = now + hp_ticks_per_ms(head) / HP_TURN_LOOKS_LOOKS_PER_MS + HP_TURN_LOOKS_WORTH * (hp_now() - now);
+    if (callback.ticks > turn + turn / HP_TURN_LOOKS_OTHERS)
+        return (struct hp_turn_callback){0};
+    callback.ticks = callback.ticks < turn ? callback.ticks : turn;
+    return callback;
+}
+
+/* ---- src/record/task_slots.h --------------------------------------------------------------------------------- */
+
+/*
+ * The numbers by which a program knows its tasks, and the slots in the session that they lead to. Any number does no harm: what is not
+ * that of an open task of this session is nobody's. With the head held, all of it.
+ */
+
+/* A slot for a task of that class, filled in, and its number. NULL: there are too many, or there is no space. */
+HP_PRIVATE struct hp_task_slot *hp_task_slot_take(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_id);
+/* That of an open task; false: there is none. A number begins with where its slot would be, in units of 64 bytes. */
+#define HP_SLOT_BITS 26u
+static inline bool hp_task_slot_find(const struct hp_head *head, uint64_t id, struct hp_task_slot **ret_slot)
+{
+    char *const base = head->hot.base;
+    const uint64_t used = __atomic_load_n(&((const struct hp_header *)(const void *)base)->used, __ATOMIC_RELAXED);
+    const uint64_t offset = (id & ((UINT64_C(1) << HP_SLOT_BITS) - 1)) * 64;
+    if (__builtin_expect(offset - HP_HEADER_BYTES >= used - HP_HEADER_BYTES, 0))
+        return false;
+    *ret_slot = (struct hp_task_slot *)(void *)(base + offset);
+    return __atomic_load_n(&(*ret_slot)->id, __ATOMIC_ACQUIRE) == id;
+}
+/* The task has ended. False: another thread has ended it just now. */
+HP_PRIVATE bool hp_task_slot_end(struct hp_head *head, struct hp_task_slot *slot);
+/* The class of a task that had a slot once; 0: not known. */
+HP_PRIVATE uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id);
+
+/*
+ * A number for a task without a slot: its class, and when it was created as far as bits allow, which is what to count. 0: it
+ * cannot be told.
+ */
+HP_PRIVATE uint64_t hp_task_slotless(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_born);
+/* False: it is no such number. */
+HP_PRIVATE bool hp_task_is_slotless(const struct hp_head *head, uint64_t id, uint32_t *ret_class, uint64_t *ret_born);
+
+/* ---- src/record/task_slots.c --------------------------------------------------------------------------------- */
+
+/*
+ * Numbers and slots of tasks.
+ *
+ * A number is the place of a slot in the session, and a generation by which a slot that has another task by now is told. Free slots are
+ * lists of threads. Who has many, because tasks that others create end here, gives a batch of them back; who has none takes one. Where
+ * slots are many already, tasks do without: their number is their class and when they were created.
+ */
+
+#define HP_TASK_SLOTS_MOST_SLOTS 65536u
+
+/* ------------------------------------------------------------------------------------------------------- numbers */
+
+/*
+ * With a slot: its offset in units of 64 bytes, its generation, the session. Without: when it was created, as far as bits allow, its
+ * class, the session. 0 is none.
+ */
+#define HP_TASK_SLOTS_SLOT_BITS HP_SLOT_BITS
+#define HP_TASK_SLOTS_GENERATION_BITS 26u
+#define HP_TASK_SLOTS_EPOCH_BITS 11u
+#define HP_TASK_SLOTS_SLOTLESS (UINT64_C(1) << 63)
+#define HP_TASK_SLOTS_BORN_BITS 42u
+#define HP_TASK_SLOTS_BORN_UNIT 12u /* bits of ticks that are left out */
+#define HP_TASK_SLOTS_CLASS_BITS 13u
+#define HP_TASK_SLOTS_SHORT_EPOCH_BITS 8u
+
+static uint64_t hp_task_slots_low_bits(uint64_t value, unsigned bits) { return value & ((UINT64_C(1) << bits) - 1); }
+
+static uint64_t hp_task_slots_id_of(const struct hp_task_slot *slot)
+{
+    return slot->self / 64 | hp_task_slots_low_bits(slot->generation, HP_TASK_SLOTS_GENERATION_BITS) << HP_TASK_SLOTS_SLOT_BITS |
+           hp_task_slots_low_bits(hp_epoch(), HP_TASK_SLOTS_EPOCH_BITS) << (HP_TASK_SLOTS_SLOT_BITS + HP_TASK_SLOTS_GENERATION_BITS);
+}
+
+static struct hp_header *hp_task_slots_header_of(const struct hp_head *head)
+{
+    return (struct hp_header *)(void *)head->hot.base;
+}
+
+static struct hp_task_slot *hp_task_slots_slot_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hp_task_slot *)(void *)(head->hot.base + offset);
+}
+
+/* Whether there may be a slot. */
+static bool hp_task_slots_is_within(const struct hp_head *head, uint64_t offset)
+{
+    return offset >= HP_HEADER_BYTES &&
+           offset + sizeof(struct hp_task_slot) <= __atomic_load_n(&hp_task_slots_header_of(head)->used, __ATOMIC_RELAXED);
+}
+
+/* Only classes of tasks have such a site. */
+static bool hp_task_slots_is_class(uint32_t number)
+{
+    return number != 0 && number <= __atomic_load_n(&hotpath_runtime_->object_count, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&hp_object_known(number)->poll_site, __ATOMIC_ACQUIRE) != NULL;
+}
+
+static uint64_t hp_task_slots_born_of(const struct hp_head *head, uint64_t id)
+{
+    return hp_task_slots_header_of(head)->clock_start.ticks + (hp_task_slots_low_bits(id, HP_TASK_SLOTS_BORN_BITS) << HP_TASK_SLOTS_BORN_UNIT);
+}
+
+uint64_t hp_task_slotless(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_born)
+{
+    if (class_ >> HP_TASK_SLOTS_CLASS_BITS != 0)
+        return 0;
+    const uint64_t start = hp_task_slots_header_of(use->head)->clock_start.ticks, age = use->now > start ? use->now - start : 0;
+    const uint64_t id = HP_TASK_SLOTS_SLOTLESS | hp_task_slots_low_bits(use->head->hot.epoch, HP_TASK_SLOTS_SHORT_EPOCH_BITS) << (HP_TASK_SLOTS_BORN_BITS + HP_TASK_SLOTS_CLASS_BITS) |
+                        (uint64_t)class_ << HP_TASK_SLOTS_BORN_BITS | hp_task_slots_low_bits(age >> HP_TASK_SLOTS_BORN_UNIT, HP_TASK_SLOTS_BORN_BITS);
+    *ret_born = hp_task_slots_born_of(use->head, id);
+    return id;
+}
+
+bool hp_task_is_slotless(const struct hp_head *head, uint64_t id, uint32_t *ret_class, uint64_t *ret_born)
+{
+    *ret_class = (uint32_t)hp_task_slots_low_bits(id >> HP_TASK_SLOTS_BORN_BITS, HP_TASK_SLOTS_CLASS_BITS);
+    *ret_born = hp_task_slots_born_of(head, id);
+    return id & HP_TASK_SLOTS_SLOTLESS &&
+           hp_task_slots_low_bits(id >> (HP_TASK_SLOTS_BORN_BITS + HP_TASK_SLOTS_CLASS_BITS), HP_TASK_SLOTS_SHORT_EPOCH_BITS) ==
+               hp_task_slots_low_bits(head->hot.epoch, HP_TASK_SLOTS_SHORT_EPOCH_BITS) &&
+           hp_task_slots_is_class(*ret_class);
+}
+
+/* The class is still there when the slot has another task. */
+uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id)
+{
+    const uint64_t offset = hp_task_slots_low_bits(id, HP_TASK_SLOTS_SLOT_BITS) * 64;
+    if (id & HP_TASK_SLOTS_SLOTLESS || !hp_task_slots_is_within(head, offset))
+        return 0;
+    const struct hp_task_slot *slot = hp_task_slots_slot_at(head, (uint32_t)offset);
+    return HOTPATH_GET_(slot->self) == offset ? HOTPATH_GET_(slot->number) : 0;
+}
+
+/* --------------------------------------------------------------------------------------------------------- slots */
+
+/* `task_batches` of the header: the first slot of the first batch, in units of 64 bytes, and how often that has changed. */
+static uint64_t hp_task_slots_with_first(uint64_t list, uint32_t offset) { return ((list >> 32) + 1) << 32 | offset / 64; }
+
+static uint32_t hp_task_slots_take_batch(const struct hp_head *head)
+{
+    uint64_t *list = &hp_task_slots_header_of(head)->task_batches;
+    uint64_t before = __atomic_load_n(list, __ATOMIC_ACQUIRE), after;
+    do {
+        if ((uint32_t)before == 0)
+            return 0;
+        after = hp_task_slots_with_first(before, HOTPATH_GET_(hp_task_slots_slot_at(head, (uint32_t)before * 64)->next_batch));
+    } while (!__atomic_compare_exchange_n(list, &before, after, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+    return (uint32_t)before * 64;
+}
+
+static void hp_task_slots_give_batch(const struct hp_head *head, uint32_t first)
+{
+    uint64_t *list = &hp_task_slots_header_of(head)->task_batches;
+    uint64_t before = __atomic_load_n(list, __ATOMIC_RELAXED), after;
+    do {
+        HOTPATH_PUT_(hp_task_slots_slot_at(head, first)->next_batch, (uint32_t)before * 64);
+        after = hp_task_slots_with_first(before, first);
+    } while (!__atomic_compare_exchange_n(list, &before, after, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* The first of HP_TASK_SLOTS new ones, which are a list. 0: there is no space, or there are too many. */
+static uint32_t hp_task_slots_make_batch(struct hp_head *head)
+{
+    struct hp_header *header = hp_task_slots_header_of(head);
+    const int saved = errno;
+    if (__atomic_fetch_add(&header->task_slots, HP_TASK_SLOTS, __ATOMIC_RELAXED) >= HP_TASK_SLOTS_MOST_SLOTS) {
+        __atomic_fetch_sub(&header->task_slots, HP_TASK_SLOTS, __ATOMIC_RELAXED);
+        return 0;
+    }
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_task_chunk), 64);
+    errno = saved;
+    if (offset == 0)
+        return 0;
+    struct hp_task_chunk *chunk = (struct hp_task_chunk *)(void *)(head->hot.base + offset);
+    const uint32_t first = offset + (uint32_t)offsetof(struct hp_task_chunk, slots);
+    for (uint32_t at = 0; at < HP_TASK_SLOTS; at++) {
+        chunk->slots[at].self = first + at * (uint32_t)sizeof(struct hp_task_slot);
+        chunk->slots[at].next =
+            at + 1 < HP_TASK_SLOTS ? chunk->slots[at].self + (uint32_t)sizeof(struct hp_task_slot) : 0;
+    }
+    uint32_t older = __atomic_load_n(&header->tasks, __ATOMIC_RELAXED);
+    do
+        HOTPATH_PUT_(chunk->next, older);
+    while (!__atomic_compare_exchange_n(&header->tasks, &older, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    return first;
+}
+
+static struct hp_task_slot *hp_task_slots_take_slot(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (record->free_tasks == 0) {
+        uint32_t first = hp_task_slots_take_batch(head);
+        if (first == 0)
+            first = hp_task_slots_make_batch(head);
+        if (first == 0)
+            return NULL;
+        HOTPATH_PUT_(record->free_tasks, first);
+        HOTPATH_PUT_(record->free_task_count, HP_TASK_SLOTS);
+    }
+    struct hp_task_slot *slot = hp_task_slots_slot_at(head, record->free_tasks);
+    HOTPATH_PUT_(record->free_tasks, slot->next);
+    HOTPATH_PUT_(record->free_task_count, record->free_task_count - 1);
+    return slot;
+}
+
+/* Of its list, the newest HP_TASK_SLOTS. */
+static void hp_task_slots_give_back(const struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    const uint32_t first = record->free_tasks;
+    struct hp_task_slot *last = hp_task_slots_slot_at(head, first);
+    for (uint32_t at = 1; at < HP_TASK_SLOTS; at++)
+        last = hp_task_slots_slot_at(head, last->next);
+    HOTPATH_PUT_(record->free_tasks, last->next);
+    HOTPATH_PUT_(record->free_task_count, record->free_task_count - HP_TASK_SLOTS);
+    HOTPATH_PUT_(last->next, 0);
+    hp_task_slots_give_batch(head, first);
+}
+
+static void hp_task_slots_free_slot(const struct hp_head *head, struct hp_task_slot *slot)
+{
+    struct hp_thread *record = head->record;
+    HOTPATH_PUT_(slot->next, record->free_tasks);
+    HOTPATH_PUT_(record->free_tasks, slot->self);
+    HOTPATH_PUT_(record->free_task_count, record->free_task_count + 1);
+    if (record->free_task_count > 3 * HP_TASK_SLOTS)
+        hp_task_slots_give_back(head);
+}
+
+static void hp_task_slots_fill(const struct hp_object_use *use, struct hp_task_slot *slot, uint32_t class_)
+{
+    HOTPATH_PUT_(slot->object, use->part->object);
+    HOTPATH_PUT_(slot->number, class_);
+    HOTPATH_PUT_(slot->born, use->now);
+    HOTPATH_PUT_(slot->busy, 0);
+    HOTPATH_PUT_(slot->poll_start, 0);
+    HOTPATH_PUT_(slot->polls, 0);
+    HOTPATH_PUT_(slot->extras, 0);
+    HOTPATH_PUT_(slot->thread, use->head->record_offset);
+    HOTPATH_PUT_(slot->next, hp_object_known(class_)->site);
+    __atomic_store_n(&slot->generation, slot->generation + 1, __ATOMIC_RELEASE); /* odd: it is whole */
+    __atomic_store_n(&slot->id, hp_task_slots_id_of(slot), __ATOMIC_RELEASE);                  /* pairs with hp_task_slot_find */
+}
+
+struct hp_task_slot *hp_task_slot_take(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_id)
+{
+    struct hp_task_slot *slot = hp_task_slots_take_slot(use->head);
+    if (slot == NULL)
+        return NULL;
+    hp_task_slots_fill(use, slot, class_);
+    *ret_id = slot->id;
+    return slot;
+}
+
+bool hp_task_slot_end(struct hp_head *head, struct hp_task_slot *slot)
+{
+    uint32_t generation = HOTPATH_GET_(slot->generation);
+    if (generation % 2 == 0 || !__atomic_compare_exchange_n(&slot->generation, &generation, generation + 1, false,
+                                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    HOTPATH_PUT_(slot->id, 0);
+    HOTPATH_PUT_(slot->object, 0);
+    hp_task_slots_free_slot(head, slot);
+    return true;
+}
+
+/* ---- src/record/task_waits.h --------------------------------------------------------------------------------- */
+
+/*
+ * What tasks wait for, where somebody knows: requests that they have made, and that they go on after. See task_waits.c.
+ */
+
+/* A wait that has ended. */
+struct hp_task_wait {
+    struct hotpath_site *site; /* of what was waited for; NULL: nobody has waited */
+    uint32_t waiter;           /* the site of who waited */
+    uint64_t ticks;            /* in which that one did not run */
+};
+
+/* The task of the slot is what another one waits for. With the head held. */
+HP_PRIVATE void hp_task_wait_begin(const struct hp_head *head, struct hp_task_slot *slot, uint64_t waiting, uint64_t now);
+/* It ends now, or its waiter is over already, and then it is none. With the head held. */
+HP_PRIVATE struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp_task_slot *slot, uint64_t now);
+/* Counts it. With nothing held. */
+HP_PRIVATE void hp_task_wait_count(const struct hp_task_wait *wait);
+
+/* ---- src/record/task_waits.c --------------------------------------------------------------------------------- */
+
+/*
+ * What tasks wait for. A request that is made for a task, by an adapter, is a task as well, and as long as it is open and the other one does
+ * not run, it is what that waits for. How long that has run is known at any moment from its slot, so two looks, when the request is
+ * made and when it has ended, are enough, on whatever threads they are. Requests that are open at the same time count each.
+ *
+ * The sums are objects: a class for what was waited for, and an instance for each class that did, known by its site.
+ */
+
+static const struct hp_kind_type hp_task_waits_await_kind = {
+    .name = "await",
+    .title = "Awaited",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .counters = {[HP_AWAIT_COUNT] = {"awaited", "Awaited", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_AWAIT_TICKS] = {"awaited_ns", "Waiting", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+static uint64_t hp_task_waits_since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
+
+/* For how long it has run. Whoever runs it may be ending that just now: a poll counts once, or is found to be over. */
+static uint64_t hp_task_waits_busy_until(const struct hp_task_slot *slot, uint64_t now)
+{
+    const uint64_t start = __atomic_load_n(&slot->poll_start, __ATOMIC_ACQUIRE); /* pairs with end_poll */
+    const uint64_t busy = HOTPATH_GET_(slot->busy);
+    return busy + (start != 0 ? hp_task_waits_since(start, now) : 0);
+}
+
+void hp_task_wait_begin(const struct hp_head *head, struct hp_task_slot *slot, uint64_t waiting, uint64_t now)
+{
+    struct hp_task_slot *waiter;
+    if (!hp_task_slot_find(head, waiting, &waiter))
+        return;
+    HOTPATH_PUT_(slot->waiting, waiting);
+    HOTPATH_PUT_(slot->waiting_busy, hp_task_waits_busy_until(waiter, now));
+    HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_IS_AWAITED);
+}
+
+struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp_task_slot *slot, uint64_t now)
+{
+    struct hp_task_slot *waiter;
+    if (!hp_task_slot_find(head, HOTPATH_GET_(slot->waiting), &waiter))
+        return (struct hp_task_wait){0};
+    const uint64_t wall = hp_task_waits_since(HOTPATH_GET_(slot->born), now);
+    const uint64_t busy = hp_task_waits_since(HOTPATH_GET_(slot->waiting_busy), hp_task_waits_busy_until(waiter, now));
+    return (struct hp_task_wait){
+        .site = __atomic_load_n(&hp_object_known(HOTPATH_GET_(slot->number))->await_site, __ATOMIC_ACQUIRE),
+        .waiter = hp_object_known(HOTPATH_GET_(waiter->number))->site,
+        .ticks = hp_task_waits_since(busy, wall),
+    };
+}
+
+void hp_task_wait_count(const struct hp_task_wait *wait)
+{
+    struct hp_instance_use use;
+    /* Numbers of sites begin with 0, and an address that is 0 is none. */
+    const void *key = (const void *)((uintptr_t)wait->waiter + 1);
+    if (wait->site == NULL || !hp_instance_begin(wait->site, &hp_task_waits_await_kind, key, &use))
+        return;
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_part_meet(use.part, use.class_.now);
+    HOTPATH_ADD_(use.part->count[HP_AWAIT_COUNT], 1);
+    HOTPATH_ADD_(use.part->count[HP_AWAIT_TICKS], wait->ticks);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
+}
+
+/* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
+
+/* Calls of which more is kept than numbers: see kept.c. With the head held. */
+
+struct hotpath_frame_;
+struct hp_head;
+
+/* A record begins: nothing is known of its calls. */
+HP_PRIVATE void hp_kept_begin(struct hp_head *head);
+/* Calls of the site of an open call are not looked into any more. */
+HP_PRIVATE void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
+HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks);
+/*
+ * For sites whose long calls matter, however short others are, and that are not followed. A call that is counted was long: keeps it, if
+ * hardly anything else went on at its node since the last look. And a look that keeps nothing, so that there was one lately.
+ */
+HP_PRIVATE void hp_kept_look_at_long(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks);
+HP_PRIVATE void hp_kept_look(struct hp_head *head, uint32_t node);
+/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
+HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* ---- src/record/tasks.c -------------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_TASK and its kin: operations that begin in one function and end in another, on any thread, and run in stretches between.
+ *
+ * What the host keeps of a task is a number (task_slots.h). So nothing of the host's is ever touched, a stale copy does no harm, and
+ * whatever the host does with freed objects is counted and no more. A stretch in which a task runs is a zone of its class, so what it allocates, what processor time it
+ * takes and what runs inside is known as it is of functions, thread by thread and exact.
+ */
+
+#define HP_TASKS_LOOKS_AT_OPEN 64u /* creations from one look at how many are open to the next, ... */
+#define HP_TASKS_ALWAYS_LOOKS 64u  /* ... but the first ones are looked at, all of them */
+
+static const struct hp_kind_type hp_tasks_task_kind = {
+    .name = "task",
+    .title = "Task",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .counters = {[HP_TASK_CREATED] = {"created", "Created", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_READY] = {"ready", "Ready", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_CANCELLED] = {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_BORN_TICKS] = {"born_ticks", "Born", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_TASK_ENDED_TICKS] = {"ended_ticks", "Ended", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_TASK_LONG_POLLS] = {"long_polls", "Long Polls", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_MISUSED] = {"misused", "Misused", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_WITHOUT_SLOT] = {"without_slot", "Without Slot", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_MOST_OPEN] = {"max_open", "Max Open", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},
+    .histograms = {[HP_TASK_WALLS] = {"wall", "Wall", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* ------------------------------------------------------------------------------------------------------- classes */
+
+#define HP_TASKS_SITES_PER_PAGE (4096u / sizeof(struct hotpath_site))
+
+/* A copy of the site, for polls: that of the host goes with the library that it is in. Under the lock. */
+static struct hotpath_site *hp_tasks_copy_site(uint32_t id)
+{
+    struct hp_recorder *recorder = hotpath_runtime_;
+    if (recorder->task_sites_left == 0) {
+        recorder->task_sites = hp_more_memory(HP_TASKS_SITES_PER_PAGE * sizeof(struct hotpath_site));
+        recorder->task_sites_left = recorder->task_sites != NULL ? HP_TASKS_SITES_PER_PAGE : 0;
+    }
+    if (recorder->task_sites_left == 0)
+        return NULL;
+    const struct hp_known_site *known = hp_site_known(id);
+    struct hotpath_site *site = &recorder->task_sites[--recorder->task_sites_left];
+    *site = (struct hotpath_site){.id = id,
+                                  .kind = known->kind,
+                                  .line = known->line,
+                                  .name = known->name,
+                                  .function = known->function,
+                                  .file = known->file};
+    return site;
+}
+
+/* `site` is one of those that the class has, and is made if it is not there. */
+static void hp_tasks_need_site(uint32_t number, struct hotpath_site **site)
+{
+    struct hp_signals held;
+    if (__atomic_load_n(site, __ATOMIC_ACQUIRE) != NULL || !hp_lock(&held))
+        return;
+    if (*site == NULL)
+        __atomic_store_n(site, hp_tasks_copy_site(hp_object_known(number)->site), __ATOMIC_RELEASE);
+    hp_unlock(&held);
+}
+
+/* ------------------------------------------------------------------------------------------------------ counting */
+
+/* Tasks of the class that are open, by the parts of all threads. */
+static uint64_t hp_tasks_count_open(const struct hp_object_use *use)
+{
+    uint64_t open = 0;
+    uint32_t offset = __atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_ACQUIRE);
+    for (uint32_t steps = 0; offset != 0 && steps < 1024; steps++) {
+        const struct hp_part *part = (const struct hp_part *)(const void *)(use->head->hot.base + offset);
+        open += HOTPATH_GET_(part->count[HP_TASK_CREATED]) - HOTPATH_GET_(part->count[HP_TASK_READY]) -
+                HOTPATH_GET_(part->count[HP_TASK_CANCELLED]);
+        offset = __atomic_load_n(&part->sibling, __ATOMIC_ACQUIRE);
+    }
+    return (int64_t)open > 0 ? open : 0;
+}
+
+static void hp_tasks_count_created(const struct hp_object_use *use, uint64_t born, bool has_slot)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    hp_part_meet(part, use->now);
+    HOTPATH_ADD_(part->count[HP_TASK_CREATED], 1);
+    HOTPATH_ADD_(part->count[HP_TASK_BORN_TICKS], born);
+    if (!has_slot)
+        HOTPATH_ADD_(part->count[HP_TASK_WITHOUT_SLOT], 1);
+    hp_part_changed(part, sequence);
+    if (part->count[HP_TASK_CREATED] <= HP_TASKS_ALWAYS_LOOKS || part->count[HP_TASK_CREATED] % HP_TASKS_LOOKS_AT_OPEN == 0) {
+        const uint64_t open = hp_tasks_count_open(use);
+        if (open > part->count[HP_TASK_MOST_OPEN])
+            HOTPATH_PUT_(part->count[HP_TASK_MOST_OPEN], open);
+    }
+}
+
+static void hp_tasks_count_ended(const struct hp_object_use *use, uint64_t born, bool is_cancelled)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    hp_part_meet(part, use->now);
+    HOTPATH_ADD_(part->count[is_cancelled ? HP_TASK_CANCELLED : HP_TASK_READY], 1);
+    HOTPATH_ADD_(part->count[HP_TASK_ENDED_TICKS], use->now);
+    hp_part_changed(part, sequence);
+    const uint64_t wall = use->now > born ? use->now - born : 0;
+    uint64_t *step = hp_object_step(use, HP_TASK_WALLS, wall);
+    if (HOTPATH_LIKELY_(step != NULL))
+        HOTPATH_ADD_(*step, 1);
+    else
+        hp_object_distribute(use, HP_TASK_WALLS, (double)wall);
+}
+
+/* ----------------------------------------------------------------------------------------------------- beginning */
+
+uint64_t hotpath_v1_task(struct hotpath_site *site)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, &hp_tasks_task_kind, &use))
+        return 0;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    const bool has_site = __atomic_load_n(&hp_object_known(number)->poll_site, __ATOMIC_ACQUIRE) != NULL;
+    uint64_t id, born = use.now;
+    const bool has_slot = hp_task_slot_take(&use, number, &id) != NULL;
+    if (__builtin_expect(!has_slot, 0))
+        id = hp_task_slotless(&use, number, &born);
+    if (id != 0)
+        hp_tasks_count_created(&use, born, has_slot);
+    else
+        hp_lose(use.head, HP_LOSS_VALUES);
+    hp_object_end(&use);
+    if (__builtin_expect(!has_site, 0)) {
+        const int saved = errno;
+        hp_tasks_need_site(number, &hp_object_known(number)->poll_site);
+        errno = saved;
+    }
+    return id;
+}
+
+/* What few tasks have. One without a slot has no lane, and nobody waits for it. */
+static void hp_tasks_add_extras(struct hp_head *head, uint64_t id, hotpath_task waiting, hotpath_lane lane)
+{
+    struct hp_task_slot *slot;
+    if (!hp_task_slot_find(head, id, &slot)) {
+        if (lane != 0)
+            hp_lose(head, HP_LOSS_LANES);
+        return;
+    }
+    if (waiting.id_ != 0)
+        hp_task_wait_begin(head, slot, waiting.id_, HOTPATH_GET_(slot->born));
+    if (lane != 0) {
+        HOTPATH_PUT_(slot->lane, lane);
+        HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_HAS_LANE);
+        HOTPATH_PUT_(slot->next, HOTPATH_ID_NEW_); /* no site: its polls take the long way */
+    }
+}
+
+uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane)
+{
+    const uint64_t id = hotpath_v1_task(site);
+    const int saved = errno;
+    if (id == 0)
+        return 0;
+    if (waiting.id_ != 0)
+        hp_tasks_need_site(HOTPATH_GET_(site->log), &hp_object_known(HOTPATH_GET_(site->log))->await_site);
+    const hotpath_lane lane = has_lane ? hotpath_lane_begin() : 0;
+    struct hp_head *head = hp_objects_hold();
+    if (head != NULL) {
+        hp_tasks_add_extras(head, id, waiting, lane);
+        hp_head_let_go(&head->hot);
+    }
+    errno = saved;
+    return id;
+}
+
+/* -------------------------------------------------------------------------------------------------------- misuse */
+
+/* Of a task that was open once. One that was created while nothing was recorded is none. With the head held. */
+static void hp_tasks_count_misuse(struct hp_head *head, uint64_t id)
+{
+    struct hp_object_use use;
+    const uint32_t number = id != 0 ? hp_task_former_class(head, id) : 0;
+    if (number != 0 && hp_object_use_known(head, number, &use))
+        HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
+}
+
+/* -------------------------------------------------------------------------------------------------------- ending */
+
+static void hp_tasks_keep_result(const struct hp_object_use *use, const char *result)
+{
+    if (result == NULL)
+        return;
+    const size_t length = strnlen(result, HP_RECENT_TEXT);
+    const struct hp_recent recent = {.tick = use->now, .bits = length, .type = HP_VALUE_TEXT};
+    hp_object_remember(use, &recent, result);
+}
+
+/* What is left to do with nothing held when a task has ended. */
+struct hp_tasks_after_end {
+    struct hp_task_wait wait;
+    hotpath_lane lane;
+};
+
+/* The lane of one that runs ends when it does so no more. */
+static __attribute__((noinline)) struct hp_tasks_after_end hp_tasks_extras_of(const struct hp_head *head,
+                                                            const struct hp_task_slot *slot, uint64_t now)
+{
+    struct hp_tasks_after_end after = {.lane = 0};
+    if (slot->extras & HP_TASK_IS_AWAITED)
+        after.wait = hp_task_wait_end(head, slot, now);
+    if (slot->extras & HP_TASK_HAS_LANE && HOTPATH_GET_(slot->poll_start) == 0)
+        after.lane = HOTPATH_GET_(slot->lane);
+    return after;
+}
+
+/* Two threads that end it at once: one of them does. */
+static void hp_tasks_end_slot(struct hp_head *head, struct hp_task_slot *slot, bool is_cancelled, const char *result,
+                     struct hp_tasks_after_end *ret_after)
+{
+    const uint64_t born = HOTPATH_GET_(slot->born);
+    struct hp_object_use use;
+    if (!hp_object_use_known(head, HOTPATH_GET_(slot->number), &use)) {
+        hp_lose(head, HP_LOSS_VALUES);
+        return;
+    }
+    if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
+        *ret_after = hp_tasks_extras_of(head, slot, use.now);
+    if (!hp_task_slot_end(head, slot)) {
+        HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
+        *ret_after = (struct hp_tasks_after_end){.lane = 0};
+        return;
+    }
+    hp_tasks_count_ended(&use, born, is_cancelled);
+    hp_tasks_keep_result(&use, result);
+}
+
+static void hp_tasks_end_task(uint64_t id, bool is_cancelled, const char *result)
+{
+    struct hp_head *head = id != 0 ? hp_objects_hold() : NULL;
+    if (head == NULL)
+        return;
+    struct hp_task_slot *slot;
+    struct hp_tasks_after_end after; /* no more of it than is looked at */
+    struct hp_object_use use;
+    uint32_t class_;
+    uint64_t born;
+    after.wait.site = NULL;
+    after.lane = 0;
+    if (hp_task_slot_find(head, id, &slot)) {
+        hp_tasks_end_slot(head, slot, is_cancelled, result, &after);
+    } else if (hp_task_is_slotless(head, id, &class_, &born)) {
+        if (hp_object_use_known(head, class_, &use))
+            hp_tasks_count_ended(&use, born, is_cancelled);
+    } else {
+        hp_tasks_count_misuse(head, id);
+    }
+    hp_head_let_go(&head->hot);
+    if (__builtin_expect(after.wait.site != NULL, 0))
+        hp_task_wait_count(&after.wait);
+    if (__builtin_expect(after.lane != 0, 0))
+        hotpath_lane_end(after.lane);
+}
+
+void hotpath_v1_task_end(hotpath_task *task, int is_cancelled)
+{
+    if (task == NULL)
+        return;
+    const uint64_t id = HOTPATH_GET_(task->id_);
+    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE); /* pairs with hotpath_task_of */
+    hp_tasks_end_task(id, is_cancelled != 0, NULL);
+}
+
+void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
+{
+    const uint64_t id = HOTPATH_GET_(task->id_);
+    char text[HP_RECENT_TEXT + 1];
+    va_list arguments;
+    const int saved = errno;
+    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hp_tasks_end_task(id, false, text);
+    errno = saved;
+}
+
+/* Whether its result is wanted. */
+int hotpath_v1_task_is_logged(const hotpath_task *task)
+{
+    struct hp_head *head = task != NULL && task->id_ != 0 ? hp_objects_hold() : NULL;
+    if (head == NULL)
+        return 0;
+    struct hp_task_slot *slot;
+    const uint32_t number = hp_task_slot_find(head, task->id_, &slot) ? HOTPATH_GET_(slot->number) : 0;
+    hp_head_let_go(&head->hot);
+    return number != 0 && hp_site_is_logged(hp_object_known(number)->site);
+}
+
+/* --------------------------------------------------------------------------------------------------------- polls */
+
+/*
+ * A poll is a zone with a task. Nearly always the zone is one that inline code would open and close, of a task that has a slot; then both
+ * are done here at once, with one look at the clock for each end. All else is done out of line.
+ */
+
+/* The class whose zones the poll is one of; 0: there is no such task, which is wrong unless it `may_be_over`. With the head held. */
+static uint32_t hp_tasks_class_for_poll(struct hp_head *head, uint64_t id, bool may_be_over)
+{
+    struct hp_task_slot *slot;
+    uint32_t class_ = 0;
+    uint64_t born;
+    if (hp_task_slot_find(head, id, &slot))
+        return HOTPATH_GET_(slot->number);
+    if (hp_task_is_slotless(head, id, &class_, &born))
+        return class_;
+    if (!may_be_over)
+        hp_tasks_count_misuse(head, id);
+    return 0;
+}
+
+/* Where it cannot be had from the frame, it is now. */
+static uint64_t hp_tasks_start_of_zone(const struct hp_head *head, const struct hotpath_zone *zone)
+{
+    const struct hotpath_frame_ *top = head->hot.top;
+    return top->zone == (uintptr_t)zone && !(top->stat & HOTPATH_UNTIMED_) ? HOTPATH_GET_(top->start) : hp_now();
+}
+
+static inline void hp_tasks_begin_in_slot(const struct hp_head *head, struct hp_task_slot *slot, uint64_t start)
+{
+    HOTPATH_PUT_(slot->poll_start, start);
+    HOTPATH_PUT_(slot->thread, head->record_offset);
+}
+
+/* The zone is open. Of a task that runs already it is a zone, and no more. */
+static void hp_tasks_begin_poll(struct hp_head *head, struct hotpath_poll_ *poll, uint64_t start)
+{
+    struct hp_task_slot *slot;
+    if (hp_task_slot_find(head, poll->id, &slot)) {
+        if (HOTPATH_GET_(slot->poll_start) != 0) {
+            hp_tasks_count_misuse(head, poll->id);
+            return;
+        }
+        hp_tasks_begin_in_slot(head, slot, start);
+        if (slot->extras & HP_TASK_HAS_LANE) {
+            poll->lane = HOTPATH_GET_(slot->lane);
+            poll->how |= HOTPATH_ON_LANE_;
+        }
+    }
+    poll->before = head->task;
+    head->task = poll->id;
+}
+
+static uint32_t hp_tasks_find_class(uint64_t id, bool may_be_over)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return 0;
+    const uint32_t class_ = hp_tasks_class_for_poll(head, id, may_be_over);
+    hp_head_let_go(&head->hot);
+    return class_;
+}
+
+static __attribute__((noinline)) void hp_tasks_poll_out_of_line(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    *ret_poll =
+        (struct hotpath_poll_){.zone = {HOTPATH_SKIPPED_}, .id = id, .before = HOTPATH_NO_POLL_, .how = how};
+    const uint32_t class_ = hp_tasks_find_class(id, (how & HOTPATH_MAY_BE_OVER_) != 0);
+    struct hotpath_site *site =
+        class_ != 0 ? __atomic_load_n(&hp_object_known(class_)->poll_site, __ATOMIC_ACQUIRE) : NULL;
+    if (site == NULL)
+        return;
+    ret_poll->zone.state = hotpath_open_(&ret_poll->zone, site);
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    hp_tasks_begin_poll(head, ret_poll, hp_tasks_start_of_zone(head, &ret_poll->zone));
+    hp_head_let_go(&head->hot);
+    if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones are the coroutine's */
+        ret_poll->below = hotpath_switch(ret_poll->lane);
+}
+
+/* As hotpath_enter_ does, with the head held. False: it takes the long way. */
+static inline __attribute__((always_inline)) bool
+hp_tasks_open_quickly(struct hotpath_head_ *hot, const struct hotpath_zone *zone, uint32_t site, uint64_t *ret_start)
+{
+    struct hotpath_frame_ *frame = hot->top;
+    const uint64_t key = (uint64_t)frame->node << 32 | site;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(hot, frame->node, site);
+    if (__builtin_expect(slot->key != key, 0))
+        slot = hotpath_second_slot_of_(hot, key);
+    if (__builtin_expect(slot->key != key || (uintptr_t)zone >= frame->zone || frame == hot->last, 0))
+        return false;
+    hotpath_push_(hot, ++frame, slot, zone);
+    HOTPATH_PUT_(frame->start, *ret_start = hotpath_ticks_());
+    if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
+        hotpath_open_call_(hot, frame);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+hp_tasks_begin_quickly(struct hp_head *head, struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    struct hp_task_slot *slot;
+    uint64_t start;
+    if (!HOTPATH_LIKELY_(hp_task_slot_find(head, id, &slot) && HOTPATH_GET_(slot->poll_start) == 0) ||
+        !hp_tasks_open_quickly(&head->hot, &ret_poll->zone, HOTPATH_GET_(slot->next), &start))
+        return false;
+    hp_tasks_begin_in_slot(head, slot, start);
+    HOTPATH_PUT_(ret_poll->zone.state,
+                 (uintptr_t)head); /* not two at a time in a wide register, which takes longer */
+    HOTPATH_PUT_(ret_poll->id, id);
+    HOTPATH_PUT_(ret_poll->before, head->task);
+    HOTPATH_PUT_(ret_poll->how, how);
+    head->task = id;
+    return true;
+}
+
+void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        const bool is_begun =
+            HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch && hp_tasks_begin_quickly(head, ret_poll, id, how);
+        hp_head_let_go(&head->hot);
+        if (HOTPATH_LIKELY_(is_begun))
+            return;
+    }
+    hp_tasks_poll_out_of_line(ret_poll, id, how);
+}
+
+/*
+ * What ran inside a long poll is known where polls are followed as calls of functions are (kept.c), which is not worth its cost where most are
+ * short. There one that ends is looked into now and then, and what a long one has inside is what has come since the last look.
+ */
+#define HP_TASKS_LOOKS_PER_MS 8u
+#define HP_TASKS_WORTH 64u /* no more of the time is spent on that */
+
+static void hp_tasks_look_into(struct hp_head *head, uint32_t node, uint64_t now)
+{
+    hp_kept_look(head, node);
+    head->poll_look = now + hp_ticks_per_ms(head) / HP_TASKS_LOOKS_PER_MS + HP_TASKS_WORTH * (hp_now() - now);
+}
+
+/* The frame of a poll that has just been closed; NULL: that is another one's by now. */
+static const struct hotpath_frame_ *hp_tasks_closed_frame(const struct hp_head *head, uint64_t start)
+{
+    const struct hotpath_frame_ *frame = head->hot.top + 1;
+    return frame <= head->hot.last && frame->zone == 0 && HOTPATH_GET_(frame->start) == start ? frame : NULL;
+}
+
+#define HP_TASKS_SURELY_SHORT_BITS 16u /* polls of fewer ticks are not long, however few of them a millisecond has */
+
+/* Returns its ticks; 0: it has ended, or another thread's poll of it has, at the same time. */
+static inline uint64_t hp_tasks_end_in_slot(struct hp_task_slot *slot, uint64_t now)
+{
+    const uint64_t start = HOTPATH_GET_(slot->poll_start);
+    if (__builtin_expect(start == 0, 0))
+        return 0;
+    HOTPATH_ADD_(slot->busy, now - start);
+    HOTPATH_PUT_(slot->polls, slot->polls + 1);
+    __atomic_store_n(&slot->poll_start, 0, __ATOMIC_RELEASE);
+    return now - start;
+}
+
+static void hp_tasks_count_long(struct hp_head *head, uint64_t id)
+{
+    struct hp_object_use use;
+    struct hp_task_slot *slot;
+    if (hp_task_slot_find(head, id, &slot) && hp_object_use_known(head, HOTPATH_GET_(slot->number), &use))
+        HOTPATH_ADD_(use.part->count[HP_TASK_LONG_POLLS], 1);
+}
+
+static void hp_tasks_look_at_ended(uint64_t id, uint64_t ticks, uint64_t now)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    const struct hotpath_frame_ *frame = hp_tasks_closed_frame(head, now - ticks);
+    const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(head);
+    if (is_long)
+        hp_tasks_count_long(head, id);
+    if (is_long && frame != NULL)
+        hp_kept_look_at_long(head, frame, ticks);
+    else if (frame != NULL && now > head->poll_look)
+        hp_tasks_look_into(head, frame->node, now);
+    hp_head_let_go(&head->hot);
+}
+
+/* Of a poll that has ended: it may have been long, one that is to be looked into, or the last one. */
+static __attribute__((noinline)) void hp_tasks_end_specially(const struct hotpath_poll_ *poll, uint64_t ticks, uint64_t now)
+{
+    if (ticks != 0)
+        hp_tasks_look_at_ended(poll->id, ticks, now);
+    if (poll->how & HOTPATH_LAST_POLL_)
+        hp_tasks_end_task(poll->id, false, NULL);
+}
+
+/* It has ended while it ran. */
+static void hp_tasks_end_lane_of_ended(const struct hotpath_poll_ *poll)
+{
+    struct hp_head *head = hp_objects_hold();
+    struct hp_task_slot *slot;
+    const bool is_open = head != NULL && hp_task_slot_find(head, poll->id, &slot);
+    if (head != NULL)
+        hp_head_let_go(&head->hot);
+    if (!is_open)
+        hotpath_lane_end(poll->lane);
+}
+
+/* What its zone counted is what the task ran. */
+static uint64_t hp_tasks_end_of_zone(const struct hp_head *head, const struct hp_task_slot *slot)
+{
+    const struct hotpath_frame_ *frame = hp_tasks_closed_frame(head, HOTPATH_GET_(slot->poll_start));
+    return frame != NULL ? frame->child : hp_now();
+}
+
+/* Whatever its zone is. `now` is when that has ended, if that is known, else 0. */
+static __attribute__((noinline)) void hp_tasks_end_out_of_line(struct hotpath_poll_ *poll, uint64_t now)
+{
+    if (poll->how & HOTPATH_ON_LANE_)
+        hotpath_switch(poll->below);
+    if (now != 0)
+        hotpath_v1_leave(&poll->zone, now);
+    else
+        hotpath_close_(&poll->zone);
+    if (poll->before == HOTPATH_NO_POLL_)
+        return;
+    uint64_t ticks = 0;
+    struct hp_head *head = hp_objects_hold();
+    if (head != NULL) {
+        struct hp_task_slot *slot;
+        head->task = poll->before;
+        if (hp_task_slot_find(head, poll->id, &slot)) {
+            now = now != 0 ? now : hp_tasks_end_of_zone(head, slot);
+            ticks = hp_tasks_end_in_slot(slot, now);
+        }
+        hp_head_let_go(&head->hot);
+    }
+    hp_tasks_end_specially(poll, ticks, now);
+    if (poll->how & HOTPATH_ON_LANE_)
+        hp_tasks_end_lane_of_ended(poll);
+}
+
+/* As hotpath_leave_ does, and the poll with it. What calls nobody but at its very end has all it needs in registers. */
+void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    struct hotpath_head_ *hot = &head->hot;
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(poll->zone.state == (uintptr_t)hot && HOTPATH_GET_(hot->ready) != 0 &&
+                        poll->before != HOTPATH_NO_POLL_)) {
+        hp_head_hold(hot);
+        struct hotpath_frame_ *frame = hot->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && frame->zone == (uintptr_t)&poll->zone &&
+                            !(frame->stat & HOTPATH_UNTIMED_) && hotpath_count_(hot, frame, &now))) {
+            struct hp_task_slot *slot;
+            const uint64_t ticks = hp_task_slot_find(head, poll->id, &slot) ? hp_tasks_end_in_slot(slot, now) : 0;
+            head->task = poll->before;
+            hp_head_let_go(hot);
+            if (__builtin_expect(ticks >> HP_TASKS_SURELY_SHORT_BITS != 0 || now > head->poll_look ||
+                                     (poll->how & HOTPATH_LAST_POLL_),
+                                 0))
+                hp_tasks_end_specially(poll, ticks, now);
+            return;
+        }
+        hp_head_let_go(hot);
+    }
+    hp_tasks_end_out_of_line(poll, now);
+}
+
+hotpath_task hotpath_current(void)
+{
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    return (hotpath_task){HOTPATH_GET_(head->hot.skip) == 0 ? head->task : 0};
+}
+
+/* ---- src/record/task_places.c -------------------------------------------------------------------------------- */
+
+/*
+ * Tasks of objects that have no room for one.
+ *
+ * A table of places, each of the object whose address it has. A place is free for another one when its task is over, which its id says;
+ * one that was asked for and has not begun yet has CLAIMED there, which is no task's. Who finds all places near an object taken gets one
+ * of the thread's own, in which nothing is kept: the task counts as if it never ended.
+ */
+
+#define HP_TASK_PLACES_PLACES 8192u
+#define HP_TASK_PLACES_NEAR 16u
+#define HP_TASK_PLACES_CLAIMED 1u
+
+struct hp_task_places_place {
+    uintptr_t object; /* atomic */
+    hotpath_task task;
+};
+
+static struct hp_task_places_place *hp_task_places_table(bool is_made)
+{
+    struct hp_task_places_place *places = __atomic_load_n((struct hp_task_places_place **)&hotpath_runtime_->task_places, __ATOMIC_ACQUIRE);
+    struct hp_signals held;
+    if (places != NULL || !is_made || !hp_lock(&held))
+        return places;
+    if (hotpath_runtime_->task_places == NULL)
+        __atomic_store_n(&hotpath_runtime_->task_places, hp_more_memory(HP_TASK_PLACES_PLACES * sizeof *places), __ATOMIC_RELEASE);
+    hp_unlock(&held);
+    return hotpath_runtime_->task_places;
+}
+
+static struct hp_task_places_place *hp_task_places_place_near(struct hp_task_places_place *places, const void *object, uint32_t step)
+{
+    const uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
+    return &places[((hash >> 40) + step) & (HP_TASK_PLACES_PLACES - 1)];
+}
+
+hotpath_task *hotpath_task_at(const void *object)
+{
+    struct hp_task_places_place *places = object != NULL ? hp_task_places_table(false) : NULL;
+    for (uint32_t step = 0; places != NULL && step < HP_TASK_PLACES_NEAR; step++) {
+        struct hp_task_places_place *place = hp_task_places_place_near(places, object, step);
+        if (__atomic_load_n(&place->object, __ATOMIC_ACQUIRE) == (uintptr_t)object &&
+            HOTPATH_GET_(place->task.id_) != 0)
+            return &place->task;
+    }
+    return NULL;
+}
+
+static bool hp_task_places_claim(struct hp_task_places_place *place, const void *object)
+{
+    uint64_t none = 0;
+    if (!__atomic_compare_exchange_n(&place->task.id_, &none, HP_TASK_PLACES_CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_store_n(&place->object, (uintptr_t)object, __ATOMIC_RELEASE);
+    return true;
+}
+
+hotpath_task *hotpath_task_of(const void *object)
+{
+    static __thread hotpath_task nowhere;
+    const int saved = errno;
+    hotpath_task *found = hotpath_task_at(object);
+    struct hp_task_places_place *places = found == NULL && object != NULL ? hp_task_places_table(true) : NULL;
+    errno = saved;
+    for (uint32_t step = 0; places != NULL && step < HP_TASK_PLACES_NEAR; step++)
+        if (hp_task_places_claim(hp_task_places_place_near(places, object, step), object))
+            return &hp_task_places_place_near(places, object, step)->task;
+    return found != NULL ? found : &nowhere;
 }
 
 /* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
@@ -34583,7 +40160,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xc003e1e82293c7e1)
+#define HP_SHARED_LAYOUT UINT64_C(0xb207e1f95e1d7b87)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -35272,54 +40849,6 @@ HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t no
 /* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
 HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 
-/* ---- src/record/sites.h -------------------------------------------------------------------------------------- */
-
-/* Sites and their numbers: see sites.c. */
-
-struct hotpath_site;
-struct hp_symbol;
-
-/* A site as the process knows it, whatever session runs. */
-struct hp_known_site {
-    const char *name;
-    const char *function;
-    const char *file;
-    const char *image; /* not a copy; NULL: not known */
-    uint64_t address;
-    uint32_t line;
-    uint32_t kind;
-    uint32_t next; /* in its bucket, id + 1 */
-    uint32_t hash;
-    bool wants_log; /* its latest calls are kept because the program says so ... */
-    bool is_logged; /* ... or HOTPATH_LOG does */
-};
-
-/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
-struct hp_site_choice {
-    struct hp_pattern_list filter, skip, log;
-    bool is_any;  /* one of them says something */
-    bool has_log; /* the last one */
-};
-
-/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
-HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
-/* Whether the latest calls of a site are kept in this session. */
-HP_PRIVATE bool hp_site_is_logged(uint32_t id);
-/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
-HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
-/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
-HP_PRIVATE bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
-/* Makes them count from now on, and returns those that did before. Under the lock. */
-HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
-HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
-/* Writes all sites known so far into a fresh session. Under the lock. */
-HP_PRIVATE void hp_sites_begin(void);
-/* Memory for a number of sites, so that none is needed later. Under the lock. */
-HP_PRIVATE void hp_sites_reserve(void);
-
-/* What the process knows of a site that has a number. */
-HP_PRIVATE const struct hp_known_site *hp_site_known(uint32_t id);
-
 /* ---- src/record/unrecorded.h --------------------------------------------------------------------------------- */
 
 /* Zones that no session records: see unrecorded.c. */
@@ -35869,7 +41398,8 @@ uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
 #define HP_HEAP_SAMPLER_LOOK_NS (HP_HEAP_SAMPLER_PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
 #define HP_HEAP_SAMPLER_REST_NS UINT64_C(100000000)
 #define HP_HEAP_SAMPLER_MOST_CREDIT_NS INT64_C(1000000000)
-#define HP_HEAP_SAMPLER_MOST_STEP 64u /* the mean grows by that factor at most */
+#define HP_HEAP_SAMPLER_MOST_STEP 64u         /* the mean grows by that factor at most */
+#define HP_HEAP_SAMPLER_LEAST_MEANS_A_LOOK 4u /* bytes between looks for a new mean, in least means */
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
 {
@@ -35879,6 +41409,7 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->latest_ns = now_ns;
     pace->credit_ns = HP_HEAP_SAMPLER_MOST_CREDIT_NS;
     pace->count = 0;
+    pace->crowding = 0;
 }
 
 static uint64_t hp_heap_sampler_most_mean(const struct hp_heap_pace *pace) { return HP_HEAP_MOST_GROWTH * pace->least_mean; }
@@ -35922,13 +41453,33 @@ static void hp_heap_sampler_look(struct hp_heap_pace *pace, uint32_t live, uint6
         hp_heap_sampler_set_mean(pace, mean / 2);
 }
 
-void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns)
+/*
+ * By how full it is, and by that alone: what follows a moment in which the reader had no processor is as exact as before. (To double the mean with
+ * each sample meanwhile would leave a large one behind, and few samples that stand for much.)
+ */
+static uint32_t hp_heap_sampler_crowding_of(uint64_t used, uint64_t room)
+{
+    const uint64_t eighths = room > 0 ? 8 * used / room : 0;
+    return eighths < 4 ? 0 : eighths == 4 ? 2 : eighths == 5 ? 4 : eighths == 6 ? 16 : HP_HEAP_MOST_GROWTH;
+}
+
+uint64_t hp_heap_pace_mean(const struct hp_heap_pace *pace)
+{
+    const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    const uint64_t crowded = __atomic_load_n(&pace->crowding, __ATOMIC_RELAXED) * pace->least_mean;
+    return mean > crowded ? mean : crowded;
+}
+
+void hp_heap_pace_crowd(struct hp_heap_pace *pace, uint64_t used, uint64_t room)
+{
+    __atomic_store_n(&pace->crowding, hp_heap_sampler_crowding_of(used, room), __ATOMIC_RELAXED);
+}
+
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
     const uint64_t gap = now_ns - __atomic_exchange_n(&pace->latest_ns, now_ns, __ATOMIC_RELAXED);
     const uint32_t count = __atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED);
-    if (is_crowded)
-        hp_heap_sampler_set_mean(pace, 2 * __atomic_load_n(&pace->mean, __ATOMIC_RELAXED));
-    else if (gap > HP_HEAP_SAMPLER_REST_NS && live < HP_HEAP_MOST_LIVE / 4)
+    if (gap > HP_HEAP_SAMPLER_REST_NS && live < HP_HEAP_MOST_LIVE / 4)
         hp_heap_sampler_set_mean(pace, pace->least_mean); /* haste is over */
     if (count % HP_HEAP_SAMPLER_PER_LOOK == 0)
         hp_heap_sampler_look(pace, live, now_ns);
@@ -35936,8 +41487,11 @@ void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowde
 
 void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)
 {
-    countdown->mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    countdown->mean = hp_heap_pace_mean(pace);
     countdown->sample_at = bytes + hp_exponential_distance(hp_random_next(&countdown->random), countdown->mean);
+    const uint64_t look_at = bytes + HP_HEAP_SAMPLER_LEAST_MEANS_A_LOOK * pace->least_mean;
+    const bool is_look = countdown->mean > pace->least_mean && look_at < countdown->sample_at;
+    countdown->due_at = is_look ? look_at : countdown->sample_at;
 }
 
 void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,
@@ -35947,6 +41501,27 @@ void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct h
     hp_random_next(&countdown->random);
     hp_heap_countdown_next(countdown, pace, bytes);
 }
+
+/* ---- src/record/sample_place.h ------------------------------------------------------------------------------- */
+
+/*
+ * Where a sample has found a thread: the innermost zone that is there, and those that recursion has folded away. Called in the handler
+ * of samples.
+ */
+
+struct hotpath_frame_;
+struct hp_head;
+
+/* The innermost zone around the place on the stack. Zones below it are of calls that longjmp left, or that wait on another stack. */
+HP_PRIVATE const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack);
+
+#define HP_SAMPLE_FOLDED 32u /* different nodes that are looked for */
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree. Returns how many there are.
+ */
+HP_PRIVATE uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
+                               uint32_t nodes[HP_SAMPLE_FOLDED]);
 
 /* ---- src/record/heap_samples.c ------------------------------------------------------------------------------- */
 
@@ -36100,9 +41675,16 @@ static struct hp_stack hp_heap_samples_stack_above(uintptr_t sp)
     return (struct hp_stack){high - sp < sure ? sp : high, high};
 }
 
+/* The innermost zone around the call of malloc, as in records; there may be none. */
+static uint32_t hp_heap_samples_zone_around(const struct hp_head *head, uintptr_t stack)
+{
+    const uint32_t node = hp_sample_frame(head, stack)->node;
+    return node != 0 ? hp_node_at(head, node)->site + 1 : 0; /* of the root it is 0 */
+}
+
 /* The registers are those of this function, so it stays one. */
 static __attribute__((noinline)) bool hp_heap_samples_put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
-                                                 const uint64_t *words, uint8_t count)
+                                                 uint32_t zone, const uint64_t *words, uint8_t count)
 {
     struct hp_stack_registers registers = {.known = 0}; /* as it stays on other machines */
     hp_stack_registers_here(&registers);
@@ -36110,6 +41692,7 @@ static __attribute__((noinline)) bool hp_heap_samples_put_sample(struct hp_heap 
     return hp_stack_ring_put(&heap->ring,
                              &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
                                                      .thread_id = head->thread_id,
+                                                     .zone = zone,
                                                      .ns = now,
                                                      .words = words,
                                                      .word_count = count},
@@ -36134,11 +41717,10 @@ static void hp_heap_samples_begin_sample(struct hp_heap *heap, const struct hp_h
     const uint64_t words[] = {
         number, asked, head->heap_countdown.mean, stack, hp_heap_samples_live_before(head, 0, asked), heap->pace.least_mean};
     hp_heap_samples_tell_untold(heap);
-    if (!hp_heap_samples_put_sample(heap, head, now, words, sizeof words / sizeof words[0]))
+    if (!hp_heap_samples_put_sample(heap, head, now, hp_heap_samples_zone_around(head, stack), words, sizeof words / sizeof words[0]))
         hp_heap_blocks_take(&heap->blocks, block);
 }
 
-/* Whether it is taken or not, the next one is some way off. */
 static void hp_heap_samples_sample(struct hp_head *head, const void *block, uint64_t asked, uintptr_t stack)
 {
     struct hp_heap *heap = head->heap;
@@ -36149,11 +41731,17 @@ static void hp_heap_samples_sample(struct hp_head *head, const void *block, uint
         const bool is_taken = hp_heap_samples_has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
         if (is_taken)
             hp_heap_samples_begin_sample(heap, head, now, block, asked, stack);
-        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED),
-                           is_taken && hp_stack_ring_used(&heap->ring) > HP_HEAP_SAMPLES_RING_BYTES / 2, now);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
         hp_calls_end();
     }
-    hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);
+}
+
+/* The ring is memory that is mapped: no system call is made. */
+static void hp_heap_samples_look_for_a_crowd(struct hp_heap *heap)
+{
+    const bool is_read = __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == HP_HEAP_SAMPLES_RING_THERE &&
+                         hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
+    hp_heap_pace_crowd(&heap->pace, is_read ? hp_stack_ring_used(&heap->ring) : 0, HP_HEAP_SAMPLES_RING_BYTES);
 }
 
 void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
@@ -36161,8 +41749,13 @@ void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, c
 {
     if (freed != NULL)
         hp_heap_samples_end_sample(head->heap, freed, hp_heap_samples_live_before(head, freed_bytes, asked));
-    if (allocated != NULL && head->alloc->bytes >= head->heap_countdown.sample_at)
+    if (allocated == NULL || head->alloc->bytes < head->heap_countdown.due_at)
+        return;
+    if (head->alloc->bytes >= head->heap_countdown.sample_at)
         hp_heap_samples_sample(head, allocated, asked, stack);
+    hp_heap_samples_look_for_a_crowd(head->heap);
+    /* Whether the sample was taken or not, the next one is some way off. */
+    hp_heap_countdown_next(&head->heap_countdown, &head->heap->pace, head->alloc->bytes);
 }
 
 /* ---- src/record/holders.c ------------------------------------------------------------------------------------ */
@@ -36441,14 +42034,9 @@ struct hp_head *hp_thread_hold(void)
 
 #define HP_INSTANCES_LONGEST_CHAIN 64u
 
-static uint64_t hp_instances_hash_of(const void *address, uint32_t class_)
-{
-    return ((uint64_t)(uintptr_t)address ^ (uint64_t)class_ << 48) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 static uint32_t *hp_instances_bucket_of(const void *address, uint32_t class_)
 {
-    return &hotpath_runtime_->instance_buckets[hp_instances_hash_of(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
+    return &hotpath_runtime_->instance_buckets[hp_instance_hash(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
 }
 
 static bool hp_instances_is_known_as(const struct hp_known_object *known, const void *address, uint32_t class_)
@@ -36471,11 +42059,14 @@ static uint32_t hp_instances_find(const void *address, uint32_t class_, uint32_t
 }
 
 /* There is no space for further instances in the session of that number, so that nobody asks for it again and again. */
-static void hp_instances_set_full(uint32_t epoch) { __atomic_store_n(&hotpath_runtime_->instances_full, epoch, __ATOMIC_RELAXED); }
-
-static bool hp_instances_is_full(uint32_t epoch)
+static void hp_instances_set_full(uint32_t class_, uint32_t epoch)
 {
-    return __atomic_load_n(&hotpath_runtime_->instances_full, __ATOMIC_RELAXED) == epoch;
+    __atomic_store_n(&hp_object_known(class_)->full, epoch, __ATOMIC_RELAXED);
+}
+
+static bool hp_instances_is_full(uint32_t class_, uint32_t epoch)
+{
+    return __atomic_load_n(&hp_object_known(class_)->full, __ATOMIC_RELAXED) == epoch;
 }
 
 /* --------------------------------------------------------------------------------------------- under the lock */
@@ -36501,25 +42092,26 @@ static void hp_instances_take_out(uint32_t number)
     __atomic_store_n(&known->address, 0, __ATOMIC_RELAXED);
 }
 
+/* Behind those of its class that ended before. */
 static void hp_instances_queue_ended(uint32_t number)
 {
-    struct hp_recorder *recorder = hotpath_runtime_;
+    struct hp_known_object *class_ = hp_object_known(hp_object_known(number)->class_);
     __atomic_store_n(&hp_object_known(number)->next, 0, __ATOMIC_RELAXED);
-    if (recorder->ended_last != 0)
-        __atomic_store_n(&hp_object_known(recorder->ended_last)->next, number, __ATOMIC_RELAXED);
+    if (class_->ended_last != 0)
+        __atomic_store_n(&hp_object_known(class_->ended_last)->next, number, __ATOMIC_RELAXED);
     else
-        recorder->ended_first = number;
-    recorder->ended_last = number;
+        class_->ended_first = number;
+    class_->ended_last = number;
 }
 
 /* Whose instance ended first, or 0. */
-static uint32_t hp_instances_oldest_ended(void)
+static uint32_t hp_instances_oldest_ended(struct hp_known_object *class_)
 {
-    const uint32_t number = hotpath_runtime_->ended_first;
+    const uint32_t number = class_->ended_first;
     if (number != 0)
-        hotpath_runtime_->ended_first = hp_object_known(number)->next;
-    if (hotpath_runtime_->ended_first == 0)
-        hotpath_runtime_->ended_last = 0;
+        class_->ended_first = hp_object_known(number)->next;
+    if (class_->ended_first == 0)
+        class_->ended_last = 0;
     return number;
 }
 
@@ -36530,7 +42122,10 @@ static void hp_instances_begin_session(void)
         return;
     for (size_t at = 0; at < HP_INSTANCE_BUCKETS; at++)
         __atomic_store_n(&recorder->instance_buckets[at], 0, __ATOMIC_RELAXED);
-    recorder->ended_first = recorder->ended_last = 0;
+    for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
+        struct hp_known_object *class_ = hp_object_known(hp_object_known(number)->class_);
+        class_->ended_first = class_->ended_last = 0;
+    }
     for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
         __atomic_store_n(&hp_object_known(number)->address, 0, __ATOMIC_RELAXED);
         hp_instances_queue_ended(number);
@@ -36538,26 +42133,25 @@ static void hp_instances_begin_session(void)
     recorder->instances_epoch = hp_epoch();
 }
 
-static uint32_t hp_instances_add_number(uint32_t site, const struct hp_kind_type *kind)
+static uint32_t hp_instances_add_number(uint32_t site, const struct hp_kind_type *kind, struct hp_known_object *class_)
 {
-    const uint32_t number = hotpath_runtime_->instance_count < HP_MOST_INSTANCES ? hp_object_new(site, kind) : 0;
+    const bool is_room =
+        hotpath_runtime_->instance_count < HP_MOST_INSTANCES && class_->instance_count < HP_MOST_OF_CLASS;
+    const uint32_t number = is_room ? hp_object_new(site, kind) : 0;
     if (number != 0) {
         hp_object_known(number)->older = hotpath_runtime_->instances;
         hotpath_runtime_->instances = number;
         hotpath_runtime_->instance_count++;
+        class_->instance_count++;
     }
     return number;
 }
 
 /* A number for a new instance: one that none has had, else that which has been over for longest. 0: all are in use. */
-static uint32_t hp_instances_free_number(uint32_t site, const struct hp_kind_type *kind)
+static uint32_t hp_instances_free_number(uint32_t site, const struct hp_kind_type *kind, uint32_t class_)
 {
-    uint32_t number = hp_instances_add_number(site, kind);
-    if (number == 0 && (number = hp_instances_oldest_ended()) != 0) {
-        hp_object_known(number)->site = site;
-        hp_object_known(number)->kind = kind;
-    }
-    return number;
+    const uint32_t number = hp_instances_add_number(site, kind, hp_object_known(class_));
+    return number != 0 ? number : hp_instances_oldest_ended(hp_object_known(class_));
 }
 
 static bool hp_instances_make_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
@@ -36565,7 +42159,7 @@ static bool hp_instances_make_instance(struct hotpath_site *site, const struct h
     const uint32_t class_ = HOTPATH_GET_(site->log);
     hp_instances_begin_session();
     uint32_t number = hp_instances_find(address, class_, HP_MOST_INSTANCES);
-    if (number == 0 && (number = hp_instances_free_number(HOTPATH_GET_(site->id), kind)) != 0)
+    if (number == 0 && (number = hp_instances_free_number(HOTPATH_GET_(site->id), kind, class_)) != 0)
         hp_instances_link_in(number, address, class_);
     return number != 0 && hp_object_write_instance(number, class_, address);
 }
@@ -36576,7 +42170,7 @@ static void hp_instances_need_instance(struct hotpath_site *site, const struct h
     struct hp_signals held;
     if (hp_lock(&held)) {
         if (hotpath_runtime_->gate != 0 && HOTPATH_GET_(site->log) != 0 && !hp_instances_make_instance(site, kind, address))
-            hp_instances_set_full(hp_epoch());
+            hp_instances_set_full(HOTPATH_GET_(site->log), hp_epoch());
         hp_unlock(&held);
     }
     errno = saved;
@@ -36591,7 +42185,7 @@ static void hp_instances_end_instance(const void *address, uint32_t class_)
     hp_instances_take_out(number);
     hp_object_write_end(number);
     hp_instances_queue_ended(number);
-    hp_instances_set_full(0);
+    hp_instances_set_full(class_, 0);
 }
 
 void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
@@ -36612,17 +42206,10 @@ void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind,
 
 /* --------------------------------------------------------------------------------------------- the thread's cache */
 
-static struct hp_cached_instance *hp_instances_cached(struct hp_head *head, const void *address, uint32_t class_)
-{
-    if (head->instances == NULL)
-        head->instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *head->instances);
-    return head->instances != NULL ? &head->instances[hp_instances_hash_of(address, class_) >> 58] : NULL;
-}
-
 /* The part of the instance, if its record is still that of this address. */
 static struct hp_part *hp_instances_own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
 {
-    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number) : NULL;
+    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number, class_->part) : NULL;
     if (part == NULL)
         return NULL;
     const struct hp_object *object =
@@ -36633,18 +42220,24 @@ static struct hp_part *hp_instances_own_part(const struct hp_object_use *class_,
     return is_it ? part : NULL;
 }
 
+static void hp_instances_remember(const struct hp_object_use *use, uint32_t class_, const void *address, struct hp_part *part)
+{
+    struct hp_head *head = use->head;
+    if (hp_parts_make_cache(head))
+        *hp_instance_entry(head, address, class_) = (struct hp_cached_instance){
+            .address = (uintptr_t)address, .part = part, .class_part = use->part, .class_ = class_};
+}
+
 static struct hp_part *hp_instances_find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
 {
-    struct hp_cached_instance *entry = hp_instances_cached(use->head, address, class_);
-    if (entry != NULL && entry->address == (uintptr_t)address && entry->class_ == class_) {
-        struct hp_part *part = hp_instances_own_part(use, entry->number, address);
-        if (HOTPATH_LIKELY_(part != NULL))
-            return part;
+    if (use->head->instances != NULL) {
+        const struct hp_cached_instance *entry = hp_instance_entry(use->head, address, class_);
+        if (hp_instance_is_cached(use->head, entry, address, class_))
+            return entry->part;
     }
-    const uint32_t number = hp_instances_find(address, class_, HP_INSTANCES_LONGEST_CHAIN);
-    struct hp_part *part = hp_instances_own_part(use, number, address);
-    if (part != NULL && entry != NULL)
-        *entry = (struct hp_cached_instance){(uintptr_t)address, class_, number};
+    struct hp_part *part = hp_instances_own_part(use, hp_instances_find(address, class_, HP_INSTANCES_LONGEST_CHAIN), address);
+    if (part != NULL)
+        hp_instances_remember(use, class_, address, part);
     return part;
 }
 
@@ -36658,29 +42251,88 @@ static struct hp_part *hp_instances_find_made(const struct hp_object_use *use, u
 {
     struct hp_part *part = hp_instances_find_part(use, class_, address);
     const uint32_t number = part == NULL ? hp_instances_find(address, class_, HP_INSTANCES_LONGEST_CHAIN) : 0;
-    if (hp_instances_is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number) == NULL)
-        hp_instances_set_full(use->head->hot.epoch);
+    if (hp_instances_is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number, use->part) == NULL)
+        hp_instances_set_full(class_, use->head->hot.epoch);
     return part;
 }
 
-bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
-                       struct hp_instance_use *ret_use)
+static __attribute__((noinline)) bool hp_instances_begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                 const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_object_use *use = &ret_use->class_;
-    ret_use->part = NULL;
-    if (!hp_object_begin(site, kind, use))
-        return false;
-    if (address == NULL)
-        return true;
-    ret_use->part = hp_instances_find_part(use, HOTPATH_GET_(site->log), address);
-    if (HOTPATH_LIKELY_(ret_use->part != NULL) || hp_instances_is_full(use->head->hot.epoch))
-        return true;
     hp_object_end(use); /* the lock is not waited for with a head in hand */
     hp_instances_need_instance(site, kind, address);
     if (!hp_object_begin(site, kind, use))
         return false;
-    ret_use->part = hp_instances_find_made(use, HOTPATH_GET_(site->log), address);
+    struct hp_part *part = hp_instances_find_made(use, HOTPATH_GET_(site->log), address);
+    ret_use->part = part != NULL ? part : use->part;
     return true;
+}
+
+bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                                   struct hp_instance_use *ret_use)
+{
+    struct hp_object_use *use = &ret_use->class_;
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    struct hp_part *part = ret_use->part = use->part;
+    if (address == NULL) {
+        hp_instances_remember(use, class_, NULL, part);
+        return true;
+    }
+    if ((part = hp_instances_find_part(use, class_, address)) != NULL) {
+        ret_use->part = part;
+        return true;
+    }
+    return hp_instances_is_full(class_, use->head->hot.epoch) || hp_instances_begin_anew(site, kind, address, ret_use);
+}
+
+bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return false;
+    if (head->instances != NULL) {
+        const uint32_t class_ = HOTPATH_GET_(site->log);
+        const struct hp_cached_instance *entry = hp_instance_entry(head, address, class_);
+        if (hp_instance_is_cached(head, entry, address, class_)) {
+            *ret_use = (struct hp_instance_use){{head, entry->class_part, hp_object_now()}, entry->part};
+            return true;
+        }
+    }
+    hp_head_let_go(&head->hot);
+    return false;
+}
+
+/* By a thread that has not used it yet. */
+static struct hp_part *hp_instances_make_part_at(struct hp_head *head, uint64_t place)
+{
+    const uint32_t count = __atomic_load_n(&hotpath_runtime_->object_count, __ATOMIC_ACQUIRE);
+    uint32_t number = 1;
+    while (number <= count && __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE) != place)
+        number++;
+    if (number > count)
+        return NULL;
+    const uint32_t class_ = __atomic_load_n(&hp_object_known(number)->class_, __ATOMIC_RELAXED);
+    struct hp_object_use use;
+    if (!hp_object_use_known(head, class_ != 0 ? class_ : number, &use))
+        return NULL;
+    return class_ != 0 ? hp_object_part(head, number, use.part) : use.part;
+}
+
+struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place)
+{
+    char *const base = head->hot.base;
+    const struct hp_object *object = (const struct hp_object *)(const void *)(base + (uint32_t)place);
+    uint32_t offset = __atomic_load_n(&object->parts, __ATOMIC_ACQUIRE);
+    while (offset != 0) {
+        struct hp_part *part = (struct hp_part *)(void *)(base + offset);
+        if (part->thread == head->record_offset && part->generation == HOTPATH_GET_(object->generation))
+            return part;
+        offset = part->sibling;
+    }
+    return hp_instances_make_part_at(head, place);
 }
 
 /* ---- src/record/keeps.h -------------------------------------------------------------------------------------- */
@@ -36756,22 +42408,6 @@ uint32_t hp_keeps_from_start(const struct hp_head *head, uint32_t site)
     return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (hp_keeps_may_follow(head, site) ? HP_KEEPS_SLOWEST : 0);
 }
 
-/* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
-
-/* Calls of which more is kept than numbers: see kept.c. With the head held. */
-
-struct hotpath_frame_;
-struct hp_head;
-
-/* A record begins: nothing is known of its calls. */
-HP_PRIVATE void hp_kept_begin(struct hp_head *head);
-/* Calls of the site of an open call are not looked into any more. */
-HP_PRIVATE void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame);
-/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
-HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
-/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
-HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
-
 /* ---- src/record/kept_memory.h -------------------------------------------------------------------------------- */
 
 /*
@@ -36810,7 +42446,8 @@ struct hp_followed {
     uint32_t first; /* in `sums` */
     uint32_t count;
     uint32_t capacity;
-    uint64_t calls;      /* of the node itself */
+    uint64_t calls;      /* of the node itself ... */
+    uint64_t total;      /* ... and its time */
     uint64_t least_cost; /* ticks it took to look into one, at best */
 };
 
@@ -37094,6 +42731,7 @@ static void hp_kept_note_down(const struct hp_head *head, struct hp_followed *fo
 {
     struct hp_following *following = hp_kept_following_of(head->kept);
     followed->calls = hp_node_at(head, followed->node)->calls;
+    followed->total = hp_node_at(head, followed->node)->total;
     followed->count = count;
     if (count > followed->capacity) {
         const uint32_t capacity = count < 4 ? 4 : count + count / 2;
@@ -37335,7 +42973,22 @@ void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
     hp_kept_stop_following(head, stat, frame);
 }
 
-void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)
+#define HP_KEPT_OTHERS 16u /* what others took at the same node since the last look is at most such a part of a call */
+
+/* What its subtree has gained since the last look is nearly all of this call, which is counted. */
+static void hp_kept_keep_if_alone(struct hp_head *head, const struct hp_followed *followed,
+                          const struct hotpath_frame_ *frame, uint64_t ticks, uint32_t count)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint64_t others = node->total - followed->total - ticks;
+    if (followed->calls == UINT64_MAX || others > ticks / HP_KEPT_OTHERS || !hp_kept_is_slowest(head, stat, ticks))
+        return;
+    hp_kept_draft_call(head, frame, ticks, count);
+    hp_kept_keep_slowest(head, stat);
+}
+
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
@@ -37350,9 +43003,41 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
         followed->least_cost != UINT64_MAX ? followed->least_cost : head->kept->least_cost * (1 + count / 4);
     if (count == UINT32_MAX || !hp_kept_is_worth(node, 2 * cost))
         return;
+    hp_kept_keep_if_alone(head, followed, frame, ticks, count);
     hp_kept_note_down(head, followed, count);
     stat->keeps = HP_KEEPS_SLOWEST;
     hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/* ------------------------------------------------------------------------------- sites whose long calls matter */
+
+static bool hp_kept_may_look(struct hp_head *head, uint32_t node)
+{
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    return !(stat->keeps & (HP_KEEPS_SLOWEST | HP_KEEPS_NO_SLOWEST)) &&
+           hp_keeps_may_follow(head, hp_node_at(head, node)->site) && hp_kept_memory(head) != NULL;
+}
+
+void hp_kept_look(struct hp_head *head, uint32_t node)
+{
+    if (!hp_kept_may_look(head, node))
+        return;
+    struct hp_followed *followed = hp_kept_follow(head, node);
+    const uint32_t count = hp_kept_walk(head, followed);
+    if (count != UINT32_MAX)
+        hp_kept_note_down(head, followed, count);
+}
+
+void hp_kept_look_at_long(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    if (!hp_kept_may_look(head, frame->node))
+        return;
+    struct hp_followed *followed = hp_kept_follow(head, frame->node);
+    const uint32_t count = hp_kept_walk(head, followed);
+    if (count == UINT32_MAX)
+        return;
+    hp_kept_keep_if_alone(head, followed, frame, ticks, count);
+    hp_kept_note_down(head, followed, count);
 }
 
 /* ---- src/record/kept_memory.c -------------------------------------------------------------------------------- */
@@ -38981,6 +44666,351 @@ void hp_life_end_present(void)
     hp_life_end(head, &used);
 }
 
+/* ---- src/record/loop_places.c -------------------------------------------------------------------------------- */
+
+/*
+ * Places in code that wait as loops do: "epoll_wait in main". The preloaded library knows the address that a wait returns to; what it is
+ * called is found once, from the files of the program and its libraries, and kept for as long as the process. Quick where it is known:
+ * the table is only added to, under the lock, and an entry counts as there once its address is.
+ */
+
+#define HP_LOOP_PLACES_PLACES 256u /* a power of two; further places are not recorded */
+#define HP_LOOP_PLACES_LONGEST_NAME 128u
+
+struct hp_loop_places_place {
+    uintptr_t caller; /* atomic; 0: free */
+    const char *wait;
+    struct hotpath_site site;
+    char name[HP_LOOP_PLACES_LONGEST_NAME], image[HP_LOOP_PLACES_LONGEST_NAME / 2];
+};
+static struct hp_loop_places_place *hp_loop_places_places; /* atomic; NULL until there is one */
+
+static struct hp_loop_places_place *hp_loop_places_find(uintptr_t caller, const char *wait)
+{
+    struct hp_loop_places_place *const all = __atomic_load_n(&hp_loop_places_places, __ATOMIC_ACQUIRE);
+    size_t at = (caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    for (size_t steps = 0; all != NULL && steps < HP_LOOP_PLACES_PLACES; steps++, at = (at + 1) & (HP_LOOP_PLACES_PLACES - 1)) {
+        const uintptr_t there = __atomic_load_n(&all[at].caller, __ATOMIC_ACQUIRE); /* pairs with add */
+        if (there == 0 || (there == caller && all[at].wait == wait))
+            return &all[at];
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- names, under the lock */
+
+static void hp_loop_places_put_offset(struct hp_text *text, uint64_t offset)
+{
+    unsigned digits = 1;
+    while (digits < 8 && offset >> (4 * digits) != 0)
+        digits++;
+    hp_text_string(text, "+0x");
+    hp_text_hex(text, (uint32_t)offset, digits);
+}
+
+/* A file is looked into for that, which is not possible where system calls may be death. */
+static void hp_loop_places_put_function(struct hp_text *text, struct hp_loop_places_place *place, uintptr_t caller)
+{
+    struct hp_symbol symbol;
+    const char *path = "";
+    uint64_t offset = 0;
+    struct hp_text image;
+    if (hp_is_sealed())
+        return;
+    const bool has_name = hp_symbol_find(caller - 1, &symbol);
+    const bool has_image = hp_symbol_image(caller - 1, &path, &offset);
+    hp_text_init(&image, place->image, sizeof place->image);
+    hp_text_string(&image, has_image ? hp_text_base_name(path) : "");
+    hp_text_end(&image);
+    if (!has_name && !has_image)
+        return;
+    hp_text_string(text, " in ");
+    hp_text_string(text, has_name ? symbol.name : place->image);
+    if (!has_name)
+        hp_loop_places_put_offset(text, offset);
+}
+
+static void hp_loop_places_fill(struct hp_loop_places_place *place, uintptr_t caller, const char *wait)
+{
+    struct hp_text text;
+    hp_text_init(&text, place->name, sizeof place->name);
+    hp_text_string(&text, wait);
+    hp_loop_places_put_function(&text, place, caller);
+    hp_text_end(&text);
+    place->wait = wait;
+    place->site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
+                                        .kind = HOTPATH_KIND_OBJECT_,
+                                        .name = place->name,
+                                        .function = wait,
+                                        .file = place->image};
+}
+
+static struct hp_loop_places_place *hp_loop_places_add(uintptr_t caller, const char *wait)
+{
+    if (hp_loop_places_places == NULL)
+        __atomic_store_n(&hp_loop_places_places, hp_more_memory(HP_LOOP_PLACES_PLACES * sizeof *hp_loop_places_places), __ATOMIC_RELEASE);
+    struct hp_loop_places_place *place = hp_loop_places_find(caller, wait);
+    if (place != NULL && place->caller == 0) {
+        hp_loop_places_fill(place, caller, wait);
+        __atomic_store_n(&place->caller, caller, __ATOMIC_RELEASE);
+    }
+    return place;
+}
+
+static __attribute__((noinline)) struct hp_loop_places_place *hp_loop_places_find_anew(uintptr_t caller, const char *wait)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    struct hp_loop_places_place *place = NULL;
+    if (HOTPATH_GET_(hotpath_runtime_->gate) != 0 && hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
+        place = hp_loop_places_add(caller, wait);
+        hp_unlock(&held);
+    }
+    errno = saved;
+    return place;
+}
+
+struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller)
+{
+    struct hp_loop_places_place *place = hp_loop_places_find((uintptr_t)caller, wait);
+    if (__builtin_expect(place == NULL || __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE) == 0, 0))
+        place = hp_loop_places_find_anew((uintptr_t)caller, wait);
+    return place != NULL ? &place->site : NULL;
+}
+
+/* ---- src/record/stack_place.h -------------------------------------------------------------------------------- */
+
+/*
+ * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
+ * calls that are no longer there, since longjmp left them, or of another stack.
+ */
+
+#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
+
+/* ---- src/record/loops.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Event loops: HOTPATH_LOOP_WAIT, and what the library that `hotpath run` preloads sees of loops that know nothing of hotpath.
+ *
+ * A turn is what a thread does from the end of a wait to the next wait of the same loop: nothing that happens meanwhile is noticed
+ * before that. An event that comes at a random moment falls into a turn in proportion to its length and waits for half of it on
+ * average, so the squares of turns say how long events wait, and are added up here without loss.
+ */
+
+static const struct hp_kind_type hp_loops_loop_kind = {
+    .name = "loop",
+    .title = "Loop",
+    .flags = HP_KIND_OWN_TABLE | HP_KIND_BY_NAME,
+    .counters = {[HP_LOOP_TURNS] = {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_EVENTS] = {"events", "Events", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_WAITS] = {"waits", "Waits", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_BUSY] = {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_LOOP_WAITED] = {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_LOOP_LONGEST] = {"longest_ns", "Longest", HOTPATH_UNIT_NS, HP_MERGE_MOST},
+                 [HP_LOOP_LONGEST_SINCE] = {"longest_since", "Longest At", HOTPATH_UNIT_NS, HP_MERGE_NONE},
+                 [HP_LOOP_SQUARES_LOW] = {"squares_low", "Squares", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE},
+                 [HP_LOOP_SQUARES_HIGH] = {"squares_high", "Squares", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE},
+                 [HP_LOOP_LONGEST_INSIDE] = {"longest_inside", "Callback", HOTPATH_UNIT_NS, HP_MERGE_NONE}},
+    .histograms = {[HP_LOOP_TURN_TICKS] = {"turn", "Turn", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* ------------------------------------------------------------------------------------------------- counting */
+
+static inline uint64_t hp_loops_since(const struct hp_part *part, uint64_t now)
+{
+    return now > part->last ? now - part->last : 0;
+}
+
+static inline void hp_loops_add_to_squares(struct hp_part *part, uint64_t low, uint64_t high)
+{
+    uint64_t sum;
+    high += __builtin_add_overflow(part->count[HP_LOOP_SQUARES_LOW], low, &sum);
+    HOTPATH_PUT_(part->count[HP_LOOP_SQUARES_LOW], sum);
+    if (high != 0)
+        HOTPATH_ADD_(part->count[HP_LOOP_SQUARES_HIGH], high);
+}
+
+/* (a * 2^32 + b)^2: by halves, since not all machines have a type of 128 bits. */
+static inline void hp_loops_add_square(struct hp_part *part, uint64_t turn)
+{
+    const uint64_t high = turn >> 32, low = turn & UINT32_MAX;
+    hp_loops_add_to_squares(part, low * low, 0);
+    if (__builtin_expect(high != 0, 0)) {
+        const uint64_t middle = high * low; /* times 2^33 */
+        hp_loops_add_to_squares(part, middle << 33, (middle >> 31) + high * high);
+    }
+}
+
+static inline void hp_loops_add_turn(struct hp_part *part, uint64_t now, uint64_t turn,
+                            const struct hp_turn_callback *callback)
+{
+    HOTPATH_ADD_(part->count[HP_LOOP_TURNS], 1);
+    HOTPATH_ADD_(part->count[HP_LOOP_BUSY], turn);
+    hp_loops_add_square(part, turn);
+    if (turn > part->count[HP_LOOP_LONGEST]) {
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST], turn);
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST_SINCE], now - turn);
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST_INSIDE], callback->ticks);
+        HOTPATH_PUT_(part->node, callback->node);
+    }
+}
+
+static inline void hp_loops_enter(struct hp_part *part, enum hp_loop_state state, uint64_t now)
+{
+    hp_part_meet(part, now);
+    HOTPATH_PUT_(part->flags, state);
+    HOTPATH_PUT_(part->last, now);
+}
+
+/* Ends a turn, if one is under way: a wait that was left by a jump counts for nothing. */
+static void hp_loops_leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
+{
+    struct hp_part *part = use->part;
+    const uint64_t now = use->now, turn = hp_loops_since(part, now);
+    const bool is_turn = part->flags == HP_LOOP_TURNING;
+    struct hp_turn_callback callback = {0};
+    if (__builtin_expect((is_turn && turn > part->count[HP_LOOP_LONGEST]) || hp_turn_look_is_due(use->head, now),
+                         0))
+        callback = hp_turn_look(use->head, (uint32_t)part->own, turn, now);
+    const uint32_t sequence = hp_part_change(part);
+    if (is_turn)
+        hp_loops_add_turn(part, now, turn, &callback);
+    hp_loops_enter(part, next, now);
+    hp_part_changed(part, sequence);
+    if (is_turn)
+        hp_object_distribute(use, HP_LOOP_TURN_TICKS, (double)(int64_t)turn);
+}
+
+static inline void hp_loops_leave_wait(const struct hp_head *head, struct hp_part *part, uint64_t now, uint64_t events)
+{
+    part->own = head->hot.top->node; /* that the turn begins at */
+    const uint32_t sequence = hp_part_change(part);
+    if (part->flags == HP_LOOP_WAITING) {
+        HOTPATH_ADD_(part->count[HP_LOOP_WAITS], 1);
+        HOTPATH_ADD_(part->count[HP_LOOP_WAITED], hp_loops_since(part, now));
+        HOTPATH_ADD_(part->count[HP_LOOP_EVENTS], events);
+    }
+    hp_loops_enter(part, HP_LOOP_TURNING, now);
+    hp_part_changed(part, sequence);
+}
+
+/* ------------------------------------------------------------------------------------- what the macros call */
+
+/*
+ * A wait inside a wait is no loop of its own: that which a program tells of is often seen as well, one function that waits may call
+ * another, and a handler may interrupt both. The place on the stack says whether it is inside, since a jump may have left the wait.
+ */
+struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, &hp_loops_loop_kind, &use))
+        return (struct hotpath_loop_wait_){NULL};
+    hp_loops_leave_turn(&use, HP_LOOP_WAITING);
+    use.head->loop_wait = HP_STACK_PLACE();
+    hp_object_end(&use);
+    return (struct hotpath_loop_wait_){site};
+}
+
+void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
+{
+    struct hp_object_use use;
+    if (wait->site == NULL || !hp_object_begin(wait->site, &hp_loops_loop_kind, &use))
+        return;
+    use.head->loop_wait = 0;
+    hp_loops_leave_wait(use.head, use.part, use.now, 0);
+    hp_object_end(&use);
+}
+
+/* ----------------------------------------------------------------------- what the preloaded library calls, too */
+
+/* Not where nothing is recorded: a loop of a program that knows nothing of us is no zone that nobody records (unrecorded.c). */
+static inline bool hp_loops_begin(struct hotpath_site *site, const void *loop, struct hp_instance_use *ret_use)
+{
+    return HOTPATH_GET_(hotpath_runtime_->gate) != 0 && hp_instance_begin(site, &hp_loops_loop_kind, loop, ret_use);
+}
+
+static __attribute__((noinline)) bool hp_loops_begin_anew(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
+{
+    struct hp_instance_use use;
+    if (!hp_loops_begin(loop->site, loop->loop, &use))
+        return false;
+    *ret_use = (struct hp_object_use){use.class_.head, use.part, use.class_.now};
+    loop->head = ret_use->head;
+    loop->epoch = ret_use->head->hot.epoch;
+    loop->part = (uint32_t)((const char *)use.part - ret_use->head->hot.base);
+    return true;
+}
+
+/* Where the thread counted for it last: parts stay where they are as long as the session, and instances of loops do not end. */
+static inline bool hp_loops_begin_again(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(head == loop->head && !hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == loop->epoch)) {
+            const uint64_t now = hp_object_now();
+            *ret_use = (struct hp_object_use){head, (struct hp_part *)(void *)(head->hot.base + loop->part), now};
+            return true;
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return hp_loops_begin_anew(loop, ret_use);
+}
+
+int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)
+{
+    struct hp_object_use use;
+    if (!hp_loops_begin_again(loop, &use)) {
+        loop->is_missed = 1;
+        return 0;
+    }
+    if (__builtin_expect(loop->is_missed != 0,
+                         0)) { /* nothing was recorded for a while: what began before that is no turn */
+        HOTPATH_PUT_(use.part->flags, HP_LOOP_OUT);
+        loop->is_missed = 0;
+    }
+    const bool is_inside = HP_STACK_PLACE() < use.head->loop_wait;
+    if (!is_inside) {
+        use.head->loop_wait = HP_STACK_PLACE();
+        hp_loops_leave_turn(&use, HP_LOOP_WAITING);
+    }
+    hp_object_end(&use);
+    return !is_inside;
+}
+
+void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
+{
+    struct hp_object_use use;
+    if (!hp_loops_begin_again(loop, &use))
+        return;
+    use.head->loop_wait = 0;
+    hp_loops_leave_wait(use.head, use.part, use.now, events);
+    hp_object_end(&use);
+}
+
+/* --- when loops begin and end */
+
+void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop)
+{
+    struct hp_instance_use use;
+    if (!hp_loops_begin(site, loop, &use))
+        return;
+    use.part->own = use.class_.head->hot.top->node;
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_loops_enter(use.part, HP_LOOP_TURNING, use.class_.now);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop)
+{
+    struct hp_instance_use use;
+    if (!hp_loops_begin(site, loop, &use))
+        return;
+    hp_loops_leave_turn(&(struct hp_object_use){use.class_.head, use.part, use.class_.now}, HP_LOOP_OUT);
+    hp_object_end(&use.class_);
+}
+
 /* ---- src/record/main_scope.c --------------------------------------------------------------------------------- */
 
 /*
@@ -39344,19 +45374,6 @@ void hotpath_v1_note(const char *format, ...)
     errno = saved;
 }
 
-/* ---- src/record/object_parts.h ------------------------------------------------------------------------------- */
-
-/* The table of a head that leads from the numbers of objects to the thread's parts of them. */
-
-struct hp_head;
-
-/* A head begins with a new record: it has no parts of objects yet. */
-HP_PRIVATE void hp_parts_forget(struct hp_head *head);
-/* Room for this number; false without memory. With the head held. */
-HP_PRIVATE bool hp_parts_make_places(struct hp_head *head, uint32_t number);
-/* Memory for the parts of as many objects as fit into a chunk. Under the lock. */
-HP_PRIVATE void hp_parts_reserve(struct hp_head *head);
-
 /* ---- src/record/object_parts.c ------------------------------------------------------------------------------- */
 
 /* Where a head has its parts of objects. */
@@ -39367,6 +45384,20 @@ void hp_parts_forget(struct hp_head *head)
 {
     if (head->parts != NULL)
         memset(head->parts, 0, head->part_places * sizeof *head->parts);
+    if (head->instances != NULL)
+        memset(head->instances, 0xff, HP_CACHED_INSTANCES * sizeof *head->instances);
+}
+
+bool hp_parts_make_cache(struct hp_head *head)
+{
+    if (head->instances != NULL)
+        return true;
+    struct hp_cached_instance *instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *instances);
+    if (instances == NULL)
+        return false;
+    memset(instances, 0xff, HP_CACHED_INSTANCES * sizeof *instances);
+    head->instances = instances;
+    return true;
 }
 
 bool hp_parts_make_places(struct hp_head *head, uint32_t number)
@@ -39438,7 +45469,7 @@ uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
     if (*chunk == NULL)
         return 0;
     *hp_object_known(number) = (struct hp_known_object){.site = site, .kind = kind};
-    hotpath_runtime_->object_count = number;
+    __atomic_store_n(&hotpath_runtime_->object_count, number, __ATOMIC_RELEASE);
     return number;
 }
 
@@ -39631,12 +45662,12 @@ static struct hp_object *hp_objects_object_of(const struct hp_head *head, const 
 }
 
 /* With the head held. NULL: there is no space, or the object is not in this session. */
-static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t number)
+static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t number, uint32_t size)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
     if (place >> 32 != head->hot.epoch || !hp_parts_make_places(head, number))
         return NULL;
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
+    const uint32_t offset = hp_thread_allocate(head, size, 64);
     if (offset == 0)
         return NULL;
     struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
@@ -39650,35 +45681,55 @@ static struct hp_part *hp_objects_make_part(struct hp_head *head, uint32_t numbe
 
 /* ------------------------------------------------------------------------------------------------ the quick way */
 
-static inline struct hp_part *hp_objects_part_at(const struct hp_head *head, uint32_t number)
+/* From when to when a class was used is known even if the records of its instances are used again. */
+static void hp_objects_hand_on_times(struct hp_part *part, struct hp_part *class_)
 {
-    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
-    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
-}
-
-/* Another instance has the record now: what was counted for the one before is in its class. */
-static void hp_objects_begin_part_again(struct hp_part *part, uint32_t generation)
-{
-    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
-        HOTPATH_PUT_(part->count[counter], 0);
+    if (part->first_tick != 0 && (class_->first_tick == 0 || part->first_tick < class_->first_tick))
+        HOTPATH_PUT_(class_->first_tick, part->first_tick);
+    if (part->last_tick > class_->last_tick)
+        HOTPATH_PUT_(class_->last_tick, part->last_tick);
     HOTPATH_PUT_(part->first_tick, 0);
     HOTPATH_PUT_(part->last_tick, 0);
-    /* Release: who finds the part of this generation finds it empty. */
-    __atomic_store_n(&part->generation, generation, __ATOMIC_RELEASE);
+    HOTPATH_PUT_(part->last, 0);
 }
 
-struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
+/*
+ * Another instance has the record now, of the same class, whose sum of all that its instances have counted must not change: sums go on,
+ * and where they stand is kept; what is no sum becomes the class's.
+ */
+static void hp_objects_begin_part_again(struct hp_part *part, const struct hp_kind_type *kind, uint32_t generation,
+                             struct hp_part *class_)
 {
-    const int saved = errno;
-    struct hp_part *part = hp_objects_part_at(head, number);
-    if (part == NULL && (part = hp_objects_make_part(head, number)) == NULL) {
+    uint64_t *base = ((struct hp_instance_part *)(void *)part)->base;
+    const uint32_t class_sequence = hp_part_change(class_), sequence = hp_part_change(part);
+    for (uint32_t hp_objects_at = 0; hp_objects_at < HP_KIND_COUNTERS && kind->counters[hp_objects_at].key != NULL; hp_objects_at++) {
+        if (kind->counters[hp_objects_at].merge == HP_MERGE_SUM) {
+            HOTPATH_PUT_(base[hp_objects_at], part->count[hp_objects_at]);
+            continue;
+        }
+        if (kind->counters[hp_objects_at].merge == HP_MERGE_MOST && part->count[hp_objects_at] > class_->count[hp_objects_at])
+            HOTPATH_PUT_(class_->count[hp_objects_at], part->count[hp_objects_at]);
+        HOTPATH_PUT_(part->count[hp_objects_at], 0);
+    }
+    hp_objects_hand_on_times(part, class_);
+    HOTPATH_PUT_(part->generation, generation);
+    hp_part_changed(part, sequence);
+    hp_part_changed(class_, class_sequence);
+}
+
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_)
+{
+    struct hp_part *part = hp_object_part_at(head, number);
+    if (__builtin_expect(part == NULL, 0)) {
+        const int saved = errno;
+        part = hp_objects_make_part(head, number, sizeof(struct hp_instance_part));
         errno = saved;
-        return NULL;
+        if (part == NULL)
+            return NULL;
     }
     const uint32_t generation = __atomic_load_n(&hp_objects_object_of(head, part)->generation, __ATOMIC_RELAXED);
     if (__builtin_expect(part->generation != generation, 0))
-        hp_objects_begin_part_again(part, generation);
-    errno = saved;
+        hp_objects_begin_part_again(part, hp_object_known(number)->kind, generation, class_);
     return part;
 }
 
@@ -39696,12 +45747,6 @@ static bool hp_objects_lose(void)
     return false;
 }
 
-/* A thread that may not read the counter never comes here: its gate is closed. */
-static inline uint64_t hp_objects_now(void)
-{
-    return HOTPATH_LIKELY_(hotpath_runtime_->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
-}
-
 static bool hp_objects_begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
@@ -39717,18 +45762,18 @@ static bool hp_objects_begin_anew(struct hotpath_site *site, const struct hp_kin
     hp_head_hold(&head->hot);
     struct hp_part *part = NULL;
     const bool is_wanted = hp_head_is_recording(&head->hot);
-    if (is_wanted && (part = hp_objects_part_at(head, number)) == NULL)
-        part = hp_objects_make_part(head, number);
+    if (is_wanted && (part = hp_object_part_at(head, number)) == NULL)
+        part = hp_objects_make_part(head, number, sizeof *part);
     if (part != NULL) {
-        *ret_use = (struct hp_object_use){head, part, hp_objects_now()};
+        *ret_use = (struct hp_object_use){head, part, hp_object_now()};
         return true;
     }
     hp_head_let_go(&head->hot);
     return is_wanted && hp_objects_lose();
 }
 
-static __attribute__((noinline)) bool hp_objects_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
-                                                        struct hp_object_use *ret_use)
+bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                 struct hp_object_use *ret_use)
 {
     const int saved = errno;
     const bool is_begun = hp_objects_begin_anew(site, kind, ret_use);
@@ -39736,24 +45781,45 @@ static __attribute__((noinline)) bool hp_objects_begin_out_of_line(struct hotpat
     return is_begun;
 }
 
-bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+static __attribute__((noinline)) struct hp_head *hp_objects_hold_out_of_line(void)
+{
+    const int saved = errno;
+    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
+    head = head != NULL && !(HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED) ? hp_objects_head_at_rest(head) : NULL;
+    errno = saved;
+    if (head == NULL)
+        return NULL;
+    hp_head_hold(&head->hot);
+    if (hp_head_is_recording(&head->hot))
+        return head;
+    hp_head_let_go(&head->hot);
+    return NULL;
+}
+
+struct hp_head *hp_objects_hold(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const uint32_t number = HOTPATH_GET_(site->log);
     if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
         hp_head_hold(&head->hot);
-        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot))) {
-            /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
-            const uint64_t ticks = hp_objects_now();
-            struct hp_part *part = hp_objects_part_at(head, number);
-            if (HOTPATH_LIKELY_(part != NULL)) {
-                *ret_use = (struct hp_object_use){head, part, ticks};
-                return true;
-            }
-        }
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot)))
+            return head;
         hp_head_let_go(&head->hot);
     }
-    return hp_objects_begin_out_of_line(site, kind, ret_use);
+    return hp_objects_hold_out_of_line();
+}
+
+bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use)
+{
+    struct hp_part *part = hp_object_part_at(head, number);
+    if (__builtin_expect(part == NULL, 0)) {
+        const int saved = errno;
+        part = hp_objects_make_part(head, number, sizeof *part);
+        errno = saved;
+        if (part == NULL)
+            return false;
+    }
+    *ret_use = (struct hp_object_use){head, part, hp_object_now()};
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------ histograms and recent values */
@@ -40671,27 +46737,6 @@ void hp_say(const char *line)
 
 /* From now on the handler is called for this signal, or still is; false: it cannot be. */
 HP_PRIVATE bool hp_sample_take_signal(enum hp_private_signal which);
-
-/* ---- src/record/sample_place.h ------------------------------------------------------------------------------- */
-
-/*
- * Where a sample has found a thread: the innermost zone that is there, and those that recursion has folded away. Called in the handler
- * of samples.
- */
-
-struct hotpath_frame_;
-struct hp_head;
-
-/* The innermost zone around the place on the stack. Zones below it are of calls that longjmp left, or that wait on another stack. */
-HP_PRIVATE const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack);
-
-#define HP_SAMPLE_FOLDED 32u /* different nodes that are looked for */
-/*
- * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree. Returns how many there are.
- */
-HP_PRIVATE uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost,
-                               uint32_t nodes[HP_SAMPLE_FOLDED]);
 
 /* ---- src/record/sample_sources.h ----------------------------------------------------------------------------- */
 
@@ -42400,6 +48445,290 @@ void hp_slow_way_timed(struct hp_head *head, uint64_t from)
     head->slow_ways_left = HP_SLOW_PERIOD;
 }
 
+/* ---- src/record/tick_rate.c ---------------------------------------------------------------------------------- */
+
+/* How many ticks a millisecond has. */
+
+#define HP_TICK_RATE_LONG_ENOUGH_NS 2000000u /* two readings of both clocks are within some ten nanoseconds */
+#define HP_TICK_RATE_USUAL 2000000u          /* counters of processors are between one and five gigahertz, ... */
+#define HP_TICK_RATE_USUAL_ELSEWHERE 50000u  /* ... but on arm64 and RISC-V between ten megahertz and one gigahertz */
+
+static uint64_t hp_tick_rate_guess(void)
+{
+    if (hotpath_runtime_->counter == HP_COUNTER_NONE)
+        return 1000000;
+    return hotpath_runtime_->counter == HP_COUNTER_TSC ? HP_TICK_RATE_USUAL : HP_TICK_RATE_USUAL_ELSEWHERE;
+}
+
+uint64_t hp_tick_rate_measure(const struct hp_head *head)
+{
+    const struct hp_header *header = (const struct hp_header *)(const void *)head->hot.base;
+    uint64_t ticks, ns;
+    hp_clock_pair(hotpath_runtime_->counter, &ticks, &ns);
+    if (ns - header->clock_start.ns < HP_TICK_RATE_LONG_ENOUGH_NS)
+        return hp_tick_rate_guess();
+    const double per_ms = (double)(ticks - header->clock_start.ticks) * 1e6 / (double)(ns - header->clock_start.ns);
+    const uint64_t rate = per_ms >= 1 ? (uint64_t)per_ms : 1;
+    HOTPATH_PUT_(hotpath_runtime_->ticks_per_ms, rate);
+    return rate;
+}
+
+/* ---- src/record/streams.c ------------------------------------------------------------------------------------ */
+
+/*
+ * HOTPATH_STREAM_NEXT and its kin: what a generator, an iterator or a reader yields, one after the other, and who takes the time for
+ * it: the producer, from when it is asked to when it yields, or the consumer, from then to when it asks again.
+ *
+ * A stream is used by one thread at a time, if not always by the same: so moments that the next step needs are the object's, written and read
+ * without order, which the program has to have anyway.
+ */
+
+static const struct hp_kind_type hp_streams_stream = {
+    .name = "stream",
+    .title = "Stream",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .counters = {[HP_STREAM_ITEMS] = {"items", "Items", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_STREAM_BYTES] = {"item_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
+                 [HP_STREAM_GAPS] = {"gaps", "Gaps", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_STREAM_GAP] = {"gap_ns", "Gap", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_PRODUCED] = {"produced_ns", "Produced", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_CONSUMED] = {"consumed_ns", "Consumed", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_CONSUMED_ITEMS] = {"consumed", "Consumed Items", HOTPATH_UNIT_COUNT, HP_MERGE_SUM}},
+    .histograms = {[HP_STREAM_GAP_TIMES] = {"gap", "Gap", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* A moment of this stream, or 0: the record may have been another one's. */
+static uint64_t hp_streams_moment(const struct hp_object *object, uint32_t which)
+{
+    const uint64_t tick = HOTPATH_GET_(object->shared[which]);
+    return tick >= HOTPATH_GET_(object->born) ? tick : 0;
+}
+
+static uint64_t hp_streams_since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
+
+static inline uint64_t *hp_streams_moments_of(const struct hp_instance_use *use) { return hp_instance_object(use)->shared; }
+
+/* -------------------------------------------------------------------------------------------------------- counting */
+
+/* The consumer has done with what it was given last, and wants more. */
+static inline __attribute__((always_inline)) void hp_streams_end_consuming(const struct hp_instance_use *use)
+{
+    struct hp_object *object = hp_instance_object(use);
+    struct hp_part *part = use->part;
+    const uint64_t handed = hp_streams_moment(object, HP_STREAM_HANDED);
+    if (handed == 0)
+        return;
+    const uint32_t sequence = hp_part_change(part);
+    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED], hp_streams_since(handed, use->class_.now));
+    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED_ITEMS], HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]));
+    hp_part_changed(part, sequence);
+    HOTPATH_PUT_(object->shared[HP_STREAM_HANDED], 0);
+}
+
+/* Work that yielded nothing is work, too. */
+static void hp_streams_end_work(const struct hp_instance_use *use)
+{
+    struct hp_object *object = hp_instance_object(use);
+    const uint64_t begun = hp_streams_moment(object, HP_STREAM_BEGUN);
+    if (begun != 0 && begun != HOTPATH_GET_(object->shared[HP_STREAM_HANDED]))
+        HOTPATH_ADD_(use->part->count[HP_STREAM_PRODUCED], hp_streams_since(begun, use->class_.now));
+    HOTPATH_PUT_(object->shared[HP_STREAM_BEGUN], 0);
+}
+
+static void hp_streams_count_gap(const struct hp_instance_use *use, uint64_t gap)
+{
+    HOTPATH_ADD_(use->part->count[HP_STREAM_GAPS], 1);
+    HOTPATH_ADD_(use->part->count[HP_STREAM_GAP], gap);
+    hp_object_distribute(&use->class_, HP_STREAM_GAP_TIMES, (double)gap);
+}
+
+static inline void hp_streams_count_item(const struct hp_instance_use *use, uint64_t items, uint64_t bytes)
+{
+    struct hp_part *part = use->part;
+    hp_part_meet(part, use->class_.now);
+    HOTPATH_PUT_(part->node, use->class_.head->hot.top->node);
+    HOTPATH_ADD_(part->count[HP_STREAM_ITEMS], items);
+    HOTPATH_ADD_(part->count[HP_STREAM_BYTES], bytes);
+}
+
+/* What the next step has to know. Who yields more than once in a scope is at work again. */
+static inline void hp_streams_hand_over(uint64_t *moments, uint64_t now, uint64_t items)
+{
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED_ITEMS], items);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED], now);
+    HOTPATH_PUT_(moments[HP_STREAM_LATEST], now);
+    if (HOTPATH_GET_(moments[HP_STREAM_BEGUN]) != 0)
+        HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
+}
+
+/* How many items the consumer has that it has not asked more for. */
+static uint64_t hp_streams_count_still_handed(const struct hp_object *object)
+{
+    return hp_streams_moment(object, HP_STREAM_HANDED) != 0 ? HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]) : 0;
+}
+
+static __attribute__((noinline)) void hp_streams_distribute_gap(struct hp_head *head, struct hp_part *class_, uint64_t gap)
+{
+    hp_object_distribute(&(struct hp_object_use){head, class_, 0}, HP_STREAM_GAP_TIMES, (double)gap);
+    hp_head_let_go(&head->hot);
+}
+
+/*
+ * The way that most items take: another one was handed over before, then this one was asked for, and now it is there. False: nothing was
+ * changed; else it lets go of the head.
+ */
+static inline __attribute__((always_inline)) bool hp_streams_record_quickly(const struct hp_instance_use *use, uint64_t items,
+                                                                 uint64_t bytes)
+{
+    uint64_t *const moments = hp_streams_moments_of(use);
+    struct hp_part *part = use->part;
+    const uint64_t now = use->class_.now, begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]),
+                   latest = HOTPATH_GET_(moments[HP_STREAM_LATEST]);
+    if (!HOTPATH_LIKELY_(latest >= HOTPATH_GET_(hp_instance_object(use)->born) && begun >= latest && now >= begun &&
+                         HOTPATH_GET_(moments[HP_STREAM_HANDED]) == 0))
+        return false;
+    const uint32_t sequence = hp_part_change(part);
+    hp_streams_count_item(use, items, bytes);
+    HOTPATH_ADD_(part->count[HP_STREAM_PRODUCED], now - begun);
+    HOTPATH_ADD_(part->count[HP_STREAM_GAPS], 1);
+    HOTPATH_ADD_(part->count[HP_STREAM_GAP], now - latest);
+    hp_part_changed(part, sequence);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED_ITEMS], items);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED], now);
+    HOTPATH_PUT_(moments[HP_STREAM_LATEST], now);
+    HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
+    uint64_t *step = hp_object_step(&use->class_, HP_STREAM_GAP_TIMES, now - latest);
+    if (__builtin_expect(step == NULL, 0)) {
+        hp_streams_distribute_gap(use->class_.head, use->class_.part, now - latest);
+        return true;
+    }
+    HOTPATH_ADD_(*step, 1);
+    hp_object_end(&use->class_);
+    return true;
+}
+
+static __attribute__((noinline)) void hp_streams_record_otherwise(struct hotpath_site *site, const void *stream_,
+                                                       uint64_t items, uint64_t bytes)
+{
+    struct hp_instance_use use;
+    if (!hp_instance_begin_out_of_line(site, &hp_streams_stream, stream_, &use))
+        return;
+    if (hp_streams_record_quickly(&use, items, bytes))
+        return;
+    struct hp_object *object = hp_instance_object(&use);
+    const uint64_t now = use.class_.now, begun = hp_streams_moment(object, HP_STREAM_BEGUN),
+                   latest = hp_streams_moment(object, HP_STREAM_LATEST);
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_streams_count_item(&use, items, bytes);
+    if (begun != 0)
+        HOTPATH_ADD_(use.part->count[HP_STREAM_PRODUCED], hp_streams_since(begun, now));
+    if (latest != 0)
+        hp_streams_count_gap(&use, hp_streams_since(latest, now));
+    hp_part_changed(use.part, sequence);
+    hp_streams_hand_over(object->shared, now, hp_streams_count_still_handed(object) + items);
+    hp_object_end(&use.class_);
+}
+
+/* --------------------------------------------------------------------------------------------- what macros call */
+
+/* Lets go of the head. */
+static inline __attribute__((always_inline)) uint64_t hp_streams_ask(const struct hp_instance_use *use)
+{
+    const uint64_t place = (uint64_t)use->class_.head->hot.epoch << 32 | use->part->object;
+    hp_streams_end_consuming(use);
+    HOTPATH_PUT_(hp_streams_moments_of(use)[HP_STREAM_BEGUN], use->class_.now);
+    hp_object_end(&use->class_);
+    return place;
+}
+
+static __attribute__((noinline)) uint64_t hp_streams_ask_otherwise(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    return hp_instance_begin_out_of_line(site, &hp_streams_stream, stream_, &use) ? hp_streams_ask(&use) : 0;
+}
+
+/* 0: nothing is recorded, and the end of the scope is nothing, too. */
+uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use)))
+        return hp_streams_ask(&use);
+    return hp_streams_ask_otherwise(site, stream_);
+}
+
+/* Ends a scope, with the head held. After a yield nothing more is counted. False: there was none. */
+static inline bool hp_streams_end_scope(const struct hp_head *head, uint64_t place)
+{
+    struct hp_object *object = (struct hp_object *)(void *)(head->hot.base + (uint32_t)place);
+    uint64_t *moments = object->shared;
+    const uint64_t begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]);
+    if (__builtin_expect(begun != 0 && begun != HOTPATH_GET_(moments[HP_STREAM_HANDED]), 0))
+        return false;
+    HOTPATH_PUT_(moments[HP_STREAM_BEGUN], 0);
+    return true;
+}
+
+static __attribute__((noinline)) void hp_streams_end_otherwise(uint64_t place)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    if (place >> 32 == head->hot.epoch && !hp_streams_end_scope(head, place)) {
+        struct hp_instance_use use = {{head, NULL, hp_object_now()}, hp_instance_part_at(head, place)};
+        if (use.part != NULL)
+            hp_streams_end_work(&use);
+    }
+    hp_head_let_go(&head->hot);
+}
+
+void hotpath_v1_stream_nexted(uint64_t place)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        const bool is_done =
+            HOTPATH_GATE_OF_(&head->hot) == place >> 32 && head->hot.epoch == place >> 32 && hp_streams_end_scope(head, place);
+        hp_head_let_go(&head->hot);
+        if (HOTPATH_LIKELY_(is_done))
+            return;
+    }
+    hp_streams_end_otherwise(place);
+}
+
+void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream_, uint64_t items, uint64_t bytes)
+{
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use))) {
+        if (HOTPATH_LIKELY_(hp_streams_record_quickly(&use, items, bytes)))
+            return;
+        hp_object_end(&use.class_);
+    }
+    hp_streams_record_otherwise(site, stream_, items, bytes);
+}
+
+void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream_, const char *format, ...)
+{
+    va_list arguments;
+    (void)stream_;
+    va_start(arguments, format);
+    hp_object_tell(site, &hp_streams_stream, format, arguments);
+    va_end(arguments);
+}
+
+/* It may end in the scope of its producer, who has used it then. */
+void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    if (stream_ == NULL || !hp_object_begin(site, &hp_streams_stream, &use.class_)) /* so that the site knows its class */
+        return;
+    hp_object_end(&use.class_);
+    if (hp_instance_begin_known(site, stream_, &use)) {
+        hp_streams_end_work(&use);
+        hp_object_end(&use.class_);
+    }
+    hp_instance_end(site, &hp_streams_stream, stream_);
+}
+
 /* ---- src/record/thread_ends.c -------------------------------------------------------------------------------- */
 
 /*
@@ -42420,6 +48749,17 @@ static void hp_thread_ends_close_zones(struct hp_head *head, uint64_t now)
         hp_zone_close_top(head, now);
 }
 
+/* Cancelled in the middle of a call: see transfers.c. */
+static void hp_thread_ends_close_transfer(struct hp_head *head, uint64_t now)
+{
+    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + head->transfer);
+    if (head->transfer == 0 || part->last == 0)
+        return;
+    HOTPATH_ADD_(part->count[part->flags], now > part->last ? now - part->last : 0);
+    HOTPATH_PUT_(part->last, 0);
+    head->transfer = 0;
+}
+
 static void hp_thread_ends_close_records(struct hp_head *head)
 {
     hp_sampler_end_thread(head);
@@ -42430,6 +48770,7 @@ static void hp_thread_ends_close_records(struct hp_head *head)
         if (at->record == NULL || at->hot.epoch != hp_epoch())
             continue; /* a handler's head for which there was no space */
         hp_thread_ends_close_zones(at, now);
+        hp_thread_ends_close_transfer(at, now);
         __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
 }
@@ -42924,6 +49265,144 @@ bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zon
             is_open = hp_threads_has_open(head, zone);
     hp_unlock(&held);
     return is_open;
+}
+
+/* ---- src/record/transfers.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Channels of which the program says nothing: pipes, sockets between processes, eventfds, message queues. The library that `hotpath run`
+ * preloads stands in front of the functions that move something through them, and tells of each such call when it begins and ends.
+ *
+ * Whether a call has waited nobody tells, and to ask the kernel would cost more than most calls do. But to wait takes two switches of
+ * the processor, so a call that took longer than it takes to move that many bytes has waited, and counts as that with all its time.
+ */
+
+#define HP_TRANSFERS_WAIT_NS 5000u        /* a call that took longer has waited ... */
+#define HP_TRANSFERS_WAIT_BYTES_PER_NS 2u /* ... unless it was for the bytes */
+#define HP_TRANSFERS_NS_PER_MS UINT64_C(1000000)
+
+static const struct hp_kind_type hp_transfers_kinds[] = {
+    [HOTPATH_QUEUE_] = {.name = "queue",
+                        .title = "Queue",
+                        .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND,
+                        HP_CHANNEL_FIELDS},
+    [HOTPATH_PIPE_] = {.name = "pipe",
+                       .title = "Pipe",
+                       .flags =
+                           HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN | HP_KIND_BYTES,
+                       HP_CHANNEL_FIELDS},
+    [HOTPATH_MESSAGES_] = {.name = "messages",
+                           .title = "Messages",
+                           .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN,
+                           HP_CHANNEL_FIELDS},
+};
+
+/* Not where nothing is recorded: this is no zone that nobody records (unrecorded.c). */
+static inline bool hp_transfers_begin(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
+{
+    return HOTPATH_GET_(hotpath_runtime_->gate) != 0 &&
+           hp_instance_begin(transfer->site, &hp_transfers_kinds[transfer->kind], transfer->channel, ret_use);
+}
+
+static inline void hp_transfers_meet(struct hp_part *part, const struct hp_object_use *use)
+{
+    hp_part_meet(part, use->now);
+    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+}
+
+void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
+{
+    struct hp_instance_use use;
+    transfer->since = 0;
+    if (!hp_transfers_begin(transfer, &use))
+        return;
+    transfer->since = use.class_.now;
+    transfer->head = use.class_.head;
+    transfer->epoch = use.class_.head->hot.epoch;
+    transfer->part = (uint32_t)((const char *)use.part - use.class_.head->hot.base);
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_transfers_meet(use.part, &use.class_);
+    HOTPATH_PUT_(use.part->flags, transfer->is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY);
+    HOTPATH_PUT_(use.part->last, transfer->since);
+    hp_part_changed(use.part, sequence);
+    use.class_.head->transfer = transfer->part;
+    hp_object_end(&use.class_);
+}
+
+/* Where it began, unless the session, or the instance that has the record, is another one by now. */
+static inline bool hp_transfers_begin_again(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(head == transfer->head && !hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == transfer->epoch)) {
+            const uint64_t now = hp_object_now();
+            struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + transfer->part);
+            *ret_use = (struct hp_instance_use){{head, part, now}, part};
+            if (HOTPATH_LIKELY_(HOTPATH_GET_(hp_instance_object(ret_use)->generation) == part->generation))
+                return true;
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return hp_transfers_begin(transfer, ret_use);
+}
+
+static inline bool hp_transfers_has_waited(const struct hp_object_use *use, uint64_t took, uint64_t bytes)
+{
+    return took > (HP_TRANSFERS_WAIT_NS + bytes / HP_TRANSFERS_WAIT_BYTES_PER_NS) * hp_ticks_per_ms(use->head) / HP_TRANSFERS_NS_PER_MS;
+}
+
+static void hp_transfers_count_wait(struct hp_part *part, bool is_sending, uint64_t took)
+{
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY], took);
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
+}
+
+/* Of bytes no times: those of a call may go in one after the other, and come out by others. */
+static inline void hp_transfers_count_items(struct hp_part *part, const struct hotpath_transfer_ *transfer, uint64_t items,
+                               uint64_t bytes, uint64_t moment)
+{
+    const bool is_sending = transfer->is_sending;
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_SENT : HP_CHANNEL_RECEIVED], items);
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_SENT_BYTES : HP_CHANNEL_RECEIVED_BYTES], bytes);
+    if (!(hp_transfers_kinds[transfer->kind].flags & HP_KIND_BYTES))
+        HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_IN_TICKS : HP_CHANNEL_OUT_TICKS], moment * items);
+}
+
+/* What is sent can be received before the call returns, so it went in when that began; or, where that had to wait for room, at its end. */
+void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
+                            int is_refused)
+{
+    struct hp_instance_use use;
+    if (transfer->since == 0 || !hp_transfers_begin_again(transfer, &use))
+        return;
+    struct hp_part *part = use.part;
+    const uint64_t now = use.class_.now, took = now > transfer->since ? now - transfer->since : 0;
+    const bool is_wait = hp_transfers_has_waited(&use.class_, took, bytes);
+    const uint32_t sequence = hp_part_change(part);
+    hp_transfers_meet(part, &use.class_);
+    HOTPATH_PUT_(part->last, 0);
+    if (__builtin_expect(is_wait, 0))
+        hp_transfers_count_wait(part, transfer->is_sending, took);
+    if (items != 0)
+        hp_transfers_count_items(part, transfer, items, bytes, transfer->is_sending && !is_wait ? transfer->since : now);
+    if (__builtin_expect(is_refused, 0))
+        HOTPATH_ADD_(part->count[HP_CHANNEL_REFUSED], 1);
+    hp_part_changed(part, sequence);
+    use.class_.head->transfer = 0;
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind)
+{
+    if (HOTPATH_GET_(hotpath_runtime_->gate) != 0 && HOTPATH_GET_(site->log) != 0)
+        hp_instance_end(site, &hp_transfers_kinds[kind], channel);
+}
+
+/* Without a lock: the recorder itself may be at work. A child of vfork has descriptors of its own, and our memory. */
+int hotpath_v1_transfer_may_look(void)
+{
+    return HOTPATH_GET_(hotpath_runtime_->gate) != 0 && !hp_is_sealed() && hp_is_own_process();
 }
 
 /* ---- src/record/tree.c --------------------------------------------------------------------------------------- */
@@ -43669,9 +50148,18 @@ static inline struct hp_values_number hp_values_fit(struct hp_part *part, const 
 static inline void hp_values_count_update(const struct hp_object_use *use)
 {
     HOTPATH_ADD_(use->part->count[HP_VALUE_UPDATES], 1);
-    if (__builtin_expect(use->part->first_tick == 0, 0))
-        HOTPATH_PUT_(use->part->first_tick, use->now);
-    HOTPATH_PUT_(use->part->last_tick, use->now);
+    hp_part_meet(use->part, use->now);
+}
+
+/* Most are whole and above zero: then what has been counted before is found without arithmetic of doubles. */
+static inline void hp_values_distribute(const struct hp_object_use *use, struct hp_values_number number, double real)
+{
+    uint64_t *step =
+        number.type == HP_VALUE_SIGNED && (int64_t)number.bits > 0 ? hp_object_step(use, 0, number.bits) : NULL;
+    if (HOTPATH_LIKELY_(step != NULL))
+        HOTPATH_ADD_(*step, 1);
+    else
+        hp_object_distribute(use, real < 0, real < 0 ? -real : real);
 }
 
 /* In the part's type. */
@@ -43687,7 +50175,7 @@ static inline void hp_values_add_number(const struct hp_object_use *use, struct 
     if (is_first || hp_values_is_less(number.type, part->count[HP_VALUE_MOST], number.bits))
         HOTPATH_PUT_(part->count[HP_VALUE_MOST], number.bits);
     HOTPATH_ADD_(part->count[HP_VALUE_NUMBERS], 1);
-    hp_object_distribute(use, real < 0, real < 0 ? -real : real);
+    hp_values_distribute(use, number, real);
     HOTPATH_PUT_(part->last, number.bits);
 }
 
@@ -44109,6 +50597,8 @@ static void hp_zone_stack_set_frame_zero(struct hp_head *head)
     zero->node = head->record->root;
     head->hot.top = zero;
     head->skip_runs = 0;
+    head->loop_wait = 0;
+    head->transfer = 0;
 }
 
 bool hp_zones_begin(struct hp_head *head)
@@ -44141,7 +50631,7 @@ static void hp_zone_stack_reconsider(struct hp_head *head, const struct hotpath_
 {
     hp_tree_review(head, frame->node, ticks);
     if (!is_nested)
-        hp_kept_reconsider(head, frame);
+        hp_kept_reconsider(head, frame, ticks);
 }
 
 static void hp_zone_stack_close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
@@ -44674,15 +51164,6 @@ HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 /* Does what was asked for while the functions behind us were being found. */
 HP_PRIVATE void hp_yield_if_asked(void);
 #endif
-
-/* ---- src/record/stack_place.h -------------------------------------------------------------------------------- */
-
-/*
- * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
- * calls that are no longer there, since longjmp left them, or of another stack.
- */
-
-#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
 
 /* ---- src/alloc/cxx.c ----------------------------------------------------------------------------------------- */
 

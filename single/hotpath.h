@@ -149,6 +149,11 @@ enum hotpath_status {
 /* A stack of open zones: that of a coroutine, or 0, the calling thread's own. See hotpath_switch. */
 typedef uint64_t hotpath_lane;
 
+/* A task: see HOTPATH_TASK. A number, which means nothing to anybody else; 0: none. */
+typedef struct {
+    uint64_t id_;
+} hotpath_task;
+
 /* What the calling thread has allocated and freed: see hotpath_read_allocs. */
 struct hotpath_alloc_counts {
     uint64_t count;        /* allocations, a realloc among them */
@@ -316,6 +321,13 @@ struct site_traits {
     constexpr site_traits log(bool value) const { return site_traits(value); }
 };
 
+/* What HOTPATH_TASK(task, "label", .lane(1)) says of the task. */
+struct task_traits {
+    int has_lane;
+    constexpr explicit task_traits(int has_lane_ = 0) : has_lane(has_lane_) {}
+    constexpr task_traits lane(bool value) const { return task_traits(value); }
+};
+
 inline const hotpath_options *address(const hotpath_options &value) { return &value; }
 } // namespace hotpath
 
@@ -349,11 +361,28 @@ extern "C" {
  *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or n more than before, on any thread
  *   HOTPATH_COUNT("key", n)      expression    n more of something
  *   HOTPATH_DEBUG(expr)          expression    records what the expression yields, and yields it
- *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length)  expression  so much went into a queue ...
- *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length)  expression  ... and so much came out of it: see below
+ *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length[, id])  expression  so much went into a queue ...
+ *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length[, id])  expression  ... and so much came out of it: see below
+ *   HOTPATH_CHANNEL_REFUSED("label", channel, items)  expression  so much did not go in: the queue was full, or closed
+ *   HOTPATH_CHANNEL_DROPPED("label", channel, items)  expression  so much that was in it will not come out
+ *   HOTPATH_CHANNEL_CAPACITY("label", channel, items)  expression  so much can be in it
+ *   HOTPATH_CHANNEL_TEXT("label", channel, "format", ...)  expression  what an item is, where HOTPATH_LOG wants the label
  *   HOTPATH_CHANNEL_FULL("label", channel)  declaration  waits from here to the end of the braces: the queue is full ...
  *   HOTPATH_CHANNEL_EMPTY("label", channel)  declaration  ... or empty
  *   HOTPATH_CHANNEL_END("label", channel)  expression  the queue is no more
+ *   HOTPATH_STREAM_NEXT("label", stream)  declaration  a producer works from here to the end of the braces ...
+ *   HOTPATH_STREAM_ITEM("label", stream, items, bytes)  expression  ... and yields so much: see below
+ *   HOTPATH_STREAM_TEXT("label", stream, "format", ...)  expression  what an item is, where HOTPATH_LOG wants the label
+ *   HOTPATH_STREAM_END("label", stream)  expression  the stream is no more
+ *   HOTPATH_FIELD(hotpath_task, task)  declaration  of a struct's last member, which keeps a task and takes no bytes without -DHOTPATH
+ *   HOTPATH_TASK(task, "label"[, .lane = 1])  expression  an operation begins that ends elsewhere, on any thread: see below
+ *   HOTPATH_POLL(task)           declaration   it runs from here to the end of the braces
+ *   HOTPATH_RUN(task)            declaration   the same, and it is ready then
+ *   HOTPATH_READY(task)          expression    it has ended ...
+ *   HOTPATH_RESULT(task, "format", ...)  expression  ... with a result, as of printf, which is kept where the label is logged
+ *   HOTPATH_CANCEL(task)         expression    it has ended without a result
+ *   HOTPATH_LOOP_WAIT("label")   declaration   an event loop waits from here to the end of the braces: see below
+ *   HOTPATH_LOOP_END("label")    expression    the loop has ended, and with it its last turn
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
  * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
@@ -408,18 +437,75 @@ extern "C" {
  * Channels: queues, pipes and rings, whatever they are made of. The report has what all channels of a label did, and what each of
  * them did, known by its address (NULL: they are not told apart). `items` went in or out at once, with so many `bytes` (0: that
  * does not matter), and `length` of them are in the channel now (-1: not known). What sends tells it before others can receive,
- * what receives after it has: then what is inside is never below 0.
+ * what receives after it has: then what is inside is never below 0. With an `id` that sender and receiver know the item by (its
+ * address, its position in a ring; 0: none), the report has percentiles of how long items were inside; the mean needs none.
  */
-#define HOTPATH_CHANNEL_SENT(label, channel, items, bytes, length)                                                 \
-    hotpath_sent_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items),             \
-                  (uint64_t)(bytes), (int64_t)(length))
-#define HOTPATH_CHANNEL_RECEIVED(label, channel, items, bytes, length)                                             \
-    hotpath_received_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items),         \
-                      (uint64_t)(bytes), (int64_t)(length))
+#define HOTPATH_CHANNEL_SENT(label, channel, ...)                                                                  \
+    HOTPATH_PASSED_(hotpath_sent_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__,  \
+                    0, )
+#define HOTPATH_CHANNEL_RECEIVED(label, channel, ...)                                                              \
+    HOTPATH_PASSED_(hotpath_received_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel,           \
+                    __VA_ARGS__, 0, )
+#define HOTPATH_PASSED_(tell, site, channel, items, bytes, length, id, ...)                                        \
+    tell(site, channel, (uint64_t)(items), (uint64_t)(bytes), (int64_t)(length), (uint64_t)(id))
+#define HOTPATH_CHANNEL_REFUSED(label, channel, items)                                                             \
+    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items), 0)
+#define HOTPATH_CHANNEL_DROPPED(label, channel, items)                                                             \
+    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items), 1)
+#define HOTPATH_CHANNEL_CAPACITY(label, channel, items)                                                            \
+    hotpath_v1_channel_capacity(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items))
+#define HOTPATH_CHANNEL_TEXT(label, channel, ...)                                                                  \
+    (HOTPATH_GET_(hotpath_v1_head->skip) == 0                                                                      \
+         ? hotpath_v1_channel_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__)  \
+         : (void)0)
 #define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "", channel, 1)
 #define HOTPATH_CHANNEL_EMPTY(label, channel) HOTPATH_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "", channel, 0)
 #define HOTPATH_CHANNEL_END(label, channel)                                                                        \
     hotpath_v1_channel_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel)
+
+/*
+ * Streams: generators, iterators, readers, whatever yields one item after the other. The report has how fast they come, and whether the
+ * producer takes the time for it or the consumer. `stream` is any address that stays the same (NULL: there is one of the label at a time);
+ * it may go on on another thread, and is used by one at a time.
+ */
+#define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NEXT_(HOTPATH_NAME_(__COUNTER__), "" label "", stream)
+#define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
+    hotpath_yielded_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, (uint64_t)(items),           \
+                     (uint64_t)(bytes))
+#define HOTPATH_STREAM_TEXT(label, stream, ...)                                                                    \
+    (HOTPATH_GET_(hotpath_v1_head->skip) == 0                                                                      \
+         ? hotpath_v1_stream_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, __VA_ARGS__)    \
+         : (void)0)
+#define HOTPATH_STREAM_END(label, stream)                                                                          \
+    hotpath_v1_stream_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream)
+
+/*
+ * Tasks: whatever is begun at one place and ends at another: a request, a callback that is still to come, a coroutine, a job in a
+ * queue. `task` is the address of a hotpath_task, such as a member of the program's own struct that HOTPATH_FIELD has declared; it
+ * holds a number, may be copied and freed at any time, and has to be zero, or anything, before HOTPATH_TASK. Stretches in which it
+ * runs are told by HOTPATH_POLL; without any, only its wall time is known. All tasks of a label are one row, beside functions and in
+ * the section `futures`. A task that is used after its end is counted as misused, and no harm is done.
+ *
+ * A coroutine with a stack of its own that keeps zones open while others run has a lane (see hotpath_switch): HOTPATH_TASK(task, "label",
+ * .lane = 1), in C++ .lane(1), makes one that HOTPATH_POLL goes to, and leaves at the end of the braces, which are those around the
+ * change of stacks and nothing else. It ends with the task.
+ */
+#define HOTPATH_FIELD(type, name) type name[1]
+#define HOTPATH_TASK(task, ...)                                                                                    \
+    HOTPATH_PICK_(__VA_ARGS__, HOTPATH_TASK_WITH_, HOTPATH_TASK_ALONE_, )(task, __VA_ARGS__)
+#define HOTPATH_POLL(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, 0)
+#define HOTPATH_RUN(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, HOTPATH_LAST_POLL_)
+#define HOTPATH_READY(task) hotpath_v1_task_end(task, 0)
+#define HOTPATH_RESULT(task, ...) HOTPATH_RESULT_(task, __VA_ARGS__)
+#define HOTPATH_CANCEL(task) hotpath_v1_task_end(task, 1)
+
+/*
+ * Event loops: a thread waits, does what is to be done, and waits again. What comes between two waits is a turn, in which nothing else is
+ * noticed. The report has how long turns were and how long events had to wait for their end. A label stands for one loop on each
+ * thread. `hotpath run` sees loops over epoll, poll and select by itself; these are for all others, and for static programs.
+ */
+#define HOTPATH_LOOP_WAIT(label) HOTPATH_LOOP_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "")
+#define HOTPATH_LOOP_END(label) hotpath_loop_end_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""))
 
 /*
  * For tests: a scope in which this thread may allocate at most so often (a realloc counts). More ends the program with one
@@ -493,6 +579,16 @@ HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size
 HOTPATH_API_ void hotpath_free_event(const char *label, const void *block);
 HOTPATH_API_ void hotpath_free_all_event(const char *label);
 
+/* The task whose poll is innermost on the calling thread, or none: for those who connect libraries with tasks. Any thread, any time. */
+HOTPATH_API_ hotpath_task hotpath_current(void);
+
+/*
+ * The task of an object that has no room for one, such as a request of a library: `of` gives it a place for HOTPATH_TASK to begin one in, `at`
+ * is NULL where there is none, which all macros take for no task. The place is free again when the task has ended. Some thousand at a time.
+ */
+HOTPATH_API_ hotpath_task *hotpath_task_of(const void *object);
+HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
+
 /*
  * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of one coroutine, 0
  * is the calling thread's own. hotpath_switch says that the calling thread goes on in another lane, and returns the one it was
@@ -562,7 +658,8 @@ struct hotpath_site {
 #define HOTPATH_KIND_COUNT_ 8u
 #define HOTPATH_KIND_DEBUG_ 9u
 #define HOTPATH_KIND_OBJECT_ 10u /* of any other kind, which whoever records it knows */
-#define HOTPATH_KIND_LAST_ 10u
+#define HOTPATH_KIND_TASK_ 11u   /* an object, whose polls are zones */
+#define HOTPATH_KIND_LAST_ 11u
 #define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
 
 /* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
@@ -726,13 +823,99 @@ struct hotpath_channel_wait_ {
     uint32_t side;
 };
 HOTPATH_API_ void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel, uint64_t items,
-                                          uint64_t bytes, int64_t length);
+                                          uint64_t bytes, int64_t length, uint64_t id);
 HOTPATH_API_ void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel, uint64_t items,
-                                              uint64_t bytes, int64_t length);
+                                              uint64_t bytes, int64_t length, uint64_t id);
+HOTPATH_API_ void hotpath_v1_channel_lost(struct hotpath_site *site, const void *channel, uint64_t items,
+                                          int was_inside);
+HOTPATH_API_ void hotpath_v1_channel_capacity(struct hotpath_site *site, const void *channel, uint64_t capacity);
+HOTPATH_API_ void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 HOTPATH_API_ struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel,
                                                                   int is_full);
 HOTPATH_API_ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait);
+/* What streams tell. */
+struct hotpath_stream_next_ {
+    uint64_t place; /* where the stream is in the session, and in which; 0: nothing is recorded */
+};
+HOTPATH_API_ uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream);
+HOTPATH_API_ void hotpath_v1_stream_nexted(uint64_t place);
+HOTPATH_API_ void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream, uint64_t items,
+                                         uint64_t bytes);
+HOTPATH_API_ void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+HOTPATH_API_ void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream);
 HOTPATH_API_ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel);
+
+/* A stretch in which a task runs. The library fills it in where it lies, word by word: to copy it would cost as much as the rest. */
+struct hotpath_poll_ {
+    struct hotpath_zone zone;
+    uint64_t id;              /* 0: nothing is recorded */
+    uint64_t before;          /* the task that ran around it; HOTPATH_NO_POLL_: a zone is all it is, if even that */
+    hotpath_lane lane, below; /* with HOTPATH_ON_LANE_: that of the task, and that of who polls it */
+    int how;
+};
+#define HOTPATH_NO_POLL_ UINT64_MAX
+HOTPATH_API_ uint64_t hotpath_v1_task(struct hotpath_site *site);
+/* One with a lane, or one that another one waits for, which adapters know: as long as that does not run, this is why. */
+HOTPATH_API_ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane);
+#define HOTPATH_LAST_POLL_ 1   /* its end is that of the task */
+#define HOTPATH_MAY_BE_OVER_ 2 /* then it is none, and nobody is to blame: adapters cannot know */
+#define HOTPATH_ON_LANE_ 4     /* the task has a lane; the library says so */
+HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how);
+HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
+HOTPATH_API_ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled);
+HOTPATH_API_ int hotpath_v1_task_is_logged(const hotpath_task *task);
+HOTPATH_API_ void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What loops tell. A wait that is left by longjmp counts for nothing. */
+struct hotpath_loop_wait_ {
+    struct hotpath_site *site; /* NULL: nothing is recorded */
+};
+HOTPATH_API_ struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site);
+HOTPATH_API_ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait);
+HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop);
+/*
+ * The same from outside, by functions that stand in front of those that wait. `loop` tells loops of one site and thread apart (NULL: there is
+ * one). A wait that is not recorded (0) has no end. errno stays as it is.
+ */
+struct hotpath_loop_ {
+    struct hotpath_site *site;
+    const void *loop;
+    void *head; /* from here on the library's own: where the thread counts for it; all 0 at first */
+    uint32_t epoch, part;
+    uint32_t is_missed; /* its last wait was not recorded */
+};
+HOTPATH_API_ int hotpath_v1_loop_waits(struct hotpath_loop_ *loop);
+HOTPATH_API_ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events);
+/* The loop does something before its first wait. */
+HOTPATH_API_ void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop);
+/* The site of a place in code that calls the function `wait`, which is always the same text. NULL: there is none. */
+HOTPATH_API_ struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller);
+
+/*
+ * What functions in front of read, write and their kin tell: a call that moves something through a channel of which the program says nothing,
+ * from its beginning to its end. `channel` tells those of one site apart. errno stays as it is.
+ */
+#define HOTPATH_QUEUE_ 0    /* of messages, known by its address */
+#define HOTPATH_PIPE_ 1     /* of bytes; what it is known by is the same in all processes */
+#define HOTPATH_MESSAGES_ 2 /* likewise, of messages */
+struct hotpath_transfer_ {
+    struct hotpath_site *site;
+    const void *channel;
+    uint16_t kind, is_sending;
+    uint32_t epoch, part; /* from here on the library's own: where the thread counts for it */
+    void *head;
+    uint64_t since; /* 0: nothing is recorded, and there is no end */
+};
+HOTPATH_API_ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer);
+HOTPATH_API_ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
+                                         int is_refused);
+/* The process has no more of it. */
+HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind);
+/* Whether system calls may be made to find out what a descriptor is, and something is recorded, by this process. */
+HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 
 /*
  * What malloc and its kin, where they are watched, tell the library. `asked` is what the program asked for, `usable` what the
@@ -1214,17 +1397,108 @@ hotpath_raise_(struct hotpath_site *site, struct hotpath_scalar_ value)
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_sent_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length)
+hotpath_sent_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length,
+              uint64_t id)
 {
     if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
-        hotpath_v1_channel_sent(site, channel, items, bytes, length);
+        hotpath_v1_channel_sent(site, channel, items, bytes, length, id);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_received_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length)
+hotpath_received_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length,
+                  uint64_t id)
 {
     if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
-        hotpath_v1_channel_received(site, channel, items, bytes, length);
+        hotpath_v1_channel_received(site, channel, items, bytes, length, id);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_yielded_(struct hotpath_site *site, const void *stream, uint64_t items, uint64_t bytes)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_stream_item(site, stream, items, bytes);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_lost_(struct hotpath_site *site, const void *channel, uint64_t items, int was_inside)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_channel_lost(site, channel, items, was_inside);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_task_(hotpath_task *task, struct hotpath_site *site)
+{
+    task->id_ = HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_task(site) : 0;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_task_with_(hotpath_task *task, struct hotpath_site *site, hotpath_task waiting, int has_lane)
+{
+    task->id_ = HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_task_with(site, waiting, has_lane) : 0;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_laned_task_(hotpath_task *task, struct hotpath_site *site, int has_lane)
+{
+    hotpath_task nobody;
+    nobody.id_ = 0;
+    hotpath_task_with_(task, site, nobody, has_lane);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_poll_ *
+hotpath_begin_poll_(struct hotpath_poll_ *ret_poll, const hotpath_task *task, int how)
+{
+    const uint64_t id = task != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? HOTPATH_GET_(task->id_) : 0;
+    if (id != 0)
+        hotpath_v1_poll(ret_poll, id, how);
+    else
+        ret_poll->id = 0;
+    return ret_poll;
+}
+
+/* Whether there is such a task. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) int
+hotpath_is_polled_(const struct hotpath_poll_ *poll)
+{
+    return poll->id != 0 && (poll->before != HOTPATH_NO_POLL_ || poll->zone.state != HOTPATH_SKIPPED_);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_end_poll_(struct hotpath_poll_ *poll)
+{
+    if (poll->id != 0)
+        hotpath_v1_poll_end(poll);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t
+hotpath_begin_next_(struct hotpath_site *site, const void *stream)
+{
+    return HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_stream_next(site, stream) : 0;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_end_next_(const struct hotpath_stream_next_ *next)
+{
+    if (next->place != 0)
+        hotpath_v1_stream_nexted(next->place);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_loop_wait_
+hotpath_begin_loop_wait_(struct hotpath_site *site)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        return hotpath_v1_loop_wait(site);
+    struct hotpath_loop_wait_ none;
+    none.site = NULL;
+    return none;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_loop_end_(struct hotpath_site *site)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        hotpath_v1_loop_end(site, NULL);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
@@ -1300,11 +1574,46 @@ hotpath_of_double_(double real)
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                                    \
         hotpath_open_key_(&zone, &zone##_keys, key)}
 
+#define HOTPATH_NEXT_(next, label, stream) HOTPATH_NEXT_NAMED_(next, label, stream)
+#define HOTPATH_NEXT_NAMED_(next, label, stream)                                                                   \
+    HOTPATH_SITE_(next##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
+    HOTPATH_SCOPE_ const struct hotpath_stream_next_ next HOTPATH_AT_END_(hotpath_end_next_) = {                   \
+        hotpath_begin_next_(&next##_site, stream)}
 #define HOTPATH_WAIT_(wait, label, channel, is_full) HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)
 #define HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)                                                         \
     HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
     HOTPATH_SCOPE_ const struct hotpath_channel_wait_ wait HOTPATH_AT_END_(hotpath_v1_channel_waited) =            \
         hotpath_v1_channel_wait(&wait##_site, channel, is_full)
+
+#define HOTPATH_TASK_ALONE_(task, label) hotpath_task_(task, HOTPATH_STATIC_SITE_(HOTPATH_KIND_TASK_, "" label ""))
+#ifdef __cplusplus
+#define HOTPATH_HAS_LANE_(...) (hotpath::task_traits() __VA_ARGS__).has_lane
+#else
+struct hotpath_task_traits_ {
+    int lane;
+};
+#define HOTPATH_HAS_LANE_(...) ((struct hotpath_task_traits_){__VA_ARGS__}).lane
+#endif
+#define HOTPATH_TASK_WITH_(task, label, ...)                                                                       \
+    hotpath_laned_task_(task, HOTPATH_STATIC_SITE_(HOTPATH_KIND_TASK_, "" label ""), HOTPATH_HAS_LANE_(__VA_ARGS__))
+#define HOTPATH_POLL_(poll, task, how) HOTPATH_POLL_NAMED_(poll, task, how)
+#define HOTPATH_POLL_NAMED_(poll, task, how)                                                                       \
+    HOTPATH_SCOPE_ struct hotpath_poll_ poll HOTPATH_AT_END_(hotpath_end_poll_),                                   \
+        *const poll##_begun HOTPATH_SCOPE_ = hotpath_begin_poll_(&poll, task, how)
+#define HOTPATH_RESULT_(task, ...)                                                                                 \
+    __extension__({                                                                                                \
+        hotpath_task *const hotpath_task_of_ = (task);                                                             \
+        if (hotpath_v1_task_is_logged(hotpath_task_of_))                                                           \
+            hotpath_v1_task_result(hotpath_task_of_, __VA_ARGS__);                                                 \
+        else                                                                                                       \
+            hotpath_v1_task_end(hotpath_task_of_, 0);                                                              \
+    })
+
+#define HOTPATH_LOOP_WAIT_(wait, label) HOTPATH_LOOP_WAIT_NAMED_(wait, label)
+#define HOTPATH_LOOP_WAIT_NAMED_(wait, label)                                                                      \
+    HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
+    HOTPATH_SCOPE_ const struct hotpath_loop_wait_ wait HOTPATH_AT_END_(hotpath_v1_loop_waited) =                  \
+        hotpath_begin_loop_wait_(&wait##_site)
 
 /*
  * A measured expression. It cannot stand in braces of its own, as in a statement expression: with these would end what it
@@ -1673,6 +1982,14 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_SKIP
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
+#define HOTPATH_FIELD(type, name) __extension__ type name[0]
+#define HOTPATH_TASK(task, ...) HOTPATH_TASK_(task, __VA_ARGS__, )
+#define HOTPATH_TASK_(task, label, ...) HOTPATH_UNUSED_(label, task)
+#define HOTPATH_POLL(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
+#define HOTPATH_RUN(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
+#define HOTPATH_READY(task) HOTPATH_UNUSED_("", task)
+#define HOTPATH_RESULT(task, ...) HOTPATH_UNUSED_("", ((void)(task), HOTPATH_NOTE(__VA_ARGS__)))
+#define HOTPATH_CANCEL(task) HOTPATH_UNUSED_("", task)
 /* Compiled, so that nothing is unused, but never evaluated. */
 #define HOTPATH_UNUSED_(key, value) ((void)sizeof("" key ""), 0 ? (void)(value) : (void)0)
 #define HOTPATH_UNUSED_KEY_(label, key, value)                                                                     \
@@ -1686,15 +2003,26 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 #define HOTPATH_GAUGE_ADD_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
 #define HOTPATH_COUNT_KEY(label, key, number) HOTPATH_UNUSED_KEY_(label, key, number)
 #define HOTPATH_DEBUG(...) (__VA_ARGS__)
-#define HOTPATH_PASSED_(label, channel, items, bytes, length)                                                      \
-    HOTPATH_UNUSED_(label, ((void)(channel), (void)(items), (void)(bytes), (length)))
-#define HOTPATH_CHANNEL_SENT(label, channel, items, bytes, length)                                                 \
-    HOTPATH_PASSED_(label, channel, items, bytes, length)
-#define HOTPATH_CHANNEL_RECEIVED(label, channel, items, bytes, length)                                             \
-    HOTPATH_PASSED_(label, channel, items, bytes, length)
+#define HOTPATH_CHANNEL_SENT(label, channel, ...) HOTPATH_PASSED_(label, channel, __VA_ARGS__, 0, )
+#define HOTPATH_CHANNEL_RECEIVED(label, channel, ...) HOTPATH_PASSED_(label, channel, __VA_ARGS__, 0, )
+#define HOTPATH_PASSED_(label, channel, items, bytes, length, id, ...)                                             \
+    HOTPATH_UNUSED_(label, ((void)(channel), (void)(items), (void)(bytes), (void)(length), (id)))
+#define HOTPATH_CHANNEL_REFUSED(label, channel, items) HOTPATH_UNUSED_(label, ((void)(channel), (items)))
+#define HOTPATH_CHANNEL_DROPPED(label, channel, items) HOTPATH_UNUSED_(label, ((void)(channel), (items)))
+#define HOTPATH_CHANNEL_CAPACITY(label, channel, items) HOTPATH_UNUSED_(label, ((void)(channel), (items)))
+#define HOTPATH_CHANNEL_TEXT(label, channel, ...)                                                                  \
+    ((void)sizeof(hotpath_note_nowhere_(__VA_ARGS__)), HOTPATH_UNUSED_(label, channel))
 #define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
 #define HOTPATH_CHANNEL_EMPTY(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
 #define HOTPATH_CHANNEL_END(label, channel) HOTPATH_UNUSED_(label, channel)
+#define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(stream) > 0)
+#define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
+    HOTPATH_UNUSED_(label, ((void)(stream), (void)(items), (bytes)))
+#define HOTPATH_STREAM_TEXT(label, stream, ...)                                                                    \
+    ((void)sizeof(hotpath_note_nowhere_(__VA_ARGS__)), HOTPATH_UNUSED_(label, stream))
+#define HOTPATH_STREAM_END(label, stream) HOTPATH_UNUSED_(label, stream)
+#define HOTPATH_LOOP_WAIT(label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
+#define HOTPATH_LOOP_END(label) ((void)sizeof("" label ""))
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
@@ -1743,6 +2071,21 @@ HOTPATH_OFF_ void hotpath_free_event(const char *label, const void *block)
 }
 HOTPATH_OFF_ void hotpath_free_all_event(const char *label) { (void)label; }
 HOTPATH_OFF_ hotpath_lane hotpath_lane_begin(void) { return 0; }
+HOTPATH_OFF_ hotpath_task *hotpath_task_of(const void *object)
+{
+    (void)object;
+    return NULL;
+}
+HOTPATH_OFF_ hotpath_task *hotpath_task_at(const void *object)
+{
+    (void)object;
+    return NULL;
+}
+HOTPATH_OFF_ hotpath_task hotpath_current(void)
+{
+    hotpath_task none = {0};
+    return none;
+}
 HOTPATH_OFF_ hotpath_lane hotpath_switch(hotpath_lane to)
 {
     (void)to;

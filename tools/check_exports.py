@@ -6,7 +6,8 @@ usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LI
 
 Beside the header's there are hotpath_v1_runtime, by which copies of the library find one another, and the two functions
 that compilers call with -finstrument-functions. The libraries that count allocations have the malloc family, and the
-function by which several of them agree; the one that is preloaded, those by which a program shuts itself in. The two files export what the archives do, and the program nothing.
+function by which several of them agree; the one that is preloaded, those by which a program shuts itself in, begins
+threads, waits, runs event loops, and moves data by descriptors and queues. The two files export what the archives do, and the program nothing.
 """
 
 import re
@@ -21,6 +22,17 @@ FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
 SANDBOXES = {"prctl", "syscall"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack"}
+WAITS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "__io_uring_get_cqe",
+         "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait", "io_uring_submit_and_wait_timeout"}
+TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write", "splice", "sendfile", "sendfile64",
+             "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
+             "mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive"}
+DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "mq_close"}
+QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {"push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
+          for stem in ways for way in (stem, f"{stem}_unlocked")}
+FORTIFIED = {"__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk"}  # of glibc alone
+STREAMS = {"fclose", "pclose", "popen", "freopen", "freopen64"}  # likewise
+LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run", "g_main_context_iteration"}
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
 
@@ -57,7 +69,8 @@ def main():
     for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
         problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
-    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared), ALLOC | SANDBOXES | THREADS), (alloc_static, exported(alloc_static), ALLOC),
+    preloaded = ALLOC | SANDBOXES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES
+    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared) - FORTIFIED - STREAMS, preloaded), (alloc_static, exported(alloc_static), ALLOC),
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):
         problems += [f"{file}: exports {name}" for name in names - truth]
         problems += [f"{file}: does not export {name}" for name in truth - names]

@@ -10,5 +10,5 @@ if ! [ "$format" ] || ! "$format" --version | grep -q "version $version\."; then
 fi
 [ "${1:-}" = --fix ] && action=-i || action="--dry-run -Werror"
 # shellcheck disable=SC2086 # a list of options
-find include src tests examples bench fuzz -name '*.[ch]' -o -name '*.cc' | sort | tr '\n' '\0' |
+find include src tests examples bench fuzz -name '*.[ch]' -o -name '*.cc' -o -name '*.hpp' | sort | tr '\n' '\0' |
     xargs -0 "$format" $action

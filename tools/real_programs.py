@@ -12,7 +12,7 @@ import time
 
 from check_real_allocs import C, CMAKE, HERE, PATIENCE, PERL, SQL, Skip, environment, repository
 
-LINES = 300000
+LINES = 900000  # most works take about a second of processor time
 
 
 class Server:
@@ -57,19 +57,19 @@ def git_of(*words):
 
 
 def make_of(folder):
-    (folder / "Makefile").write_text("all: " + " ".join(f"t{at}" for at in range(20000)) + "\n\t@echo done\n" +
-                                     "".join(f"t{at}: Makefile\n\t@:\n" for at in range(20000)))
+    (folder / "Makefile").write_text("all: " + " ".join(f"t{at}" for at in range(60000)) + "\n\t@echo done\n" +
+                                     "".join(f"t{at}: Makefile\n\t@:\n" for at in range(60000)))
     return ["make", "-s", "-n", "all"]
 
 
 def ninja_of(folder):
     (folder / "build.ninja").write_text("rule r\n  command = :\n" +
-                                        "".join(f"build t{at}: r\n" for at in range(20000)))
+                                        "".join(f"build t{at}: r\n" for at in range(200000)))
     return ["ninja", "-n"]
 
 
 def diff_of(folder):
-    numbers(folder, "one", 600000)
+    numbers(folder, "one", 1800000)
     (folder / "two").write_text((folder / "one").read_text().replace("97", "79"))
     return ["diff", "one", "two"]
 
@@ -80,16 +80,16 @@ def compiler(*command):
 
 def groff_of(folder):
     shutil.copy(HERE.parent / "man" / "hotpath.7", folder)
-    return ["groff", "-man", "-Tutf8", *["hotpath.7"] * 10]
+    return ["groff", "-man", "-Tutf8", *["hotpath.7"] * 30]
 
 
-JSON = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7919 % 1009}","tags":["a","b{at % 7}"]}}' for at in range(30000)) + "]"
+JSON = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7919 % 1009}","tags":["a","b{at % 7}"]}}' for at in range(90000)) + "]"
 AWK = "{ sum[$1 % 101] += $5; n[$3]++ } END { for (k in sum) s += sum[k] * k; print s, length(n) }"
-BASH = "s=0; for ((i = 0; i < 300000; i++)); do ((s += i * 7 % 13)); a[i % 100]=$s; done; echo $s ${a[42]}"
-M4 = "define(`f', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))')')" + "f(60)\n" * 400
-PYTHON = ("import re\nwords = {}\nfor n in range(1000000):\n    words.setdefault(str(n * 7919 % 10007), []).append(n)\n"
+BASH = "s=0; for ((i = 0; i < 1000000; i++)); do ((s += i * 7 % 13)); a[i % 100]=$s; done; echo $s ${a[42]}"
+M4 = "define(`f', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))')')" + "f(60)\n" * 1500
+PYTHON = ("import re\nwords = {}\nfor n in range(3000000):\n    words.setdefault(str(n * 7919 % 10007), []).append(n)\n"
           "print(len(words), sum(len(re.findall('[13579]', w)) for w in words))\n")
-DASH = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo $i"
+DASH = "i=0; while [ $i -lt 1200000 ]; do i=$((i + 1)); done; echo $i"
 
 
 # ----------------------------------------------------------------------------------------------------- servers
@@ -110,7 +110,7 @@ def connected(path, family):
 
 def ask_redis(folder, process):
     with connected(str(folder / "socket"), socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
-        load = subprocess.run(["redis-benchmark", "-s", "socket", "-n", "60000", "-c", "20", "-q", "-t", "set,get,lpush,incr"],
+        load = subprocess.run(["redis-benchmark", "-s", "socket", "-n", "100000", "-c", "20", "-q", "-t", "set,get,lpush,incr"],
                               cwd=folder, capture_output=True)
         connection.sendall(b"GET counter:__rand_int__\r\nLLEN mylist\r\nDBSIZE\r\nSHUTDOWN NOSAVE\r\n")
         return bytes([load.returncode]) + answers.read()
@@ -141,7 +141,7 @@ def http_server(folder):
     return Server(["/usr/bin/python3", "-c", "import http.server, socketserver, sys\n"
                    "class Quiet(http.server.SimpleHTTPRequestHandler):\n    log_message = lambda *_: None\n"
                    f"server = http.server.ThreadingHTTPServer(('127.0.0.1', {port}), Quiet)\n"
-                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"], ask_pages(port, 1500, signal.SIGINT))
+                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"], ask_pages(port, 3000, signal.SIGINT))
 
 
 def nginx(folder):
@@ -200,7 +200,7 @@ def openssl_server(folder):
 
 
 PROGRAMS = {
-    "sqlite3": with_file("work.sql", SQL.replace("20000", "300000"), "sqlite3", "-init", "/dev/null", ":memory:", ".read work.sql"),
+    "sqlite3": with_file("work.sql", SQL.replace("20000", "800000"), "sqlite3", "-init", "/dev/null", ":memory:", ".read work.sql"),
     "redis-server": redis,
     "http.server": http_server,
     "nginx": nginx,
@@ -209,13 +209,13 @@ PROGRAMS = {
     "openssl s_server": openssl_server,
     "git log": git_of("log", "-p", "--stat"),
     "git fsck": git_of("fsck", "--full"),
-    "perl": plain("perl", "-e", PERL.replace("20000", "2000000")),
+    "perl": plain("perl", "-e", PERL.replace("20000", "7000000")),
     "python3": plain("/usr/bin/python3", "-S", "-c", PYTHON),
-    "lua": with_file("work.lua", "local t = {} for i = 1, 3e6 do t[i % 1000] = i * 7 % 13 end print(t[42])", "lua5.4", "work.lua"),
+    "lua": with_file("work.lua", "local t = {} for i = 1, 3e7 do t[i % 1000] = i * 7 % 13 end print(t[42])", "lua5.4", "work.lua"),
     "gcc": compiler("gcc", "-O2", "-S", "-o", "-", "work.c"),
     "g++": compiler("g++", "-O2", "-x", "c++", "-S", "-o", "-", "work.c"),
     "clang": compiler("clang", "-O2", "-S", "-o", "-", "work.c"),
-    "cmake": with_file("work.cmake", CMAKE.replace("2000", "30000"), "cmake", "-P", "work.cmake"),
+    "cmake": with_file("work.cmake", CMAKE.replace("2000", "60000"), "cmake", "-P", "work.cmake"),
     "make": make_of,
     "ninja": ninja_of,
     "xz": with_input("xz", "-3", "-T2", "--block-size=1MiB", "--keep", "--stdout", "work"),

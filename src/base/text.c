@@ -268,6 +268,16 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
     return length > 0 ? at : NULL;
 }
 
+void hp_text_read_newlines(char *path)
+{
+    static const char written[] = "\\012";
+    const size_t length = sizeof written - 1;
+    for (char *at = strstr(path, written); at != NULL; at = strstr(at, written)) {
+        *at++ = '\n';
+        memmove(at, at + length - 1, strlen(at + length - 1) + 1);
+    }
+}
+
 const char *hp_text_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -56,6 +56,12 @@ bool hp_text_has_suffix(const char *text, const char *suffix);
 /* What of a path is behind the last slash. */
 const char *hp_text_base_name(const char *path);
 
+/*
+ * In place: a newline in a path, which the kernel writes as "\\012" in its lists. A backslash it leaves as it is, so a file that has these four
+ * characters in its name is taken for one with a newline.
+ */
+void hp_text_read_newlines(char *path);
+
 /* ASCII only: the locale has no say. */
 bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 

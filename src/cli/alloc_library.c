@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "elf_file.h"
+#include "installed.h"
 #include "memory.h"
 #include "regular_file.h"
 #include "trusted_path.h"
@@ -25,52 +26,18 @@
 #define FILE_NAME "libhotpath_alloc.so.0"
 #define PARTNER "libhotpath.so.0" /* which it looks for in its own folder */
 
-#ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* by the build: from the folder of programs to that of libraries */
-#define HOTPATH_LIBRARIES_FROM_PROGRAMS "../lib"
-#endif
-
 /* ------------------------------------------------------------------------------------------------ where it is */
 
-static bool own_folder(char *folder, size_t size)
-{
-    const ssize_t length = readlink("/proc/self/exe", folder, size - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        return false;
-    *slash = '\0';
-    return true;
-}
-
-/* The whole path, since the program may change its folder. Blanks and colons divide LD_PRELOAD. */
-static bool is_there(const char *file, char *path, size_t size)
+/* Blanks and colons divide LD_PRELOAD. */
+bool hp_alloc_library_find(const char *given, char *path, size_t size)
 {
     char whole[PATH_MAX];
-    if (realpath(file, whole) == NULL || strlen(whole) >= size || strpbrk(whole, ": ") != NULL)
+    if (given != NULL ? realpath(given, whole) == NULL : !hp_installed_find(FILE_NAME, whole, sizeof whole))
+        return false;
+    if (strlen(whole) >= size || strpbrk(whole, ": ") != NULL)
         return false;
     memcpy(path, whole, strlen(whole) + 1);
     return true;
-}
-
-bool hp_alloc_library_find(const char *given, char *path, size_t size)
-{
-    static const char *const places[] = {HOTPATH_LIBRARIES_FROM_PROGRAMS, "../lib"};
-    char folder[PATH_MAX], file[2 * PATH_MAX];
-    if (given != NULL)
-        return is_there(given, path, size);
-    if (!own_folder(folder, sizeof folder))
-        return false;
-    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
-        if (places[at][0] == '/')
-            snprintf(file, sizeof file, "%s/%s", places[at], FILE_NAME);
-        else
-            snprintf(file, sizeof file, "%s/%s/%s", folder, places[at], FILE_NAME);
-        if (is_there(file, path, size))
-            return true;
-    }
-    return false;
 }
 
 bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size)

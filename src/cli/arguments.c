@@ -162,7 +162,7 @@ static void warn(const char *line, void *context)
     fprintf(stderr, "%s\n", line);
 }
 
-/* --tree adds the call tree to what is shown otherwise, --cold what was not called. */
+/* --tree adds the call tree to what is shown otherwise, --cold what was not called, --verbose everything there is. */
 static void add_section(const struct hp_arguments *arguments, const char *flag, struct hp_settings *settings,
                         const char *item)
 {
@@ -187,6 +187,7 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
     hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (settings->record.is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
         leave_run(settings);
+    add_section(arguments, "verbose", settings, ",auto");
     add_section(arguments, "tree", settings, ",calltree");
     add_section(arguments, "cold", settings, ",cold");
 }

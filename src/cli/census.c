@@ -26,6 +26,7 @@ static struct {
     uint32_t *living;   /* as many as there is room for citizens */
     size_t living_count;
     bool is_begun;
+    uint64_t looked_ns;
 } state;
 
 /* ------------------------------------------------------------------------------------------------- citizens */
@@ -334,11 +335,26 @@ void hp_census_begin(uint32_t pid)
         state.programs[0] = hp_task_executable(pid); /* ours, which it still is */
 }
 
-void hp_census_meet(uint32_t pid, uint32_t parent)
+/* A number is given again only after its process has ended. */
+static bool is_known(const struct hp_citizen *met)
 {
-    const struct hp_citizen *known = find(pid);
-    if (state.is_begun && !state.census.is_exact && (known == NULL || known->ended_ns != 0))
-        add(pid, parent, hp_clock_monotonic_ns());
+    const struct hp_citizen *known = find(met->pid);
+    return known != NULL && (known->ended_ns == 0 || met->began_ns <= known->ended_ns);
+}
+
+void hp_census_meet(const struct hp_citizen *met)
+{
+    if (!state.is_begun || state.census.is_exact || is_known(met))
+        return;
+    struct hp_citizen *citizen = add(met->pid, met->parent, met->began_ns);
+    if (citizen == NULL)
+        return;
+    /* What one look finds ended at one time: who ended after its parent would leave its time with somebody else. */
+    citizen->ended_ns = least(met->ended_ns, state.looked_ns > met->began_ns ? state.looked_ns : UINT64_MAX);
+    citizen->seen_cpu_ns = met->seen_cpu_ns;
+    citizen->seen_ns = met->seen_ns;
+    if (met->ended_ns != 0)
+        state.living_count--; /* add has put it there, as the last */
 }
 
 const struct hp_citizen *hp_census_find(uint32_t pid) { return find(pid); }
@@ -348,6 +364,7 @@ void hp_census_look(void)
     const uint64_t now = hp_clock_monotonic_ns();
     if (!state.is_begun)
         return;
+    state.looked_ns = now;
     if (state.census.is_exact)
         hp_task_events_take(take, false);
     else
@@ -355,11 +372,32 @@ void hp_census_look(void)
     read_clocks(now);
 }
 
+static uint64_t unseen_since(const struct hp_citizen *citizen)
+{
+    return citizen->seen_ns > citizen->began_ns ? citizen->seen_ns : citizen->began_ns;
+}
+
 /* From the last look at it, or from its beginning, to its end. */
 static uint64_t unseen_of(const struct hp_citizen *citizen)
 {
-    const uint64_t from = citizen->seen_ns > citizen->began_ns ? citizen->seen_ns : citizen->began_ns;
-    return citizen->ended_ns > from ? citizen->ended_ns - from : 0;
+    return hp_less(citizen->ended_ns, unseen_since(citizen));
+}
+
+/*
+ * A shell that was last seen at its start, when it was busy, would otherwise have half of what its child used. Where children run side by side,
+ * their times together are more than the time in which there were any.
+ */
+static void find_who_waits(void)
+{
+    for (size_t at = 0; at < state.census.count; at++) {
+        const struct hp_citizen *child = &state.census.all[at];
+        struct hp_citizen *parent = find(child->parent);
+        if (parent == NULL || parent == child || parent->ended_ns == 0)
+            continue;
+        const uint64_t since = unseen_since(parent), from = child->began_ns > since ? child->began_ns : since;
+        const uint64_t to = child->ended_ns != 0 ? least(child->ended_ns, parent->ended_ns) : parent->ended_ns;
+        parent->waited_ns = least(parent->waited_ns + hp_less(to, from), unseen_of(parent));
+    }
 }
 
 /* How busy it was while it was looked at, of 1; who was never seen may have been so all the time. */
@@ -373,7 +411,7 @@ static double busyness_of(const struct hp_citizen *citizen)
 
 static double part_of(const struct hp_citizen *citizen)
 {
-    return busyness_of(citizen) * (double)unseen_of(citizen);
+    return busyness_of(citizen) * (double)(unseen_of(citizen) - citizen->waited_ns);
 }
 
 static bool outlived_its_parent(const struct hp_citizen *citizen, const struct hp_citizen *parent)
@@ -397,6 +435,33 @@ static bool leaves_it_with_us(const struct hp_citizen *citizen)
     return true;
 }
 
+/* How much more it can have used: in all of its time, or in that in which it is not taken to wait. */
+static uint64_t room_of(const struct hp_citizen *citizen, bool is_all)
+{
+    const uint64_t unseen = unseen_of(citizen) - (is_all ? 0 : citizen->waited_ns);
+    return leaves_it_with_us(citizen) ? hp_less(citizen->seen_cpu_ns + unseen, citizen->cpu_ns) : 0;
+}
+
+/* Shares out what is left, by parts, among those who can have more. Returns how much of it was given. */
+static uint64_t give(uint64_t left, bool is_all)
+{
+    double parts = 0;
+    uint64_t given = 0;
+    for (size_t at = 0; at < state.census.count; at++)
+        parts += room_of(&state.census.all[at], is_all) > 0 ? part_of(&state.census.all[at]) : 0;
+    for (size_t at = 0; at < state.census.count && parts > 0; at++) {
+        struct hp_citizen *citizen = &state.census.all[at];
+        const uint64_t room = room_of(citizen, is_all);
+        const double its = (double)left * part_of(citizen) / parts;
+        const uint64_t amount = its < (double)room ? (uint64_t)its : room;
+        citizen->cpu_ns += amount;
+        given += amount;
+    }
+    return given;
+}
+
+#define MOST_ROUNDS 4u /* each fills those up who get more than they can have used; the rest is for the others */
+
 /*
  * All who were waited for have left what they used with us. What is more than was seen was used after the last looks, mostly by those
  * who ended before anybody looked: it is shared out by how long that was and how busy they had been, since one may have waited for
@@ -404,21 +469,15 @@ static bool leaves_it_with_us(const struct hp_citizen *citizen)
  */
 static void share_out(void)
 {
-    const uint64_t all = hp_used_by_children();
-    uint64_t seen = 0;
-    double parts = 0;
-    for (size_t at = 0; at < state.census.count; at++)
-        if (leaves_it_with_us(&state.census.all[at])) {
-            seen += state.census.all[at].seen_cpu_ns;
-            parts += part_of(&state.census.all[at]);
-        }
-    const double share = parts > 0 && all > seen ? (double)(all - seen) / parts : 0;
+    uint64_t left = hp_used_by_children();
+    find_who_waits();
     for (size_t at = 0; at < state.census.count; at++) {
         struct hp_citizen *citizen = &state.census.all[at];
-        const double most = (double)unseen_of(citizen);
-        const double its = leaves_it_with_us(citizen) ? share * part_of(citizen) : 0;
-        citizen->cpu_ns = citizen->seen_cpu_ns + (uint64_t)(its < most ? its : most);
+        citizen->cpu_ns = citizen->seen_cpu_ns;
+        left = hp_less(left, leaves_it_with_us(citizen) ? citizen->seen_cpu_ns : 0);
     }
+    for (unsigned round = 0; round < MOST_ROUNDS && left > 0; round++)
+        left -= give(left, round + 1 == MOST_ROUNDS);
 }
 
 const struct hp_census *hp_census_end(void)

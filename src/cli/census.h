@@ -27,6 +27,7 @@ struct hp_citizen {
     uint32_t threads;              /* that live, where the kernel tells */
     uint64_t cpu_ns;               /* of all its programs */
     uint64_t seen_cpu_ns, seen_ns; /* by its own clock, when it last was read */
+    uint64_t waited_ns; /* since that was read: for how long it had children, and is taken to wait for them */
     bool is_hidden; /* the kernel told no more of it since it became a program with rights that we do not have */
     struct hp_executed *images;
     size_t image_count;
@@ -43,8 +44,11 @@ struct hp_census {
 /* The program has been forked and waits. Forgets a census before this one. */
 void hp_census_begin(uint32_t pid);
 
-/* Somebody has met a process of the run, whose parents may be gone. On the thread that looks. */
-void hp_census_meet(uint32_t pid, uint32_t parent);
+/*
+ * A process left a session: what that says of it is given, with an end if it is gone already. Its parents may be gone, and it may have
+ * ended before anybody looked; without this its time would be given to others. On the thread that looks.
+ */
+void hp_census_meet(const struct hp_citizen *met);
 
 /* Takes in what has happened since. From one thread at a time. */
 void hp_census_look(void);

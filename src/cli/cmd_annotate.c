@@ -84,12 +84,13 @@ static void number_lines(const struct hp_line_sums *sums, struct hp_annotated *t
 static int explain_no_lines(const struct task *task)
 {
     const struct hp_named_function *function = function_of(task);
-    const bool has_image = function->image < task->stacks.named.image_count;
+    if (function->image >= task->stacks.named.image_count)
+        return hp_fail("%s is in no file, so there are no lines to show", function->name);
     return hp_fail(
-        "no lines of %s are known: %s%s was compiled without -g, its debug information is not installed, "
-        "or few samples met it; --assembly shows its instructions",
-        function->name, has_image ? "perhaps " : "",
-        has_image ? hp_text_base_name(task->stacks.named.images[function->image].path) : "it");
+        "no lines of %s are known: %s has no debug information here, or had too few samples to make reading "
+        "it worthwhile. Compile it with -g, install its debug information, or run again, for longer or "
+        "with --debuginfod; --assembly shows its instructions",
+        function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
 }
 
 static int show_source(const struct task *task)
@@ -203,7 +204,7 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count > 2)
         return hp_misuse(arguments->command, "one function at a time, not also '%s'", arguments->operands[2]);
     hp_arguments_settle(arguments, &settings);
-    hp_debug_servers_allow(arguments);
+    hp_debug_servers_allow(&settings);
     const int status = annotate(&task, &settings);
     hp_line_sums_free(&task.sums);
     hp_run_stacks_free(&task.stacks);
@@ -214,7 +215,6 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"assembly", 'a', NULL, "Show instructions instead of the source; objdump has to be installed."},
     {"waiting", 'w', NULL, "Show where it waited, and not where it used the processor."},
-    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_annotate = {
@@ -228,6 +228,6 @@ const struct hp_command hp_command_annotate = {
                "is meant is as with 'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
-    .scopes = HP_SCOPE_FOLDER,
+    .scopes = HP_SCOPE_FOLDER | HP_SCOPE_NAMES,
     .run = run,
 };

@@ -58,8 +58,8 @@ static int take_named(struct task *task, const char *name)
 static int explain_nothing(const struct task *task)
 {
     if (task->format->is_of_bytes)
-        return hp_fail("what measured functions allocate is not known of this run, and the format %s is about that "
-                       "alone; see hotpath-export(1)",
+        return hp_fail("what was allocated in this run is not known, and the format %s is about that alone; see "
+                       "hotpath-export(1)",
                        task->format->name);
     return hp_fail(
         "the run has no stacks, and no function was measured in it; 'hotpath doctor' says what is allowed "
@@ -175,7 +175,7 @@ static const struct hp_flag flags[] = {
      "all that the format has room "
      "for."},
     {"by-zone", 0, NULL,
-     "Stacks of processor time begin with the measured function that they were in: [zone: NAME]."},
+     "Stacks begin with the measured function that they were in, where that is known: [zone: NAME]."},
     {"output", 'o', "PATH", "The file; %p is the process id. Without it standard output."},
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "browser.h"
 #include "command.h"
 #include "output_file.h"
 #include "places.h"
@@ -19,27 +20,6 @@ struct task {
     struct hp_run_weights run, other;
     struct hp_export export;
 };
-
-/* ------------------------------------------------------------------------------------------------ browser */
-
-static bool has_screen(void)
-{
-    return isatty(STDOUT_FILENO) && (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL);
-}
-
-/* It may stay as long as the browser does, and say what it likes: neither is ours. */
-static void open_in_browser(const char *path)
-{
-    const pid_t pid = fork();
-    if (pid != 0)
-        return;
-    const int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++)
-        dup2(nothing, fd);
-    setsid();
-    execlp("xdg-open", "xdg-open", path, (char *)NULL);
-    _exit(127);
-}
 
 /* ------------------------------------------------------------------------------------------------- output */
 
@@ -81,8 +61,8 @@ static int write_page(const struct task *task)
         return status;
     const char *shown = realpath(path, whole) != NULL ? whole : path;
     puts(shown);
-    if (hp_arguments_flag(task->arguments, "no-open") == NULL && has_screen())
-        open_in_browser(shown);
+    if (hp_arguments_flag(task->arguments, "no-open") == NULL && hp_browser_has_screen())
+        hp_browser_open(shown);
     return EXIT_DONE;
 }
 
@@ -137,7 +117,7 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"by-zone", 0, NULL,
-     "Stacks of processor time begin with the measured function that they were in: [zone: NAME]."},
+     "Stacks begin with the measured function that they were in, where that is known: [zone: NAME]."},
     {"diff", 0, "SESSION", "Show what became more (red) and less (blue) since that other session or run."},
     {"output", 'o', "PATH",
      "The page; %p is the process id. Without it hotpath-flame-PID.html in the present folder."},

@@ -225,7 +225,7 @@ static int start(const struct hp_arguments *arguments)
     if (status >= 0)
         return status;
     hp_arguments_settle(arguments, &recording.settings);
-    hp_debug_servers_allow(arguments);
+    hp_debug_servers_allow(&recording.settings);
     if (recording.settings.output.format == HP_FORMAT_NONE)
         recording.settings.output.format = HP_FORMAT_TABLE;
     if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)
@@ -239,8 +239,8 @@ static int start(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"pid", 'p', "PID", "The process."},
     {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Without it, until Ctrl-C or the end of the process."},
+    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
     {"tree", 't', NULL, "Show the call tree too."},
-    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_record = {
@@ -253,6 +253,6 @@ const struct hp_command hp_command_record = {
                "or with the process. What the kernel does not permit is said, with what to do.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
-    .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
+    .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,
     .run = start,
 };

@@ -35,8 +35,10 @@ static bool read_moment(const struct hp_arguments *arguments, const char *flag, 
 }
 
 static int show(const struct hp_sessions *parts, struct hp_settings *settings,
-                const struct hp_show_stretch *stretch)
+                const struct hp_show_stretch *stretch, const struct hp_show_page *page)
 {
+    if (page->against != NULL || page->has_sources)
+        return hp_show_page(parts, settings, stdout, page);
     if (!stretch->from.is_given && !stretch->to.is_given)
         return hp_show(parts, settings, stdout, true);
     if (settings->show.by == HP_BY_THREAD) {
@@ -51,23 +53,33 @@ static int run(const struct hp_arguments *arguments)
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
     struct hp_show_stretch stretch = {0};
+    const struct hp_show_page page = {.against = hp_arguments_flag(arguments, "against"),
+                                      .has_sources = hp_arguments_flag(arguments, "source") != NULL};
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
     if (!read_moment(arguments, "from", &stretch.from) || !read_moment(arguments, "to", &stretch.to))
         return EXIT_USAGE;
     settle(arguments, &settings);
+    const bool is_of_page = page.against != NULL || page.has_sources;
+    if (is_of_page && settings.output.format != HP_FORMAT_HTML)
+        return hp_misuse(arguments->command, "--against and --source are for pages: --format html");
+    if (is_of_page && (stretch.from.is_given || stretch.to.is_given))
+        return hp_misuse(arguments->command, "--against and --source are for whole runs: without --from and --to");
     const bool is_found =
         hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
-    const int status = is_found ? show(&parts, &settings, &stretch) : EXIT_FAILED;
+    const int status = is_found ? show(&parts, &settings, &stretch, &page) : EXIT_FAILED;
     hp_sessions_free(&parts);
     return status;
 }
 
 static const struct hp_flag flags[] = {
+    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"from", 0, "TIME", "Report what came after that: 2s, 1m30s, 80%, or -10s before the end."},
     {"to", 0, "TIME", "Report what came before that, likewise."},
+    {"source", 0, NULL, "In a page, have the source text of measured functions, too: it is in no page otherwise."},
+    {"against", 0, "SESSION", "In a page, show in the flame graph what became more and less since that other run."},
 };
 
 const struct hp_command hp_command_report = {

@@ -26,6 +26,8 @@
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"
+#include "run_console.h"
+#include "run_ending.h"
 #include "run_folder.h"
 #include "sessions.h"
 #include "show.h"
@@ -91,7 +93,8 @@ static bool wants_children(const struct run *run)
 /* Programs with measured functions are sampled from inside, where each sample knows its zone; to do both would cost twice. */
 static bool wants_zones(const struct run *run)
 {
-    return hp_arguments_flag(run->arguments, "stacks") == NULL && run->has_zones;
+    return hp_arguments_flag(run->arguments, "stacks") == NULL &&
+           (run->has_zones || hp_arguments_flag(run->arguments, "zone-stacks") != NULL);
 }
 
 /* From inside only beside our library: without it nobody tells us of a sandbox in time. */
@@ -160,6 +163,22 @@ static void hand_down_confinement(void)
         unsetenv(HP_RUN_CONFINEMENT);
 }
 
+/* Pipes that lead out of the run are none of its channels. */
+static void pass_streams(const struct run *run)
+{
+    const bool is_off = hp_arguments_flag(run->arguments, "no-channels") != NULL;
+    char text[128] = "";
+    if (is_off)
+        snprintf(text, sizeof text, "off");
+    for (int number = 0; number <= 2 && !is_off; number++) {
+        struct stat file;
+        const size_t length = strlen(text);
+        if (fstat(number, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)))
+            snprintf(text + length, sizeof text - length, "%" PRIu64 ",", (uint64_t)file.st_ino);
+    }
+    setenv(HP_RUN_STREAMS, text, 1);
+}
+
 /* Programs take samples of their stacks themselves where the kernel does not let us. */
 static void pass_stack_period(const struct run *run)
 {
@@ -185,6 +204,7 @@ static void prepare(const void *context)
     hand_down_confinement();
     setenv("HOTPATH_DIR", run->folder, 1);
     pass_stack_period(run);
+    pass_streams(run);
 }
 
 /* Where processes may leave stacks; NULL: nothing of ours is in them that could. */
@@ -355,7 +375,8 @@ static int execute(struct run *run)
                                .context = run,
                                .is_starting = watch,
                                .is_stopping = hp_watcher_look_now};
-    make_folder(run);
+    if (run->folder[0] == '\0')
+        make_folder(run);
     find_alloc_library(run);
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
     run->has_timers = shared_flag();
@@ -370,10 +391,26 @@ static int execute(struct run *run)
     if (launch.is_asked_to_end)
         hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],
                 (unsigned)run->settings.record.shutdown_ms);
+    if (run->folder[0] != '\0')
+        hp_run_ending_write(run->folder, launch.status);
     report(run, launch.pid);
     if (run->folder[0] != '\0')
         hp_runs_forget(run->folder, run->settings.record.keep > 0 ? run->settings.record.keep - 1 : 0);
     hp_launch_end_like(launch.status);
+}
+
+static int execute_beside_console(void *run) { return execute(run); }
+
+static int watch_on_console(struct run *run)
+{
+    make_folder(run);
+    if (run->folder[0] == '\0')
+        return EXIT_FAILED;
+    const bool ends_with_console = hp_arguments_flag(run->arguments, "end-with-console") != NULL;
+    const int status =
+        hp_run_with_console(run->folder, &run->settings, ends_with_console, execute_beside_console, run);
+    rmdir(run->folder); /* nothing was run */
+    return status;
 }
 
 static int start(const struct hp_arguments *arguments)
@@ -383,11 +420,15 @@ static int start(const struct hp_arguments *arguments)
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "the program to run is missing");
     hp_arguments_settle(arguments, &run.settings);
-    hp_debug_servers_allow(arguments);
-    return execute(&run);
+    hp_debug_servers_allow(&run.settings);
+    return hp_arguments_flag(arguments, "console") != NULL ? watch_on_console(&run) : execute(&run);
 }
 
 static const struct hp_flag flags[] = {
+    {"console", 0, NULL,
+     "Show the program on the console while it runs; its output and the report come when that is left."},
+    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
+    {"end-with-console", 0, NULL, "With --console: tell the program to end (SIGTERM) when the console is left."},
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
@@ -398,11 +439,16 @@ static const struct hp_flag flags[] = {
     {"stacks", 0, NULL,
      "Have the kernel take the stacks of a program whose functions are measured, too, without the zones that they "
      "are in."},
+    {"zone-stacks", 0, NULL,
+     "Have all programs take their stacks themselves: so those of programs with measured functions know their "
+     "zones, "
+     "also where a program without, as a shell, starts them."},
     {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor, wait or allocate."},
     {"no-alloc-stacks", 0, NULL, "Do not take the stacks of functions that allocate."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
+    {"no-channels", 0, NULL,
+     "Do not count what goes through pipes, sockets and queues that the program does not tell of."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
-    HP_DEBUGINFOD_FLAG,
 };
 
 const struct hp_command hp_command_run = {
@@ -418,7 +464,7 @@ const struct hp_command hp_command_run = {
                "be run. Options win over the environment.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
-    .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
+    .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,
     .stops_at_operand = true,
     .run = start,
 };

@@ -46,9 +46,13 @@ const struct hp_command *hp_command_find(const char *name);
 /* The letter of an option there: none (0) where a flag of the command itself has it. */
 char hp_command_letter(const struct hp_command *command, char letter);
 
+extern const struct hp_command hp_command_demo;
 extern const struct hp_command hp_command_run;
 extern const struct hp_command hp_command_record;
 extern const struct hp_command hp_command_report;
+extern const struct hp_command hp_command_console;
+extern const struct hp_command hp_command_serve;
+extern const struct hp_command hp_command_open;
 extern const struct hp_command hp_command_flame;
 extern const struct hp_command hp_command_annotate;
 extern const struct hp_command hp_command_export;

@@ -8,16 +8,10 @@
 #include "debuginfod.h"
 #include "in_path.h"
 
-static bool is_wanted(const struct hp_arguments *arguments)
-{
-    const char *value = getenv("HOTPATH_DEBUGINFOD");
-    return hp_arguments_flag(arguments, "debuginfod") != NULL || (value != NULL && strcmp(value, "1") == 0);
-}
-
-void hp_debug_servers_allow(const struct hp_arguments *arguments)
+void hp_debug_servers_allow(const struct hp_settings *settings)
 {
     const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!is_wanted(arguments))
+    if (!settings->show.debuginfod)
         return;
     if (!hp_is_in_path("debuginfod-find"))
         hp_fail("no debug server is asked: debuginfod-find is not installed; it is in the package debuginfod");
@@ -25,4 +19,10 @@ void hp_debug_servers_allow(const struct hp_arguments *arguments)
         hp_fail("no debug server is asked: DEBUGINFOD_URLS names none, such as https://debuginfod.debian.net");
     else
         hp_debuginfod_allow();
+}
+
+void hp_debug_servers_end(void)
+{
+    if (hp_debuginfod_is_cut_short())
+        hp_fail("debug servers were asked no further: interrupted; names that are missing are addresses");
 }

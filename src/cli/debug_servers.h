@@ -2,17 +2,12 @@
 #ifndef HP_CLI_DEBUG_SERVERS_H
 #define HP_CLI_DEBUG_SERVERS_H
 
-#include "arguments.h"
+#include "options.h"
 
-/* A row for the table of a command's flags. */
-#define HP_DEBUGINFOD_FLAG                                                                                         \
-    {                                                                                                              \
-        "debuginfod", 0, NULL,                                                                                     \
-            "Ask the servers of DEBUGINFOD_URLS for debug information that is not installed, by "                  \
-            "debuginfod-find. Also by HOTPATH_DEBUGINFOD=1."                                                       \
-    }
+/* By --debuginfod or HOTPATH_DEBUGINFOD. Where that cannot be, one line says why, and all goes on without. */
+void hp_debug_servers_allow(const struct hp_settings *settings);
 
-/* By --debuginfod or HOTPATH_DEBUGINFOD=1. Where that cannot be, one line says why, and all goes on without. */
-void hp_debug_servers_allow(const struct hp_arguments *arguments);
+/* When names were looked for: says so if somebody did not want to wait for them. */
+void hp_debug_servers_end(void);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "collector.h"
 #include "command.h"
+#include "debug_servers.h"
 #include "named_stacks.h"
 #include "places.h"
 #include "process.h"
@@ -55,10 +56,12 @@ bool hp_run_folder_keep_stacks(const char *folder)
     const struct hp_stacks *stacks = hp_collector_end();
     if (stacks == NULL)
         return false;
-    const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs;
+    const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs +
+                           stacks->unmade.samples + stacks->unmade.heaps;
     struct hp_zone_namer *namer = stacks->zones.count > 0 ? hp_zone_names_of(folder) : NULL;
     const bool is_named = found > 0 && hp_name_stacks(stacks, namer, &named);
     hp_zone_names_free(namer);
+    hp_debug_servers_end();
     hp_collector_free();
     if (!is_named)
         return false;

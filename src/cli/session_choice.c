@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
+#include "process_session.h"
 
 static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
 
@@ -48,21 +49,51 @@ static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder
     return true;
 }
 
-static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+/* Of a process whose sessions are not in our folders: it has others, or another root, as in a container. */
+static bool find_elsewhere(struct hp_session *ret_session, const char *pid)
+{
+    *ret_session = (struct hp_session){.processes = 1};
+    return hp_process_session(pid, ret_session->path, sizeof ret_session->path);
+}
+
+static bool find_newest(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
     const bool has_found = hp_sessions_find(&found, &settings->record, name != NULL);
     const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
-    const bool is_there = chosen != NULL && add_path(parts, chosen->path, chosen->is_run);
+    if (chosen != NULL)
+        *ret_session = *chosen;
     hp_sessions_free(&found);
-    return is_there;
+    return chosen != NULL || (name != NULL && is_number(name) && find_elsewhere(ret_session, name));
+}
+
+static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct hp_session session;
+    return find_newest(&session, settings, name) && add_path(parts, session.path, session.is_run);
+}
+
+static bool is_path_of(const char *name, struct stat *ret_status)
+{
+    return name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, ret_status) == 0;
+}
+
+bool hp_session_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
+{
+    struct stat status;
+    if (!is_path_of(name, &status))
+        return find_newest(ret_session, settings, name);
+    *ret_session = (struct hp_session){.is_run = S_ISDIR(status.st_mode), .processes = 1};
+    if (strlen(name) >= sizeof ret_session->path)
+        return false;
+    memcpy(ret_session->path, name, strlen(name) + 1);
+    return true;
 }
 
 bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
 {
     struct stat status;
-    const bool is_path =
-        name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, &status) == 0;
+    const bool is_path = is_path_of(name, &status);
     if (is_path ? add_path(parts, name, S_ISDIR(status.st_mode)) : add_newest(parts, settings, name)) {
         if (parts->count > 0)
             return true;

@@ -13,4 +13,9 @@
  */
 bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name);
 
+/*
+ * The same as one session or run, by its path, not by its parts. False: there is none, and nothing is said. Of a path nothing else is filled in.
+ */
+bool hp_session_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
+
 #endif

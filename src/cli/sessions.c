@@ -18,6 +18,7 @@
 #include "number.h"
 #include "places.h"
 #include "process.h"
+#include "run_ending.h"
 #include "session_file.h"
 #include "stack_file.h"
 #include "stack_ring.h"
@@ -346,7 +347,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     (void)path;
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
                          hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0;
+                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
+                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 

@@ -9,13 +9,17 @@
 #include "demangle.h"
 #include "instrumented.h"
 #include "output_file.h"
+#include "page.h"
 #include "places.h"
 #include "reader.h"
 #include "report.h"
 #include "run_stacks.h"
+#include "run_weights.h"
+#include "stack_weights.h"
 #include "terminal.h"
 #include "text.h"
 #include "units.h"
+#include "zone_weights.h"
 
 static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
 {
@@ -38,12 +42,73 @@ static void print_origin(const struct hp_reader *reader, FILE *stream)
     fputc('\n', stream);
 }
 
-static int render(struct hp_reader *reader, const struct hp_settings *settings, FILE *stream, bool is_named)
+/* What is shown, and how. */
+struct showing {
+    struct hp_reader reader;
+    struct hp_run_stacks stacks;
+    const struct hp_settings *settings;
+    bool is_named;
+    const struct hp_show_stretch *stretch; /* NULL: all of it */
+    const struct hp_show_page *page;       /* NULL: as the settings say */
+};
+
+/* Returns what hp_report_render_model does. */
+static int write_page(struct showing *showing, const struct hp_page_wishes *wishes, FILE *stream)
 {
+    static char buffer[1 << 16];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
+    const bool has_memory = hp_page_write(hp_reader_model(&showing->reader), showing->settings, wishes, &text);
+    const bool is_written = hp_text_finish(&text);
+    return !has_memory ? HOTPATH_E_SPACE : is_written ? HOTPATH_OK : HOTPATH_E_OUTPUT;
+}
+
+/*
+ * The stacks of this run, and where it is compared those of the other, and of the zones of both. What is in both is called as it is in this one,
+ * so the other comes first. False: no memory.
+ */
+static bool weigh(struct showing *showing, struct hp_run_weights *other, struct hp_weighted *weighted)
+{
+    const bool is_compared = other->reader.count > 0;
+    weighted->is_before = false;
+    if (showing->stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->stacks.named))
+        return false;
+    return !is_compared || hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
+}
+
+static int render_page(struct showing *showing, FILE *stream)
+{
+    static struct hp_run_weights other;
+    struct hp_weighted weighted = {.is_before = true};
+    const char *against = showing->page != NULL ? showing->page->against : NULL;
+    weighted.is_compared = against != NULL;
+    int status = HOTPATH_E_SPACE;
+    if (against != NULL && !hp_run_weights_open(&other, showing->settings, against, &weighted))
+        status = HOTPATH_E_INACTIVE; /* one line says why */
+    else if (weigh(showing, &other, &weighted))
+        status =
+            write_page(showing,
+                       &(struct hp_page_wishes){.weighted = &weighted,
+                                                .has_sources = showing->page != NULL && showing->page->has_sources,
+                                                .compared_with = against != NULL ? other.command : NULL},
+                       stream);
+    hp_weighted_free(&weighted);
+    if (against != NULL)
+        hp_run_weights_close(&other);
+    return status;
+}
+
+static int render(struct showing *showing, FILE *stream)
+{
+    const struct hp_settings *settings = showing->settings;
     const struct hp_report_target target = target_of(stream, settings);
-    if (is_named && settings->output.format == HP_FORMAT_TABLE)
-        print_origin(reader, stream);
-    const int status = hp_report_render_model(hp_reader_model(reader), settings, &target);
+    if (showing->is_named && settings->output.format == HP_FORMAT_TABLE && showing->page == NULL)
+        print_origin(&showing->reader, stream);
+    const int status = settings->output.format == HP_FORMAT_HTML || showing->page != NULL
+                           ? render_page(showing, stream)
+                           : hp_report_render_model(hp_reader_model(&showing->reader), settings, &target);
+    if (status == HOTPATH_E_INACTIVE)
+        return EXIT_FAILED;
     if (status == HOTPATH_E_SPACE)
         return hp_fail("not enough memory for the report");
     if (fflush(stream) != 0 || status != HOTPATH_OK)
@@ -53,16 +118,16 @@ static int render(struct hp_reader *reader, const struct hp_settings *settings, 
 
 /* ----------------------------------------------------------------------------------------------- output */
 
-static int render_to_file(struct hp_reader *reader, const struct hp_settings *settings, bool is_named)
+static int render_to_file(struct showing *showing)
 {
     char path[1200];
-    if (!hp_place_of_report(settings->output.output_path, reader->sessions[0]->file.snapshot.header.pid, path,
-                            sizeof path))
-        return hp_fail("the path of the output is too long: '%s'", settings->output.output_path);
+    const char *pattern = showing->settings->output.output_path;
+    if (!hp_place_of_report(pattern, showing->reader.sessions[0]->file.snapshot.header.pid, path, sizeof path))
+        return hp_fail("the path of the output is too long: '%s'", pattern);
     FILE *stream = hp_output_open(path);
     if (stream == NULL)
         return EXIT_FAILED;
-    const int status = render(reader, settings, stream, is_named);
+    const int status = render(showing, stream);
     if (fclose(stream) != 0 && status == EXIT_DONE)
         return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
     return status;
@@ -90,37 +155,40 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
     return problem == NULL;
 }
 
-/* All of it: `stretch` is NULL. */
-static int show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named,
-                const struct hp_show_stretch *stretch)
+static int show(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
-    struct hp_reader reader;
-    struct hp_run_stacks stacks = {0};
+    struct hp_reader *reader = &showing->reader;
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
-    hp_reader_open(&reader, hp_demangle);
-    if (hp_run_stacks_read(sessions, &stacks))
-        hp_reader_model(&reader)->functions = &stacks.functions;
+    hp_reader_open(reader, hp_demangle);
+    if (hp_run_stacks_read(sessions, &showing->stacks))
+        hp_reader_model(reader)->functions = &showing->stacks.functions;
     for (size_t at = 0; at < sessions->count; at++)
-        if (!hp_reader_add(&reader, sessions->all[at].path))
-            hp_fail("%s", reader.problem);
-    if (reader.count > 0 && !hp_reader_refresh(&reader))
-        hp_fail("%s", reader.problem);
-    else if (reader.count > 0 && (stretch == NULL || cut(hp_reader_model(&reader), stretch)))
-        status = settings->output.output_path[0] != '\0' ? render_to_file(&reader, settings, is_named)
-                                                         : render(&reader, settings, stream, is_named);
-    hp_reader_close(&reader);
-    hp_run_stacks_free(&stacks);
+        if (!hp_reader_add(reader, sessions->all[at].path))
+            hp_fail("%s", reader->problem);
+    if (reader->count > 0 && !hp_reader_refresh(reader))
+        hp_fail("%s", reader->problem);
+    else if (reader->count > 0 && (showing->stretch == NULL || cut(hp_reader_model(reader), showing->stretch)))
+        status =
+            showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
+    hp_reader_close(reader);
+    hp_run_stacks_free(&showing->stacks);
     return status;
 }
 
 int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
 {
-    return show(sessions, settings, stream, is_named, NULL);
+    return show(sessions, &(struct showing){.settings = settings, .is_named = is_named}, stream);
+}
+
+int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                 const struct hp_show_page *page)
+{
+    return show(sessions, &(struct showing){.settings = settings, .page = page}, stream);
 }
 
 int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
                     const struct hp_show_stretch *stretch)
 {
-    return show(sessions, settings, stream, true, stretch);
+    return show(sessions, &(struct showing){.settings = settings, .is_named = true, .stretch = stretch}, stream);
 }

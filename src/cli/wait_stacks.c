@@ -22,11 +22,10 @@ static void put_text(struct hp_text *text, const struct hp_wait_found *found)
     hp_text_string(text, what);
 }
 
-static void take(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found)
+static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)
 {
     char bytes[160];
     struct hp_text text;
-    (void)context;
     hp_text_init(&text, bytes, sizeof bytes);
     put_text(&text, found);
     hp_wait_source_take(&(struct hp_wait_look){.pid = pid,
@@ -34,7 +33,9 @@ static void take(void *context, uint32_t pid, uint32_t tid, const struct hp_wait
                                                .sp = found->sp,
                                                .pc = found->pc,
                                                .cause = found->cause,
-                                               .text = hp_text_end(&text)});
+                                               .text = hp_text_end(&text),
+                                               .session = *(const uint32_t *)context,
+                                               .site = zone});
 }
 
 static uint32_t keep(void *context)

@@ -4,6 +4,7 @@
 
 #include "watch.h"
 
+/* Its context is the number of the session (session_numbers.h) that its threads have their zones in, a uint32_t. */
 extern const struct hp_wait_listener hp_wait_stacks;
 
 #endif

@@ -28,6 +28,7 @@
 #include "quiet_thread.h"
 #include "regular_file.h"
 #include "session_file.h"
+#include "session_numbers.h"
 #include "task_files.h"
 #include "text.h"
 #include "wait_source.h"
@@ -43,6 +44,8 @@
 struct process {
     int fd; /* of its session */
     bool is_sandboxed;
+    uint32_t number; /* of its session, for the listener */
+    struct hp_wait_listener listener;
     struct hp_watch watch;
     struct hp_axis_feed axis;
 };
@@ -54,7 +57,7 @@ struct names {
 };
 
 static struct {
-    pthread_t thread;
+    struct hp_quiet_thread thread;
     pthread_mutex_t lock;
     pthread_cond_t news;   /* for the thread */
     pthread_cond_t looked; /* from it */
@@ -70,6 +73,7 @@ static struct {
     uint64_t scanned_ns;
     bool is_unready;      /* a file was there that is no session yet */
     uint64_t confinement; /* of ourselves */
+    uint32_t pid_namespace;
 } watcher = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --------------------------------------------------------------------------------------------- names */
@@ -199,7 +203,10 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                            .context = process,
                                            .files = &watcher.files,
                                            .at_work = &watcher.at_work,
-                                           .listener = watcher.wishes.has_stacks ? &hp_wait_stacks : NULL};
+                                           .listener = watcher.wishes.has_stacks ? &process->listener : NULL};
+    process->number = hp_session_number(name);
+    process->listener = hp_wait_stacks;
+    process->listener.context = &process->number;
     process->fd = process->axis.session = fd;
     if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=
         (int)sizeof process->axis.path)
@@ -224,6 +231,29 @@ static void leave_unwatched(int fd, const struct hp_header *header)
     close(fd);
 }
 
+/* A session that finished has told all; of one that did not, nobody knows when between its last word and now its process ended. */
+static uint64_t end_of(const struct hp_header *header)
+{
+    if (header->state == HP_STATE_FINISHED)
+        return header->clock_latest.ns;
+    const bool is_over = hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_OVER;
+    return is_over ? hp_clock_monotonic_ns() : 0;
+}
+
+static void tell_census(const struct hp_header *header)
+{
+    if (header->version != HP_LAYOUT_VERSION || header->byte_order != HP_BYTE_ORDER ||
+        (header->pid_namespace != 0 && header->pid_namespace != watcher.pid_namespace))
+        return;
+    const uint64_t began = header->clock_start.ns, latest = header->clock_latest.ns;
+    hp_census_meet(&(struct hp_citizen){.pid = header->pid,
+                                        .parent = header->parent_pid,
+                                        .began_ns = began,
+                                        .ended_ns = end_of(header),
+                                        .seen_cpu_ns = header->cpu_latest_ns,
+                                        .seen_ns = latest > began ? latest : began});
+}
+
 static void visit_file(const char *name, void *context)
 {
     const int folder = *(const int *)context;
@@ -237,8 +267,8 @@ static void visit_file(const char *name, void *context)
     const bool is_session = is_ready(fd, &header);
     watcher.is_unready |= !is_session;
     const bool is_to_be_watched = is_session && is_watchable(&header);
-    if (is_to_be_watched)
-        hp_census_meet(header.pid, header.parent_pid);
+    if (is_session)
+        tell_census(&header);
     if (is_to_be_watched)
         end_earlier(header.pid);
     if (is_to_be_watched && watcher.count == MOST_PROCESSES) {
@@ -352,6 +382,8 @@ static void *watch_run(void *context)
         pause_until(hp_watch_period_us(hp_clock_thread_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
+    if (watcher.wishes.has_waits)
+        scan(); /* for those that came after the last look */
     while (watcher.count > 0)
         end_process(watcher.count - 1);
     return NULL;
@@ -364,6 +396,7 @@ static bool prepare(void)
         pthread_condattr_init(&monotonic) == 0 && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
         pthread_cond_init(&watcher.news, &monotonic) == 0 && pthread_cond_init(&watcher.looked, &monotonic) == 0;
     watcher.files = MOST_FILES;
+    watcher.pid_namespace = hp_process_namespace();
     watcher.confinement = hp_task_confinement((uint32_t)getpid());
     return is_ready;
 }
@@ -401,6 +434,6 @@ void hp_watcher_end(void)
     watcher.is_over = true;
     pthread_cond_signal(&watcher.news);
     pthread_mutex_unlock(&watcher.lock);
-    pthread_join(watcher.thread, NULL);
+    hp_quiet_thread_stop(&watcher.thread);
     watcher.is_started = false;
 }

@@ -27,7 +27,7 @@ static bool is_word(struct hp_spelling *spelling, const char *word)
 static bool is_section(struct hp_spelling *spelling, const hotpath_results *unused)
 {
     (void)unused;
-    bool is_known = is_word(spelling, "auto") || is_word(spelling, "all");
+    bool is_known = is_word(spelling, "short") || is_word(spelling, "auto") || is_word(spelling, "all");
     for (size_t at = 0; at < hp_section_type_count && !is_known; at++)
         is_known = is_word(spelling, hp_section_types[at]->name) ||
                    is_word(spelling, hp_section_types[at]->alias) || is_word(spelling, hp_section_types[at]->group);

@@ -7,7 +7,7 @@
 #include "arena.h"
 #include "demangle.h"
 #include "reader.h"
-#include "ring_source.h"
+#include "session_numbers.h"
 #include "sessions.h"
 #include "site_table.h"
 #include "text.h"
@@ -21,11 +21,17 @@ struct names {
     struct hp_site_sums ***sites; /* by session and id */
 };
 
+/* What a session says of itself may be anything. */
+static uint32_t sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
 /* The sites of one session. False: no memory. */
 static bool take_sites(struct names *names, struct hp_site_table *table, uint32_t at)
 {
     const struct hp_snapshot *session = &names->reader.sessions[at]->file.snapshot;
-    const uint32_t count = session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+    const uint32_t count = sites_of(session);
     names->sites[at] = hp_arena_take_array(&names->arena, (size_t)count + 1, sizeof *names->sites[at]);
     if (names->sites[at] == NULL)
         return false;
@@ -64,11 +70,11 @@ static bool find_names(struct names *names)
 static const char *name_of(void *context, uint32_t number, uint32_t site)
 {
     const struct names *names = context;
-    const char *session = hp_ring_source_session(number);
+    const char *session = hp_session_of_number(number);
     for (size_t at = 0; session != NULL && names->sites != NULL && at < names->reader.count; at++) {
         const struct hp_read_session *read = names->reader.sessions[at];
         if (strcmp(hp_text_base_name(read->path), session) == 0)
-            return site < read->file.snapshot.header.site_count ? names->sites[at][site]->same->name : NULL;
+            return site < sites_of(&read->file.snapshot) ? names->sites[at][site]->same->name : NULL;
     }
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include "export.h"
 #include "flame_page.h"
 #include "json.h"
+#include "page_data.h"
 #include "text_table.h"
 
 struct writer {
@@ -13,18 +14,6 @@ struct writer {
     struct hp_json *json;
     struct hp_text_table files;
 };
-
-/* Nothing in JSON but strings has this character, and in none of them may it begin the end of a script. */
-static bool put_without_tags(void *page, const char *bytes, size_t length)
-{
-    struct hp_text *text = page;
-    for (size_t at = 0; at < length; at++)
-        if (bytes[at] == '<')
-            hp_text_string(text, "\\u003c");
-        else
-            hp_text_char(text, bytes[at]);
-    return !text->is_cut;
-}
 
 static void begin_array(struct writer *writer, const char *key)
 {
@@ -149,7 +138,7 @@ bool hp_flame_write(const struct hp_export *export, struct hp_text *text)
     struct hp_json json;
     struct writer writer = {.export = export, .weighted = export->weighted, .json = &json};
     hp_text_bytes(text, (const char *)hp_flame_page_head, hp_flame_page_head_size);
-    hp_text_init_stream(&escaped, buffer, sizeof buffer, put_without_tags, text);
+    hp_text_init_stream(&escaped, buffer, sizeof buffer, hp_page_put_data, text);
     hp_json_init(&json, &escaped, false);
     put_data(&writer);
     hp_text_finish(&escaped);

@@ -121,26 +121,38 @@ static void put_label(struct writer *writer, const char *key, const char *text)
     hp_proto_end(&writer->proto, label);
 }
 
+/* Of one stack, what was in zones, by dimension. */
+struct in_zones {
+    uint64_t weight[HP_DIMENSIONS], count[HP_DIMENSIONS];
+};
+
+static uint64_t weight_left(const struct hp_export *export, size_t at, size_t node, const struct in_zones *less)
+{
+    return hp_less(hp_weight_own(hp_export_weights(export, at), node), less->weight[export->dimensions[at]]);
+}
+
+static uint64_t count_left(const struct hp_export *export, size_t at, size_t node, const struct in_zones *less)
+{
+    return hp_less(hp_weight_count(hp_export_weights(export, at), node), less->count[export->dimensions[at]]);
+}
+
 /* What is in a zone has nothing of other dimensions; what is in none has what is left. */
-static void put_values(struct writer *writer, size_t node, const struct hp_weighted_share *in, uint64_t less_ns,
-                       uint64_t less_count)
+static void put_values(struct writer *writer, size_t node, const struct hp_weighted_share *in,
+                       const struct in_zones *less)
 {
     const struct hp_export *export = writer->export;
     struct hp_proto *proto = &writer->proto;
     for (size_t at = 0; at < export->dimension_count; at++) {
-        const struct hp_weights *weights = hp_export_weights(export, at);
-        const bool is_cpu = export->dimensions[at] == HP_OF_CPU;
-        const uint64_t own = hp_less(hp_weight_own(weights, node), is_cpu ? less_ns : 0);
-        const uint64_t count = hp_less(hp_weight_count(weights, node), is_cpu ? less_count : 0);
+        const bool is_it = in != NULL && in->dimension == export->dimensions[at];
         if (hp_export_type(export, at)->counted != NULL)
-            hp_proto_packed(proto, in == NULL ? count : is_cpu ? in->count : 0);
-        hp_proto_packed(proto, in == NULL ? own : is_cpu ? in->weight : 0);
+            hp_proto_packed(proto, in == NULL ? count_left(export, at, node, less) : is_it ? in->count : 0);
+        hp_proto_packed(proto, in == NULL ? weight_left(export, at, node, less) : is_it ? in->weight : 0);
     }
 }
 
 /* `in`: what of it was in a zone, or NULL: all but what is less. */
-static void put_sample(struct writer *writer, size_t node, const struct hp_weighted_share *in, uint64_t less_ns,
-                       uint64_t less_count)
+static void put_sample(struct writer *writer, size_t node, const struct hp_weighted_share *in,
+                       const struct in_zones *less)
 {
     const struct hp_export *export = writer->export;
     struct hp_proto *proto = &writer->proto;
@@ -150,7 +162,7 @@ static void put_sample(struct writer *writer, size_t node, const struct hp_weigh
         hp_proto_packed(proto, writer->frames.of_node[at]);
     hp_proto_end(proto, locations);
     const size_t values = hp_proto_begin(proto, SAMPLE_VALUES);
-    put_values(writer, node, in, less_ns, less_count);
+    put_values(writer, node, in, less);
     hp_proto_end(proto, values);
     if (in != NULL)
         put_label(writer, "zone", in->zone);
@@ -158,23 +170,19 @@ static void put_sample(struct writer *writer, size_t node, const struct hp_weigh
     flush(writer);
 }
 
-static bool has_cpu(const struct hp_export *export)
+static bool is_exported(const struct hp_export *export, enum hp_dimension dimension)
 {
     for (size_t at = 0; at < export->dimension_count; at++)
-        if (export->dimensions[at] == HP_OF_CPU)
+        if (export->dimensions[at] == dimension)
             return true;
     return false;
 }
 
-static bool has_left(const struct hp_export *export, size_t node, uint64_t less_ns, uint64_t less_count)
+static bool has_left(const struct hp_export *export, size_t node, const struct in_zones *less)
 {
-    for (size_t at = 0; at < export->dimension_count; at++) {
-        const struct hp_weights *weights = hp_export_weights(export, at);
-        const bool is_cpu = export->dimensions[at] == HP_OF_CPU;
-        if (hp_weight_own(weights, node) > (is_cpu ? less_ns : 0) ||
-            hp_weight_count(weights, node) > (is_cpu ? less_count : 0))
+    for (size_t at = 0; at < export->dimension_count; at++)
+        if (weight_left(export, at, node, less) > 0 || count_left(export, at, node, less) > 0)
             return true;
-    }
     return false;
 }
 
@@ -182,18 +190,18 @@ static bool has_left(const struct hp_export *export, size_t node, uint64_t less_
 static void put_samples(struct writer *writer, size_t node)
 {
     const struct hp_export *export = writer->export;
-    uint64_t ns = 0, count = 0;
+    struct in_zones in_zones = {0};
     for (; writer->share < export->weighted->share_count && writer->shares[writer->share].node <= node;
          writer->share++) {
         const struct hp_weighted_share *share = &writer->shares[writer->share];
-        if (share->node != node || !has_cpu(export))
+        if (share->node != node || !is_exported(export, share->dimension))
             continue;
-        put_sample(writer, node, share, 0, 0);
-        ns += share->weight;
-        count += share->count;
+        put_sample(writer, node, share, &in_zones);
+        in_zones.weight[share->dimension] += share->weight;
+        in_zones.count[share->dimension] += share->count;
     }
-    if (has_left(export, node, ns, count))
-        put_sample(writer, node, NULL, ns, count);
+    if (has_left(export, node, &in_zones))
+        put_sample(writer, node, NULL, &in_zones);
 }
 
 /* --------------------------------------------------------------------------------------------------- tables */

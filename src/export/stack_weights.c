@@ -9,7 +9,7 @@
 
 #define NO_WEIGHT HP_STACK_WEIGHTS
 
-/* Which weights of a stack make a dimension; the first is the one that knows zones. */
+/* Which weights of a stack make a dimension. */
 static const struct {
     enum hp_dimension dimension;
     enum hp_stack_weight parts[2];
@@ -26,12 +26,29 @@ static const struct {
 struct numbers {
     uint32_t *libraries, *functions, *nodes;
     uint32_t *way;             /* from a node to the root */
-    struct hp_zone_share *own; /* of each node's processor time, what was in no zone */
+    struct hp_zone_share *own; /* of each node, what was in no zone */
 };
 
-static uint64_t weight_of(const struct hp_named_node *node, enum hp_stack_weight weight)
+#define ROWS (sizeof rows / sizeof rows[0])
+
+static uint64_t sum_of(const uint64_t *weight, size_t row)
 {
-    return weight != NO_WEIGHT ? node->weight[weight] : 0;
+    const enum hp_stack_weight second = rows[row].parts[1];
+    return weight[rows[row].parts[0]] + (second != NO_WEIGHT ? weight[second] : 0);
+}
+
+static void add_weights(struct hp_weighted *weighted, uint32_t place, const uint64_t *weight)
+{
+    for (size_t row = 0; row < ROWS; row++)
+        hp_weighted_add(weighted, rows[row].dimension, place, sum_of(weight, row), weight[rows[row].count]);
+}
+
+static bool has_weight(const uint64_t *weight)
+{
+    for (size_t row = 0; row < ROWS; row++)
+        if (sum_of(weight, row) > 0 || weight[rows[row].count] > 0)
+            return true;
+    return false;
 }
 
 static void add_functions(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
@@ -94,13 +111,12 @@ static uint32_t place_of_zone(struct hp_weighted *weighted, const char *zone)
 static void add_rest_by_zone(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                              const struct numbers *numbers, uint32_t node)
 {
-    const struct hp_zone_share *own = &numbers->own[node];
-    if (own->user_ns == 0 && own->samples == 0)
+    const uint64_t *weight = numbers->own[node].weight;
+    if (!has_weight(weight))
         return;
     const uint32_t none = hp_weighted_below(
         weighted, HP_WEIGHTED_ROOT, hp_weighted_function(weighted, IN_NO_ZONE, "", HP_NO_LIBRARY), 0, false);
-    hp_weighted_add(weighted, HP_OF_CPU, add_below(weighted, stacks, numbers, node, none), own->user_ns,
-                    own->samples);
+    add_weights(weighted, add_below(weighted, stacks, numbers, node, none), weight);
 }
 
 static void add_shares(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
@@ -109,26 +125,26 @@ static void add_shares(struct hp_weighted *weighted, const struct hp_named_stack
     for (size_t at = 0; at < stacks->share_count && !weighted->lacks_memory; at++) {
         const struct hp_zone_share *share = &stacks->shares[at];
         const char *zone = stacks->zones[share->zone].name;
-        const uint64_t ns = share->user_ns + share->kernel_ns;
         uint32_t node = numbers->nodes[share->node];
         if (weighted->is_by_zone) {
             node = add_below(weighted, stacks, numbers, share->node, place_of_zone(weighted, zone));
-            hp_weighted_add(weighted, HP_OF_CPU, node, ns, share->samples);
+            add_weights(weighted, node, share->weight);
         }
-        hp_weighted_share(weighted, node, zone, ns, share->samples);
+        for (size_t row = 0; row < ROWS; row++)
+            hp_weighted_share(weighted, rows[row].dimension, node, zone, sum_of(share->weight, row),
+                              share->weight[rows[row].count]);
     }
 }
 
 static void find_rest(const struct hp_named_stacks *stacks, struct hp_zone_share *own)
 {
-    for (size_t at = 0; at < stacks->node_count; at++) {
-        own[at].user_ns = stacks->nodes[at].weight[HP_STACK_USER_NS] + stacks->nodes[at].weight[HP_STACK_KERNEL_NS];
-        own[at].samples = stacks->nodes[at].weight[HP_STACK_SAMPLES];
-    }
+    for (size_t at = 0; at < stacks->node_count; at++)
+        memcpy(own[at].weight, stacks->nodes[at].weight, sizeof own[at].weight);
     for (size_t at = 0; at < stacks->share_count; at++) {
         const struct hp_zone_share *share = &stacks->shares[at];
-        own[share->node].user_ns = hp_less(own[share->node].user_ns, share->user_ns + share->kernel_ns);
-        own[share->node].samples = hp_less(own[share->node].samples, share->samples);
+        uint64_t *rest = own[share->node].weight;
+        for (size_t weight = 0; weight < HP_STACK_WEIGHTS; weight++)
+            rest[weight] = hp_less(rest[weight], share->weight[weight]);
     }
 }
 
@@ -140,12 +156,10 @@ static void add_nodes(struct hp_weighted *weighted, const struct hp_named_stacks
     for (size_t at = 1; at < stacks->node_count && !weighted->lacks_memory; at++) {
         const struct hp_named_node *node = &stacks->nodes[at];
         numbers->nodes[at] = add_frames(weighted, stacks, numbers, node, numbers->nodes[node->parent]);
-        for (size_t row = weighted->is_by_zone; row < sizeof rows / sizeof rows[0]; row++)
-            hp_weighted_add(weighted, rows[row].dimension, numbers->nodes[at],
-                            weight_of(node, rows[row].parts[0]) + weight_of(node, rows[row].parts[1]),
-                            weight_of(node, rows[row].count));
         if (weighted->is_by_zone)
             add_rest_by_zone(weighted, stacks, numbers, (uint32_t)at);
+        else
+            add_weights(weighted, numbers->nodes[at], node->weight);
     }
 }
 

@@ -215,8 +215,8 @@ void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, 
     }
 }
 
-void hp_weighted_share(struct hp_weighted *weighted, uint32_t node, const char *zone, uint64_t weight,
-                       uint64_t count)
+void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, const char *zone,
+                       uint64_t weight, uint64_t count)
 {
     if (weighted->is_before || (weight == 0 && count == 0))
         return;
@@ -227,7 +227,8 @@ void hp_weighted_share(struct hp_weighted *weighted, uint32_t node, const char *
         return;
     }
     weighted->shares = shares;
-    shares[weighted->share_count++] = (struct hp_weighted_share){node, harmless(weighted, zone), weight, count};
+    shares[weighted->share_count++] =
+        (struct hp_weighted_share){dimension, node, harmless(weighted, zone), weight, count};
 }
 
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension)

@@ -90,8 +90,9 @@ struct hp_weighted_node {
     bool is_inlined; /* into its parent */
 };
 
-/* Of the processor time that a node has itself, what was spent in a zone. */
+/* Of what a node has itself in a dimension, what was in a zone. */
 struct hp_weighted_share {
+    enum hp_dimension dimension;
     uint32_t node;
     const char *zone;
     uint64_t weight, count;
@@ -101,7 +102,7 @@ struct hp_weighted {
     bool has_lines; /* places that differ by their lines are different; to be set at first */
     bool
         is_compared; /* libraries and sources are the same when they are called the same, wherever they lie; likewise */
-    bool is_by_zone; /* stacks of processor time begin with the zone that they were in; likewise */
+    bool is_by_zone; /* stacks begin with the zone that they were in, where that is known; likewise */
     bool is_before;  /* what is added is of the run that this one is compared with */
     bool lacks_memory;
     struct hp_weighted_library *libraries;
@@ -125,9 +126,9 @@ uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32
 void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
                      uint64_t count);
 
-/* Of what was added to a node in the dimension HP_OF_CPU. */
-void hp_weighted_share(struct hp_weighted *weighted, uint32_t node, const char *zone, uint64_t weight,
-                       uint64_t count);
+/* Of what was added to a node. */
+void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, const char *zone,
+                       uint64_t weight, uint64_t count);
 
 void hp_weighted_free(struct hp_weighted *weighted);
 

@@ -81,13 +81,6 @@ static void add_open(struct hp_site_allocs *allocs, const struct hp_open_link *l
     allocs->net_blocks = plus(allocs->net_blocks, open->net_blocks);
 }
 
-static bool read_stat(const struct hp_stat_link *link, struct hp_alloc_stat *ret_alloc)
-{
-    struct hotpath_stat_ stat;
-    return hp_snapshot_stat(link->session, link->offset, &stat) &&
-           hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
-}
-
 static void keep_site(struct hp_site_allocs *now, struct hp_site_said *before)
 {
     hp_floor(&now->calls, &before->alloc_calls);
@@ -104,7 +97,7 @@ void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *r
     struct hp_alloc_stat stat;
     *ret_allocs = (struct hp_site_allocs){0};
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        if (read_stat(link, &stat))
+        if (hp_snapshot_alloc_stat_of(link->session, link->offset, &stat))
             add_stat(ret_allocs, &stat);
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
@@ -136,7 +129,7 @@ void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_sit
     ret_values->max = allocs->max[measure];
     ret_values->timed = site->sums.calls;
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        if (read_stat(link, &stat))
+        if (hp_snapshot_alloc_stat_of(link->session, link->offset, &stat))
             hp_snapshot_add_measures(link->session, &stat, measure, ret_values->lines);
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)

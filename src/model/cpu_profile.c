@@ -1,6 +1,6 @@
 /*
- * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
- * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
+ * Whose processor time a run used. Samples are credited to nodes of threads' call trees. The forest has all of them, each with its place in the
+ * tree of the run and so with its site, whether the profile keeps threads apart or not.
  *
  * What a thread's functions used comes from cpu_shares.h.
  *
@@ -21,13 +21,6 @@
 
 #define SECOND 1e9
 
-/* A stat of a site. */
-struct link {
-    const struct hp_snapshot *session;
-    uint32_t offset;
-    uint32_t site; /* index in the profile */
-};
-
 /* What the calls of a site took, as far as samples found them. */
 struct cost {
     uint64_t number; /* of the site */
@@ -40,8 +33,6 @@ struct builder {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
-    struct link **links; /* by session and offset */
-    size_t link_count;
     struct hp_cpu_shares shares; /* of the thread at hand */
     struct cost *costs;          /* as many as sites */
     double found_ns;             /* of all sites together, by samples */
@@ -93,61 +84,22 @@ const char *hp_cpu_advice(uint32_t refusal)
     }
 }
 
-/* --------------------------------------------------------------------------------------- from stats to sites */
+/* --------------------------------------------------------------------------------------- from nodes to sites */
 
-static int compare_links(const void *a, const void *b)
-{
-    const struct link *x = a, *y = b;
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
+#define NONE UINT32_MAX
 
-static size_t count_links(const struct hp_profile *profile)
+static void number_sites(const struct hp_profile *profile)
 {
-    size_t count = 0;
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next)
+        site->cpu_place = 0;
     for (size_t at = 0; at < profile->site_count; at++)
-        for (const struct hp_stat_link *stat = profile->sites[at]->stats; stat != NULL; stat = stat->next)
-            count++;
-    return count;
+        profile->sites[at]->cpu_place = (uint32_t)at + 1;
 }
 
-static bool link_stats(struct builder *builder, struct hp_arena *arena)
+/* The place of its site; NONE: that of a root, or of one that has no calls. */
+static uint32_t place_of(const struct hp_tree_node *node)
 {
-    const struct hp_profile *profile = builder->profile;
-    const size_t count = count_links(profile);
-    struct link *links = hp_arena_take_array(arena, count + 1, sizeof *links);
-    builder->links = hp_arena_take_array(arena, count + 1, sizeof(void *));
-    if (links == NULL || builder->links == NULL)
-        return false;
-    for (uint32_t at = 0; at < profile->site_count; at++)
-        for (const struct hp_stat_link *stat = profile->sites[at]->stats;
-             stat != NULL && builder->link_count < count; stat = stat->next) {
-            links[builder->link_count] =
-                (struct link){.session = stat->session, .offset = stat->offset, .site = at};
-            builder->links[builder->link_count] = &links[builder->link_count];
-            builder->link_count++;
-        }
-    hp_sort(builder->links, builder->link_count, compare_links);
-    return true;
-}
-
-/* The site of a node; NULL: that of none, such as the root of a tree. */
-static const struct link *find_link(const struct builder *builder, const struct hp_snapshot *session, uint32_t stat)
-{
-    const struct link wanted = {.session = session, .offset = stat};
-    size_t from = 0, to = builder->link_count;
-    while (stat != 0 && from < to) {
-        const size_t middle = from + (to - from) / 2;
-        const int order = compare_links(builder->links[middle], &wanted);
-        if (order == 0)
-            return builder->links[middle];
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return node != NULL && node->site->cpu_place > 0 ? node->site->cpu_place - 1 : NONE;
 }
 
 /* ----------------------------------------------------------------------------------------------- adding up */
@@ -160,45 +112,37 @@ static void add(struct hp_cpu_sums *to, const struct hp_cpu_sums *from)
     to->variance += from->variance;
 }
 
-static void add_to_all(const struct builder *builder, const struct link *link, const struct hp_cpu_sums *sums)
+static void add_to_all(const struct builder *builder, uint32_t place, const struct hp_cpu_sums *sums)
 {
-    if (link == NULL || builder->last_entry[link->site] == builder->entry)
+    if (place == NONE || builder->last_entry[place] == builder->entry)
         return;
-    builder->last_entry[link->site] = builder->entry;
-    add(&builder->cpu->sites[link->site].all, sums);
+    builder->last_entry[place] = builder->entry;
+    add(&builder->cpu->sites[place].all, sums);
 }
 
-/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+/* Of a session: in a broken file, trees may be deep. A thousand for each of a thousand nodes of a hundred threads. */
 #define MAX_STEPS UINT64_C(100000000)
 
-static void add_entry(struct builder *builder, const struct hp_snapshot *session, uint32_t offset,
-                      const struct hp_cpu_sums *sums)
+static void add_entry(struct builder *builder, const struct hp_tree_node *node, const struct hp_cpu_sums *sums)
 {
-    struct hp_node node;
-    if (!hp_snapshot_node(session, offset, &node))
-        return;
-    const struct link *link = find_link(builder, session, node.stat);
+    const uint32_t place = place_of(node);
     builder->entry++;
-    if (link != NULL)
-        add(&builder->cpu->sites[link->site].own, sums);
-    add_to_all(builder, link, sums);
-    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
-        below = node.parent; /* parents are made before their children, so they are further to the front */
-        if (!hp_snapshot_node(session, node.parent, &node))
-            break;
-        add_to_all(builder, find_link(builder, session, node.stat), sums);
-    }
+    if (place != NONE)
+        add(&builder->cpu->sites[place].own, sums);
+    add(&builder->cpu->nodes[node->index], sums);
+    for (; node != NULL && builder->steps_left > 0; node = node->parent, builder->steps_left--)
+        add_to_all(builder, place_of(node), sums);
 }
 
 /* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
-static void add_beside(struct builder *builder, const struct hp_snapshot *session, const struct hp_cpu_node *entry)
+static void add_beside(struct builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_node *entry)
 {
-    struct hp_node node;
     const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
-    if (entry->also_samples == 0 || !hp_snapshot_node(session, entry->node, &node))
+    const struct hp_record *record = entry->also_samples > 0 ? hp_thread_tree_find(tree, entry->node) : NULL;
+    if (record == NULL)
         return;
     builder->entry++;
-    add_to_all(builder, find_link(builder, session, node.stat), &sums);
+    add_to_all(builder, place_of(record->merged), &sums);
 }
 
 /* ------------------------------------------------------------------------------------------------ threads */
@@ -211,12 +155,6 @@ static uint64_t as_count(double ns)
     return ns < 0x1p63 ? (uint64_t)(ns + 0.5) : UINT64_C(1) << 63;
 }
 
-static const struct link *link_of(const struct builder *builder, const struct hp_snapshot *session,
-                                  const struct hp_cpu_share *share)
-{
-    return find_link(builder, session, share->stat);
-}
-
 /* Beside perf, one timer's signal comes in so many periods. */
 #define TIMER_PERIODS 10
 
@@ -225,38 +163,25 @@ static double period_of(const struct hp_snapshot *session)
     return session->header.cpu_rate > 0 ? SECOND / session->header.cpu_rate : 0;
 }
 
-/* How long zones took by themselves. */
-static void set_limits(const struct builder *builder, uint32_t session, uint32_t thread)
-{
-    const struct hp_profile *profile = builder->profile;
-    uint64_t ticks;
-    for (size_t at = 0; at < builder->shares.count && profile->run->is_rate_known; at++) {
-        struct hp_cpu_share *share = builder->shares.all[at];
-        if (hp_profile_node_self(profile, session, thread, share->node, &ticks))
-            share->most_ns = hp_run_ns(profile->run, ticks);
-    }
-}
-
 /* False: no memory. */
-static bool read_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
-                        const struct hp_cpu_thread *cpu)
+static bool read_thread(struct builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
-    if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
+    const struct hp_run *run = builder->profile->run;
+    const double period_ns = period_of(run->sessions[tree->calls.session]);
+    if (!hp_cpu_shares_read(&builder->shares, builder->arena, run, tree, cpu))
         return false;
-    set_limits(builder, index, offset);
-    hp_cpu_shares_settle_unseen(&builder->shares, period_of(session), TIMER_PERIODS * period_of(session));
+    hp_cpu_shares_settle_unseen(&builder->shares, period_ns, TIMER_PERIODS * period_ns);
     return true;
 }
 
 /* The first time through: what samples have found, site by site. */
-static void count_found(const struct builder *builder, const struct hp_snapshot *session)
+static void count_found(const struct builder *builder)
 {
     for (size_t at = 0; at < builder->shares.count; at++) {
-        const struct hp_cpu_share *share = builder->shares.all[at];
-        const struct link *link = link_of(builder, session, share);
-        if (link != NULL)
-            builder->costs[link->site].ns += hp_cpu_share_ns(share);
+        const struct hp_cpu_share *share = &builder->shares.all[at];
+        const uint32_t place = place_of(share->merged);
+        if (place != NONE)
+            builder->costs[place].ns += hp_cpu_share_ns(share);
     }
 }
 
@@ -268,11 +193,12 @@ static bool find_in_session(struct builder *builder, uint32_t index)
     struct hp_thread thread;
     struct hp_cpu_thread cpu;
     while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+        const struct hp_thread_tree *tree = hp_forest_tree(&builder->profile->forest, index, threads.offset);
+        if (tree == NULL || !hp_snapshot_cpu_thread(session, &thread, &cpu))
             continue;
-        if (!read_thread(builder, index, &thread, threads.offset, &cpu))
+        if (!read_thread(builder, tree, &cpu))
             return false;
-        count_found(builder, session);
+        count_found(builder);
     }
     return true;
 }
@@ -320,18 +246,17 @@ static bool find_costs(struct builder *builder)
 }
 
 /* What the calls of a node can be expected to have taken. */
-static double expected(const struct builder *builder, const struct hp_snapshot *session,
-                       const struct hp_cpu_share *share)
+static double expected(const struct builder *builder, const struct hp_cpu_share *share)
 {
-    const struct link *link = link_of(builder, session, share);
-    return link != NULL ? builder->costs[link->site].of_call * (double)share->calls : 0;
+    const uint32_t place = place_of(share->merged);
+    return place != NONE ? builder->costs[place].of_call * (double)share->calls : 0;
 }
 
-static double all_expected(const struct builder *builder, const struct hp_snapshot *session)
+static double all_expected(const struct builder *builder)
 {
     double all = 0;
     for (size_t at = 0; at < builder->shares.count; at++)
-        all += expected(builder, session, builder->shares.all[at]);
+        all += expected(builder, &builder->shares.all[at]);
     return all;
 }
 
@@ -339,73 +264,69 @@ static double all_expected(const struct builder *builder, const struct hp_snapsh
  * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
  * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
  */
-static void share_out_waiting(const struct builder *builder, const struct hp_snapshot *session, uint32_t last_node)
+static void share_out_waiting(const struct builder *builder, uint32_t last_node)
 {
     const struct hp_cpu_shares *shares = &builder->shares;
     /* Where samples found less than there is to share out, they say too little of how. */
     const bool is_known = builder->found_ns >= shares->waiting_ns;
-    const double all = is_known ? all_expected(builder, session) : 0;
+    const double all = is_known ? all_expected(builder) : 0;
     for (size_t at = 0; at < shares->count && all > 0; at++) {
-        const double part = expected(builder, session, shares->all[at]) / all;
-        hp_cpu_share_add(shares->all[at], shares->waiting_ns * part);
+        const double part = expected(builder, &shares->all[at]) / all;
+        hp_cpu_share_add(&shares->all[at], shares->waiting_ns * part);
     }
     struct hp_cpu_share *last = all > 0 ? NULL : hp_cpu_shares_find(shares, last_node);
     if (last != NULL)
         hp_cpu_share_add(last, shares->waiting_ns);
 }
 
-static void add_share(struct builder *builder, uint32_t index, uint32_t thread, const struct hp_cpu_share *share)
+static void add_share(struct builder *builder, const struct hp_cpu_share *share)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
     /* Both together as they are, so that rounding does not take them above what the zones took. */
     const uint64_t ns = as_count(hp_cpu_share_ns(share)), kernel_ns = as_count(share->kernel_ns);
     const struct hp_cpu_sums sums = {.samples = share->samples,
                                      .user_ns = hp_less(ns, kernel_ns),
                                      .kernel_ns = kernel_ns < ns ? kernel_ns : ns,
                                      .variance = share->variance};
-    const struct link *link = link_of(builder, session, share);
-    if (link == NULL)
+    if (place_of(share->merged) == NONE)
         add(&builder->cpu->outside, &sums);
-    if (ns == 0 && share->samples == 0)
-        return;
-    add_entry(builder, session, share->node, &sums);
-    const struct hp_tree_node *node = hp_profile_tree_node(builder->profile, index, thread, share->node);
-    if (node != NULL)
-        add(&builder->cpu->nodes[node->index], &sums);
+    if (share->merged != NULL && (ns > 0 || share->samples > 0))
+        add_entry(builder, share->merged, &sums);
 }
 
-static void add_all_beside(struct builder *builder, const struct hp_snapshot *session,
+static void add_all_beside(struct builder *builder, const struct hp_thread_tree *tree,
                            const struct hp_cpu_thread *cpu)
 {
+    const struct hp_snapshot *session = builder->profile->run->sessions[tree->calls.session];
     struct hp_walk nodes = {0};
     struct hp_cpu_node entry;
     while (hp_snapshot_next_cpu(session, cpu, &nodes, &entry)) {
         builder->cpu->total.samples += entry.samples;
-        add_beside(builder, session, &entry);
+        add_beside(builder, tree, &entry);
     }
 }
 
-/* The second time. False: no memory. */
-static bool add_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset)
+static void add_clocks(struct builder *builder, const struct hp_cpu_thread *cpu)
 {
-    const struct hp_snapshot *session = builder->profile->run->sessions[index];
-    struct hp_cpu_thread cpu;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
-        return true;
-    if (!read_thread(builder, index, thread, offset, &cpu))
+    builder->cpu->perf_samples += cpu->perf_samples;
+    builder->cpu->sampled_ns += cpu->user_ns + cpu->kernel_ns;
+    builder->cpu->sampled_user_ns += cpu->user_ns;
+    builder->sampled_kernel_ns += cpu->kernel_ns;
+    builder->skipped_ns += cpu->skipped_ns;
+    builder->skipped_kernel_ns += cpu->skipped_kernel_ns;
+}
+
+/* The second time. False: no memory. */
+static bool add_thread(struct builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
+{
+    const double period_ns = period_of(builder->profile->run->sessions[tree->calls.session]);
+    if (!read_thread(builder, tree, cpu))
         return false;
-    builder->cpu->perf_samples += cpu.perf_samples;
-    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
-    builder->cpu->sampled_user_ns += cpu.user_ns;
-    builder->sampled_kernel_ns += cpu.kernel_ns;
-    builder->skipped_ns += cpu.skipped_ns;
-    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
-    share_out_waiting(builder, session, cpu.last_node);
-    hp_cpu_shares_weigh_walls(&builder->shares, period_of(session), TIMER_PERIODS * period_of(session));
-    hp_cpu_shares_level(&builder->shares, period_of(session));
+    share_out_waiting(builder, cpu->last_node);
+    hp_cpu_shares_weigh_walls(&builder->shares, period_ns, TIMER_PERIODS * period_ns);
+    hp_cpu_shares_level(&builder->shares, period_ns);
     for (size_t at = 0; at < builder->shares.count; at++)
-        add_share(builder, index, offset, builder->shares.all[at]);
-    add_all_beside(builder, session, &cpu);
+        add_share(builder, &builder->shares.all[at]);
+    add_all_beside(builder, tree, cpu);
     return true;
 }
 
@@ -473,12 +394,18 @@ static bool add_session(struct builder *builder, uint32_t index)
     const struct hp_snapshot *session = builder->profile->run->sessions[index];
     struct hp_walk threads = {0};
     struct hp_thread thread;
+    struct hp_cpu_thread cpu;
     const uint64_t before = builder->cpu->sampled_ns;
     builder->steps_left = MAX_STEPS;
     builder->skipped_ns = builder->skipped_kernel_ns = builder->sampled_kernel_ns = 0;
-    while (hp_snapshot_next_thread(session, &threads, &thread))
-        if (!add_thread(builder, index, &thread, threads.offset))
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const struct hp_thread_tree *tree = hp_forest_tree(&builder->profile->forest, index, threads.offset);
+        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+            continue;
+        add_clocks(builder, &cpu);
+        if (tree != NULL && !add_thread(builder, tree, &cpu))
             return false;
+    }
     add_process(builder, session, builder->cpu->sampled_ns - before);
     add_startup(builder, session);
     return true;
@@ -516,8 +443,9 @@ static bool prepare(struct builder *builder)
     const struct hp_profile *profile = builder->profile;
     builder->cpu = hp_arena_take(builder->arena, sizeof *builder->cpu);
     builder->last_entry = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->last_entry);
-    if (builder->cpu == NULL || builder->last_entry == NULL || !link_stats(builder, builder->arena))
+    if (builder->cpu == NULL || builder->last_entry == NULL)
         return false;
+    number_sites(profile);
     builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
     builder->cpu->nodes = hp_arena_take_array(builder->arena, profile->node_count + 1, sizeof *builder->cpu->nodes);
     return builder->cpu->sites != NULL && builder->cpu->nodes != NULL && make_costs(builder);

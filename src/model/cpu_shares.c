@@ -3,61 +3,40 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "sort.h"
 
 /* ---------------------------------------------------------------------------------------------------- nodes */
-
-static int compare_nodes(const void *a, const void *b)
-{
-    return hp_by_number(((const struct hp_cpu_share *)a)->node, ((const struct hp_cpu_share *)b)->node);
-}
-
-static size_t count_nodes(const struct hp_snapshot *session, const struct hp_thread *thread)
-{
-    struct hp_walk nodes = {0};
-    struct hp_node node;
-    size_t count = 0;
-    while (hp_snapshot_next_node(session, thread, &nodes, &node))
-        count++;
-    return count;
-}
 
 static bool make_room(struct hp_cpu_shares *shares, struct hp_arena *arena, size_t count)
 {
     if (count <= shares->capacity)
         return true;
     const size_t capacity = count + count / 2;
-    shares->memory = hp_arena_take_array(arena, capacity, sizeof *shares->memory);
-    shares->all = hp_arena_take_array(arena, capacity, sizeof(void *));
-    shares->capacity = shares->memory != NULL && shares->all != NULL ? capacity : 0;
+    shares->all = hp_arena_take_array(arena, capacity, sizeof *shares->all);
+    shares->capacity = shares->all != NULL ? capacity : 0;
     return shares->capacity > 0;
 }
 
-/* A node that two chunks claim is one node. */
-static void drop_duplicates(struct hp_cpu_shares *shares)
+/* How long its zones took by themselves. */
+static double most_of(const struct hp_run *run, const struct hp_record *record)
 {
-    size_t kept = 0;
-    for (size_t at = 0; at < shares->count; at++)
-        if (kept == 0 || shares->all[kept - 1]->node != shares->all[at]->node)
-            shares->all[kept++] = shares->all[at];
-    shares->count = kept;
+    uint64_t ticks;
+    return run->is_rate_known && hp_record_self(record, &ticks) ? hp_run_ns(run, ticks) : -1;
 }
 
-static bool list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                       const struct hp_thread *thread)
+/* Those that the tree has: what has appeared since it was made comes with the next reading. */
+static bool list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                       const struct hp_thread_tree *tree)
 {
-    struct hp_walk nodes = {0};
-    struct hp_node node;
     shares->count = 0;
-    if (!make_room(shares, arena, count_nodes(session, thread) + 1))
+    if (!make_room(shares, arena, tree->count + 1))
         return false;
-    while (shares->count < shares->capacity && hp_snapshot_next_node(session, thread, &nodes, &node)) {
-        struct hp_cpu_share *share = &shares->memory[shares->count];
-        *share = (struct hp_cpu_share){.node = nodes.offset, .stat = node.stat, .calls = node.calls, .most_ns = -1};
-        shares->all[shares->count++] = share;
+    for (; shares->count < tree->count; shares->count++) {
+        const struct hp_record *record = &tree->records[shares->count];
+        shares->all[shares->count] = (struct hp_cpu_share){.node = record->offset,
+                                                           .merged = record->merged,
+                                                           .calls = record->sums.calls - record->sums.open,
+                                                           .most_ns = most_of(run, record)};
     }
-    hp_sort(shares->all, shares->count, compare_nodes);
-    drop_duplicates(shares);
     return true;
 }
 
@@ -66,9 +45,9 @@ struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint
     size_t from = 0, to = shares->count;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        if (shares->all[middle]->node == node)
-            return shares->all[middle];
-        if (shares->all[middle]->node < node)
+        if (shares->all[middle].node == node)
+            return &shares->all[middle];
+        if (shares->all[middle].node < node)
             from = middle + 1;
         else
             to = middle;
@@ -94,12 +73,12 @@ static void add_found(const struct hp_cpu_shares *shares, const struct hp_snapsh
     }
 }
 
-bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu)
+bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                        const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
 {
-    if (!list_nodes(shares, arena, session, thread))
+    if (!list_nodes(shares, arena, run, tree))
         return false;
-    add_found(shares, session, cpu);
+    add_found(shares, run->sessions[tree->calls.session], cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
     shares->perf_samples = (double)cpu->perf_samples;
@@ -161,13 +140,13 @@ static struct unseen add_up(const struct hp_cpu_shares *shares)
 {
     struct unseen sums = {0};
     for (size_t at = 0; at < shares->count; at++) {
-        sums.ticked_ns += shares->all[at]->ticked_ns;
-        sums.user_ns += shares->all[at]->user_ns;
-        sums.most_ns += is_limited(shares->all[at]) ? shares->all[at]->most_ns : 0;
+        sums.ticked_ns += shares->all[at].ticked_ns;
+        sums.user_ns += shares->all[at].user_ns;
+        sums.most_ns += is_limited(&shares->all[at]) ? shares->all[at].most_ns : 0;
     }
     sums.busy_part = sums.most_ns > 0 ? (sums.user_ns + shares->unseen_ns) / sums.most_ns : 0;
     for (size_t at = 0; at < shares->count; at++)
-        sums.missing_ns += missing_of(shares, shares->all[at], sums.busy_part);
+        sums.missing_ns += missing_of(shares, &shares->all[at], sums.busy_part);
     return sums;
 }
 
@@ -184,33 +163,36 @@ static double part_of_ticks(const struct hp_cpu_shares *shares, const struct uns
 
 /*
  * Samples come late where others have the processor, and then close to one another. The recorder credits no more than there was to
- * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are.
+ * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are. True: something
+ * has changed.
  */
-static void even_out(struct hp_cpu_shares *shares, const struct unseen *sums, double period_ns)
+static bool even_out(struct hp_cpu_shares *shares, const struct unseen *sums, double period_ns)
 {
     const double surplus = shares->perf_samples * period_ns - sums->user_ns;
     const double ns = surplus < shares->unseen_ns ? surplus : shares->unseen_ns;
     if (ns <= 0 || sums->user_ns <= 0)
-        return;
+        return false;
     shares->unseen_ns -= ns;
     for (size_t at = 0; at < shares->count; at++)
-        shares->all[at]->user_ns *= 1 + ns / sums->user_ns;
+        shares->all[at].user_ns *= 1 + ns / sums->user_ns;
+    return true;
 }
 
 /*
  * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
- * been found by nobody.
+ * been found by nobody. True: something has changed.
  */
-static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
+static bool put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
     const double all = sums->user_ns + shares->unseen_ns, more = MORE_TIMES * known;
     const double missed = shares->preempted * STEADY_TICKS * tick_ns <= all ? MISSED_PART * all : 0;
     const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
-        return;
+        return false;
     shares->waiting_ns += shares->unseen_ns - most;
     shares->unseen_ns = most;
+    return true;
 }
 
 /*
@@ -220,10 +202,10 @@ static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sum
 void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
 {
     struct unseen sums = add_up(shares);
-    even_out(shares, &sums, period_ns);
-    sums = add_up(shares);
-    put_back_lost(shares, &sums, tick_ns);
-    sums = add_up(shares);
+    if (even_out(shares, &sums, period_ns))
+        sums = add_up(shares);
+    if (put_back_lost(shares, &sums, tick_ns))
+        sums = add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * part_of_ticks(shares, &sums, tick_ns);
     const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < UNSEEN_PART * all);
@@ -232,7 +214,7 @@ void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns,
         return;
     }
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double missing = missing_of(shares, share, sums.busy_part);
         if (sums.ticked_ns > 0)
             share->kernel_ns += by_ticks * (share->ticked_ns / sums.ticked_ns);
@@ -258,7 +240,7 @@ static double take_excess(const struct hp_cpu_shares *shares)
 {
     double excess = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double ns = hp_cpu_share_ns(share);
         if (!is_limited(share) || ns <= share->most_ns)
             continue;
@@ -283,9 +265,9 @@ static double give(const struct hp_cpu_shares *shares, double ns, double period_
 {
     double weight = 0, left = ns;
     for (size_t at = 0; at < shares->count; at++)
-        weight += weight_of(shares->all[at], period_ns);
+        weight += weight_of(&shares->all[at], period_ns);
     for (size_t at = 0; at < shares->count && weight > 0; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         double part = ns * (weight_of(share, period_ns) / weight);
         if (is_limited(share) && part > room_of(share))
             part = room_of(share);
@@ -305,10 +287,10 @@ static double slack_of(const struct hp_cpu_shares *shares)
 {
     double slack = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (is_limited(share))
             slack += room_of(share);
-        else if (share->stat != 0)
+        else if (share->merged != NULL)
             return -1;
         else
             slack += hp_cpu_share_ns(share);
@@ -322,9 +304,9 @@ static void set_errors(const struct hp_cpu_shares *shares)
     const double slack = slack_of(shares);
     double all = 0;
     for (size_t at = 0; at < shares->count; at++)
-        all += hp_cpu_share_ns(shares->all[at]);
+        all += hp_cpu_share_ns(&shares->all[at]);
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         const double ns = hp_cpu_share_ns(share);
         const double variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
         if (share->variance <= 0 || variance < share->variance)

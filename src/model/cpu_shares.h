@@ -18,8 +18,8 @@
 struct hp_arena;
 
 struct hp_cpu_share {
-    uint32_t node; /* its offset */
-    uint32_t stat;
+    uint32_t node;                     /* its offset */
+    const struct hp_tree_node *merged; /* its place in the tree of the run; NULL: it is the root of the thread */
     uint64_t calls;
     uint64_t samples;
     double user_ns;
@@ -31,21 +31,19 @@ struct hp_cpu_share {
 
 /* All zero at the start; may be used for one thread after the other. */
 struct hp_cpu_shares {
-    struct hp_cpu_share **all; /* by node */
-    size_t count;
+    struct hp_cpu_share *all; /* by node */
+    size_t count, capacity;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
     double perf_samples;
     double account_ns; /* what the kernel says was its own, by ticks */
     double waited_ns;  /* at most, without its processor because it had to wait */
     double preempted;  /* how often others had its processor; 0: nothing is known of that */
-    struct hp_cpu_share *memory;
-    size_t capacity;
 };
 
-/* What samples have found in a thread. False: no memory. */
-bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
-                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu);
+/* What samples have found in a thread, and how long its zones took. False: no memory. */
+bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
+                        const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu);
 /* NULL: the thread has no such node. */
 struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint32_t node);
 

@@ -22,7 +22,7 @@ static struct walls add_up(const struct hp_cpu_shares *shares)
 {
     struct walls sums = {0};
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (!is_timed(share))
             continue;
         sums.wall_ns += share->most_ns;
@@ -74,7 +74,7 @@ static double bias_of(const struct hp_cpu_shares *shares, const struct walls *su
 {
     double squares = 0, absences = 0;
     for (size_t at = 0; at < shares->count; at++) {
-        const struct hp_cpu_share *share = shares->all[at];
+        const struct hp_cpu_share *share = &shares->all[at];
         if (!is_timed(share) || share->samples < MANY_SAMPLES)
             continue;
         const double off = expected_of(share, sums) - hp_cpu_share_ns(share), away = away_of(share, sums);
@@ -100,10 +100,10 @@ static void keep_sum(const struct hp_cpu_shares *shares, const struct walls *sum
 {
     double ns = 0;
     for (size_t at = 0; at < shares->count; at++)
-        ns += is_timed(shares->all[at]) ? hp_cpu_share_ns(shares->all[at]) : 0;
+        ns += is_timed(&shares->all[at]) ? hp_cpu_share_ns(&shares->all[at]) : 0;
     for (size_t at = 0; at < shares->count && ns > 0; at++)
-        if (is_timed(shares->all[at]))
-            set(shares->all[at], hp_cpu_share_ns(shares->all[at]) * (sums->ns / ns), sums);
+        if (is_timed(&shares->all[at]))
+            set(&shares->all[at], hp_cpu_share_ns(&shares->all[at]) * (sums->ns / ns), sums);
 }
 
 void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
@@ -115,7 +115,7 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
         return;
     sums.bias = bias_of(shares, &sums);
     for (size_t at = 0; at < shares->count; at++) {
-        struct hp_cpu_share *share = shares->all[at];
+        struct hp_cpu_share *share = &shares->all[at];
         if (!is_timed(share))
             continue;
         const double by_wall = variance_of_wall(share, &sums), by_samples = variance_of_samples(share, &sums);

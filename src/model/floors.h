@@ -42,10 +42,13 @@ enum hp_floor_kind {
     HP_FLOOR_WAIT_PATH,
 };
 
-/* Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). */
+/*
+ * Numbers mixed, one after the other: hp_floors_mix(hp_floors_mix(kind, first), second). Small ones differ in the key as in the number: 1 and 4 are
+ * not 4 and 1.
+ */
 static inline uint64_t hp_floors_mix(uint64_t key, uint64_t number)
 {
-    const uint64_t mixed = (key ^ key >> 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t mixed = (key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15) + number;
     return (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 

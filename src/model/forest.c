@@ -411,8 +411,9 @@ static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tre
         struct hp_record *record = &tree->records[at];
         struct hp_site_sums *site = record->made_of.site;
         if (record->made_of.parent != parent_offset) {
-            parent_offset = record->made_of.parent;
-            const struct hp_record *above = find_among(tree, at, parent_offset);
+            const struct hp_record *above = find_among(tree, at, record->made_of.parent);
+            parent_offset =
+                above != NULL ? record->made_of.parent : 0; /* it may come after this one, in a broken file */
             parent = above != NULL ? above->merged : NULL;
         }
         record->sums = (struct hp_sums){0};

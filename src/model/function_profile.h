@@ -17,10 +17,24 @@ enum hp_stack_source {
     HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
 };
 
-/* A zone in which a function was found running, and for how long. */
+/* What of a function is told by zone: the whole of it, with what it called. */
+enum hp_zone_part {
+    HP_ZONES_OF_CPU,     /* total_ns */
+    HP_ZONES_OF_WAITING, /* total_waiting_ns */
+    HP_ZONES_OF_HEAP,    /* total_heap.bytes */
+    HP_ZONE_PARTS
+};
+
+/* A zone in which a function was found, and how much of it that was: nanoseconds, or bytes. */
 struct hp_found_zone {
     const char *name;
-    uint64_t ns;
+    uint64_t amount;
+};
+
+/* Most first; what is missing was in none. */
+struct hp_found_zones {
+    const struct hp_found_zone *all;
+    size_t count;
 };
 
 /* Of the heap, estimated. */
@@ -48,17 +62,21 @@ struct hp_found_function {
     struct hp_found_heap heap;       /* of itself */
     struct hp_found_heap total_heap; /* with what it called */
     uint64_t alloc_samples;
-    /* The zones that total_ns was spent in, most of it first; what is missing was in none. */
-    const struct hp_found_zone *zones;
-    size_t zone_count;
+    struct hp_found_zones zones[HP_ZONE_PARTS];
+};
+
+/* Processes whose stacks could not be recorded: those of samples, those of allocations, and the kernel's number for the first reason. */
+struct hp_unmade {
+    uint32_t samples, heaps;
+    int32_t error;
+    uint32_t unused;
 };
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* most time of its own first, idle time left out */
     size_t count;
-    const struct hp_found_zone *zones; /* of all functions */
-    size_t zone_count;
-    uint64_t cpu_ns, kernel_ns; /* of all samples */
+    struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
+    uint64_t cpu_ns, kernel_ns;                 /* of all samples */
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
@@ -69,6 +87,7 @@ struct hp_function_profile {
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
+    struct hp_unmade unmade;
 };
 
 /* What could be won there: what is idle could not. */

@@ -11,6 +11,7 @@
 #include "object_profile.h"
 #include "profile.h"
 #include "stretch.h"
+#include "task_profile.h"
 #include "timeline.h"
 #include "trust.h"
 #include "wait_profile.h"
@@ -49,13 +50,17 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     return is_built;
 }
 
-/* How far it can be trusted is said of the whole. */
+/* How far it can be trusted is said of the whole. What was made of that before is not of the stretch. */
 const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns)
 {
     if (hp_model_trust(model) == NULL)
         return "not enough memory for the report";
     model->functions = NULL;
-    return hp_stretch_cut(model->profile, &model->run, from_ns, to_ns);
+    model->waits = NULL;
+    model->crew = NULL;
+    model->timeline = NULL;
+    const struct hp_cpu *cpu = hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
+    return hp_stretch_cut(model->profile, &model->run, cpu, from_ns, to_ns);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -118,6 +123,14 @@ const struct hp_objects *hp_model_objects(struct hp_model *model)
     if (model->objects == NULL)
         model->objects = hp_objects_of_run(model->arena, &model->run);
     return model->objects;
+}
+
+const struct hp_tasks *hp_model_tasks(struct hp_model *model)
+{
+    const struct hp_objects *objects = hp_model_objects(model);
+    if (model->tasks == NULL && objects != NULL)
+        model->tasks = hp_tasks_of_run(model->arena, objects, model->profile);
+    return model->tasks;
 }
 
 const struct hp_trust *hp_model_trust(struct hp_model *model)

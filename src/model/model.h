@@ -20,6 +20,7 @@ struct hp_objects;
 struct hp_profile;
 struct hp_run_crew;
 struct hp_run_waits;
+struct hp_tasks;
 struct hp_timeline;
 struct hp_trust;
 
@@ -37,6 +38,7 @@ struct hp_model {
     const struct hp_run_crew *crew;
     const struct hp_timeline *timeline;
     const struct hp_objects *objects;
+    const struct hp_tasks *tasks;
     const struct hp_trust *trust;
 };
 
@@ -80,6 +82,9 @@ const struct hp_timeline *hp_model_timeline(struct hp_model *model);
 
 /* Values, channels and whatever else the program tells of. */
 const struct hp_objects *hp_model_objects(struct hp_model *model);
+
+/* Its tasks; sites of the profile know theirs from then on. */
+const struct hp_tasks *hp_model_tasks(struct hp_model *model);
 
 /* How far all that can be trusted. */
 const struct hp_trust *hp_model_trust(struct hp_model *model);

@@ -28,17 +28,44 @@ static void set_place(struct hp_object_record *record)
         record->name = "<unknown>";
 }
 
+/* What was counted for this instance alone. */
+static void take_base_away(struct hp_part *part, const struct hp_kind *kind, const uint64_t *base)
+{
+    for (uint32_t counter = 0; counter < kind->counter_count; counter++)
+        if (kind->counters[counter].merge == HP_MERGE_SUM)
+            part->count[counter] -= base[counter];
+}
+
+static bool add_part(struct reading *reading, struct hp_object_record *record, const struct hp_instance_part *part)
+{
+    struct hp_object_part *copy = hp_arena_take(reading->arena, sizeof *copy);
+    struct hp_part *whole = NULL;
+    if (copy == NULL)
+        return false;
+    *copy = (struct hp_object_part){
+        .next = record->parts, .part = part->part, .is_former = part->part.generation != record->object.generation};
+    if (record->object.class_ != 0) {
+        whole = hp_arena_take(reading->arena, sizeof *whole);
+        if (whole == NULL)
+            return false;
+        *whole = part->part;
+        take_base_away(&copy->part, &record->kind, part->base);
+    }
+    copy->whole = whole;
+    record->parts = copy;
+    return true;
+}
+
 /* `walk` is that of all objects of the session, so that no part is read twice. False: no memory. */
 static bool read_parts(struct reading *reading, struct hp_object_record *record, struct hp_walk *walk)
 {
-    struct hp_part part;
+    struct hp_instance_part part;
     hp_walk_rewind(walk);
     while (hp_snapshot_next_part(record->session, &record->object, walk, &part)) {
-        struct hp_object_part *copy = hp_arena_take(reading->arena, sizeof *copy);
-        if (copy == NULL)
+        if (record->object.class_ == 0 && part.part.generation != record->object.generation)
+            continue;
+        if (!add_part(reading, record, &part))
             return false;
-        *copy = (struct hp_object_part){record->parts, part};
-        record->parts = copy;
     }
     return true;
 }
@@ -80,7 +107,8 @@ static int compare_rows(const struct hp_object_record *x, const struct hp_object
     if (order == 0)
         order = strcmp(x->name, y->name);
     if (order == 0)
-        order = compare_numbers(x->kind.flags & HP_KIND_BY_NAME, y->kind.flags & HP_KIND_BY_NAME);
+        order = compare_numbers(x->kind.flags & (HP_KIND_BY_NAME | HP_KIND_OF_RUN),
+                                y->kind.flags & (HP_KIND_BY_NAME | HP_KIND_OF_RUN));
     if (order == 0 && !(x->kind.flags & HP_KIND_BY_NAME)) {
         order = strcmp(x->location.file, y->location.file);
         if (order == 0)
@@ -90,6 +118,8 @@ static int compare_rows(const struct hp_object_record *x, const struct hp_object
         order = compare_numbers(x->object.class_ != 0, y->object.class_ != 0);
     if (order != 0 || x->object.class_ == 0)
         return order;
+    if (x->kind.flags & HP_KIND_OF_RUN)
+        return compare_numbers(x->object.key, y->object.key);
     order = compare_numbers(x->session_index, y->session_index);
     return order != 0 ? order : compare_numbers(x->offset, y->offset);
 }
@@ -118,6 +148,47 @@ static void make_rows(struct hp_objects *objects, size_t count)
     }
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const struct hp_object_record *x = a, *y = b;
+    const int order = compare_numbers(x->session_index, y->session_index);
+    return order != 0 ? order : compare_numbers(x->offset, y->offset);
+}
+
+/* The record at a place of a session, among all of them by place; NULL: there is none. */
+static struct hp_object_record *find_record(struct hp_object_record **all, size_t count, uint32_t session,
+                                            uint32_t offset)
+{
+    const struct hp_object_record wanted = {.session_index = session, .offset = offset};
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        const int order = compare_places(all[middle], &wanted);
+        if (order == 0)
+            return all[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return NULL;
+}
+
+/* `all` are in the order of places. */
+static void join_members(struct hp_object_record **all, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        struct hp_object_record *member = all[at];
+        struct hp_object_record *class_ =
+            member->object.class_ != 0 ? find_record(all, count, member->session_index, member->object.class_)
+                                       : NULL;
+        if (class_ == NULL || class_->object.class_ != 0)
+            continue;
+        member->next_member = class_->members;
+        class_->members = member;
+    }
+}
+
 const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run)
 {
     struct reading reading = {.arena = arena};
@@ -131,9 +202,27 @@ const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct 
     size_t count = 0;
     for (struct hp_object_record *record = reading.first; record != NULL; record = record->next)
         objects->rows[count++] = record;
+    hp_sort(objects->rows, count, compare_places);
+    join_members(objects->rows, count);
     hp_sort(objects->rows, count, compare_records);
     make_rows(objects, count);
     return objects;
+}
+
+void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context)
+{
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (!at->is_former)
+            visit(context, record, &at->part);
+    for (const struct hp_object_record *member = record->members; member != NULL; member = member->next_member)
+        for (const struct hp_object_part *at = member->parts; at != NULL; at = at->next)
+            visit(context, member, at->whole);
+}
+
+void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *visit, void *context)
+{
+    for (; row != NULL; row = row->next)
+        hp_object_visit_parts_of_one(row, visit, context);
 }
 
 /* Another instance may get the address of one that has ended. */
@@ -146,19 +235,22 @@ uint64_t hp_identity_of_object(const struct hp_object_record *row)
     }
     if (row->object.class_ == 0)
         return identity;
+    if (row->kind.flags & HP_KIND_OF_RUN)
+        return hp_identity_with_number(identity, row->object.key);
     identity = hp_identity_with_number(identity, row->session->header.pid);
     return hp_identity_with_number(hp_identity_with_number(identity, row->object.key), row->object.born);
 }
 
-bool hp_run_has_objects(const struct hp_run *run, bool with_own_table)
+bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted)
 {
     struct hp_object object;
     struct hp_kind kind;
     for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
         struct hp_walk walk = {0};
-        while (hp_snapshot_next_object(run->sessions[at], &walk, &object))
-            if (hp_snapshot_kind(run->sessions[at], object.kind, &kind) &&
-                ((kind.flags & HP_KIND_OWN_TABLE) != 0) == with_own_table)
+        while (hp_snapshot_next_object(session, &walk, &object))
+            if (hp_snapshot_kind(session, object.kind, &kind) &&
+                is_wanted(hp_snapshot_text(session, kind.name), &kind))
                 return true;
     }
     return false;

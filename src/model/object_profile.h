@@ -1,6 +1,7 @@
 /*
  * The objects of a run: which records are one row. Objects of several processes are one where kind and name are the same, and
- * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is always a row of its own.
+ * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is a row of its own, but where its key is the same in
+ * all processes (HP_KIND_OF_RUN).
  * What their numbers mean is their kinds' business: value_profile.h for values. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_OBJECT_PROFILE_H
@@ -13,7 +14,9 @@
 /* What a thread record says of an object. */
 struct hp_object_part {
     const struct hp_object_part *next;
-    struct hp_part part;
+    struct hp_part part;         /* of an instance, without what was counted for others that had its record */
+    const struct hp_part *whole; /* of an instance: with that. NULL: it is the same */
+    bool is_former;              /* left by another instance: it counts for the class alone */
 };
 
 /* One record of a session. */
@@ -23,6 +26,8 @@ struct hp_object_record {
     struct hp_object object;
     struct hp_kind kind;
     const struct hp_object_part *parts;
+    struct hp_object_record *members; /* of a class: its instances, in the same session ... */
+    struct hp_object_record *next_member;
     const char *kind_name;
     const char *name;
     struct hp_location location;
@@ -38,10 +43,22 @@ struct hp_objects {
 /* NULL: no memory. */
 const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run);
 
+/*
+ * What all parts of a row have counted, one after the other: of an instance its own, of a class also all that its instances have
+ * counted, those included whose records others have now. `record` is the one that has the part.
+ */
+typedef void hp_part_visitor(void *context, const struct hp_object_record *record, const struct hp_part *part);
+void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *visit, void *context);
+/* The same of one record of a row. */
+void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context);
+
 /* By what a row is known: kind and name, and what else tells it from others. */
 uint64_t hp_identity_of_object(const struct hp_object_record *row);
 
-/* Whether a session of the run has objects of kinds that have a table of their own, or of others. */
-bool hp_run_has_objects(const struct hp_run *run, bool with_own_table);
+/* Whether a table is about objects of a kind: each table has such a function. */
+typedef bool hp_wants_kind(const char *name, const struct hp_kind *kind);
+
+/* Whether a session of the run has objects of such kinds. */
+bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted);
 
 #endif

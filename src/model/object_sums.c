@@ -12,7 +12,7 @@ static void add_counter(struct hp_object_sums *sums, uint32_t merge, uint32_t co
         *to += value;
         break;
     case HP_MERGE_LEAST:
-        *to = sums->threads == 0 || value < *to ? value : *to;
+        *to = sums->parts == 0 || value < *to ? value : *to;
         break;
     case HP_MERGE_MOST:
         *to = value > *to ? value : *to;
@@ -30,15 +30,27 @@ static void add_part(struct hp_object_sums *sums, const struct hp_kind *kind, co
     for (uint32_t counter = 0; counter < kind->counter_count; counter++)
         add_counter(sums, kind->counters[counter].merge, counter, part);
     sums->newest = part->last_tick > sums->newest ? part->last_tick : sums->newest;
-    sums->threads++;
+    sums->parts++;
+}
+
+/* Of an instance what is its own; of a class also all that its instances have counted, one after the other. */
+static void add_record(struct hp_object_sums *sums, const struct hp_object_record *record)
+{
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (!at->is_former) {
+            add_part(sums, &record->kind, &at->part);
+            sums->threads++; /* who uses an instance has a part of its class */
+        }
+    for (const struct hp_object_record *member = record->members; member != NULL; member = member->next_member)
+        for (const struct hp_object_part *at = member->parts; at != NULL; at = at->next)
+            add_part(sums, &record->kind, at->whole);
 }
 
 void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums)
 {
     memset(ret_sums, 0, sizeof *ret_sums);
     for (const struct hp_object_record *record = row; record != NULL; record = record->next)
-        for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
-            add_part(ret_sums, &row->kind, &at->part);
+        add_record(ret_sums, record);
 }
 
 bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,

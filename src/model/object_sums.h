@@ -10,7 +10,8 @@
 struct hp_object_sums {
     uint64_t count[HP_KIND_COUNTERS];
     uint64_t newest;  /* tick of the part that says what is newest */
-    uint32_t threads; /* records that counted something */
+    uint32_t threads; /* records of threads that used it */
+    uint32_t parts;   /* that were added up */
 };
 
 void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums);

@@ -117,23 +117,12 @@ static void read_records(const struct hp_profile *profile)
     }
 }
 
-bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
-                          uint64_t *ret_ticks)
+bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks)
 {
-    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
-    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
-    if (record == NULL || record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+    if (record->merged == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
     return true;
-}
-
-const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
-                                                uint32_t node)
-{
-    const struct hp_thread_tree *tree = hp_forest_tree(&profile->forest, session, thread);
-    const struct hp_record *record = tree != NULL ? hp_thread_tree_find(tree, node) : NULL;
-    return record != NULL ? record->merged : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- open */

@@ -72,19 +72,11 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id);
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
-/*
- * Ticks that one thread spent in one node by itself, up to now where it is open. Both are known by their offsets. False: not exactly
- * known, since calls were not timed.
- */
-bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
-                          uint64_t *ret_ticks);
+/* Ticks that one thread spent in one node by itself, up to now where it is open. False: not exactly known, since calls were not timed. */
+bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks);
 
 /* Ticks that all threads together have spent in zones. False: they are estimates. */
 bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
-
-/* Where in the tree of the run such a node is; NULL: nowhere, as roots are. */
-const struct hp_tree_node *hp_profile_tree_node(const struct hp_profile *profile, uint32_t session, uint32_t thread,
-                                                uint32_t node);
 
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);

@@ -25,6 +25,7 @@ struct hp_sums {
 static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 struct hp_floors;
+struct hp_task_sums;
 
 /* The numbers do not fall below what was said before. */
 void hp_sums_keep(struct hp_sums *now, struct hp_sums *before);
@@ -65,13 +66,15 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
-    bool is_by_compiler;                  /* a function that the compiler measures */
-    bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
-    bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
-    bool has_history;                     /* in a stretch of a run: of this, too */
-    uint64_t stretch_cpu_ns;              /* of the stretch: on a processor, in the function itself */
-    uint64_t found_cpu_ns;                /* where samples found it, in all of the run */
-    uint64_t stretch_bytes;               /* likewise: that its calls asked for themselves */
+    bool is_by_compiler;     /* a function that the compiler measures */
+    bool is_self_scaled;     /* its self time comes from calls of which not all were timed */
+    bool is_limited;         /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    bool has_history;        /* in a stretch of a run: of this, too */
+    uint64_t stretch_cpu_ns; /* of the stretch: on a processor, in the function itself */
+    uint64_t found_cpu_ns;   /* where samples found it, in all of the run */
+    uint64_t stretch_bytes;  /* likewise: that its calls asked for themselves */
+    const struct hp_task_sums
+        *task; /* whose polls its zones are, once somebody has asked for tasks; NULL: it is none */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
     uint64_t calls_inside;                /* zones of others that ran inside its calls */
@@ -84,6 +87,8 @@ struct hp_site_sums {
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
     struct hp_stat_link *stats;
+    uint32_t
+        cpu_place;    /* among the sites of the profile, from 1, when processor time was shared out last; 0: none */
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
     struct hp_site_said *said; /* NULL: it is read once */

@@ -41,30 +41,12 @@ static bool read_axis(struct cutting *cutting, uint32_t session)
     return cutting->moments < HP_AXIS_SERIES;
 }
 
-/* The first slot that was written at that moment or later; how many there are: none was. */
-static uint32_t slot_at(const struct cutting *cutting, uint64_t since)
-{
-    uint32_t slot = 0;
-    while (slot < cutting->axis.header.used && hp_axis_value(&cutting->axis, cutting->moments, slot) < since)
-        slot++;
-    return slot;
-}
-
-/* How far a counter had come, a time after the run began. Before it was there it was what it came with. */
+/* How far a counter had come, a time after the run began: at its end all that was written last, which may be later than the last sample. */
 static uint64_t value_at(const struct cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
 {
-    const struct hp_axis *axis = &cutting->axis;
-    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, axis->header.start_ns);
-    const uint32_t slot = slot_at(cutting, since);
-    if (slot == axis->header.used || run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns)
-        return hp_axis_value(axis, place, axis->header.used - 1);
-    if (slot < first || (slot == first && first > 0))
-        return hp_axis_value(axis, place, first);
-    const uint64_t begin = slot > 0 ? hp_axis_value(axis, cutting->moments, slot - 1) : 0;
-    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
-    const uint64_t length = hp_less(hp_axis_value(axis, cutting->moments, slot), begin);
-    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
-    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
+    const bool is_over = run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns;
+    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, cutting->axis.header.start_ns);
+    return hp_axis_value_at(&cutting->axis, cutting->moments, place, first, is_over ? UINT64_MAX : since);
 }
 
 static uint64_t gained(const struct cutting *cutting, uint32_t place, uint32_t first)
@@ -269,9 +251,10 @@ static void list_sites(const struct cutting *cutting)
     profile->site_count = count;
 }
 
-const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns)
+const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
+                           uint64_t from_ns, uint64_t to_ns)
 {
-    struct cutting cutting = {.profile = profile, .run = run};
+    struct cutting cutting = {.profile = profile, .run = run, .cpu = cpu};
     cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
     cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
     if (cutting.stretch == NULL || cutting.bytes == NULL)
@@ -282,7 +265,6 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
     cutting.stretch->from_ns = from_ns;
     cutting.stretch->to_ns = to_ns;
-    cutting.cpu = hp_run_has_cpu(run) ? hp_cpu_of_profile(profile->arena, profile) : NULL;
     empty_sites(profile);
     for (uint32_t session = 0; session < run->count; session++) {
         const bool has_axis = read_axis(&cutting, session), is_whole = !has_axis && is_inside(&cutting, session);
@@ -300,5 +282,6 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint6
     run->elapsed_ticks =
         hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
     run->stretch = cutting.stretch;
+    run->floors = NULL; /* another stretch may have less */
     return NULL;
 }

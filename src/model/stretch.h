@@ -23,9 +23,12 @@ struct hp_stretch {
     struct hp_stretch_waits *waits; /* one for each session */
 };
 
+struct hp_cpu;
+
 /*
- * Cuts the profile of a run, and the run itself. `from_ns` is before `to_ns`, and that not after the end. NULL, or why not: one line.
+ * Cuts the profile of a run, and the run itself. `cpu` is whose processor time all of it was, NULL: nobody sampled that. `from_ns` is before `to_ns`, and that not after the end. NULL, or why not: one line.
  */
-const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, uint64_t from_ns, uint64_t to_ns);
+const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
+                           uint64_t from_ns, uint64_t to_ns);
 
 #endif

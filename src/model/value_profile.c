@@ -8,12 +8,12 @@
 static const char *const names[] = {"value", "gauge", "count", "debug"};
 
 /* A kind of that name that does not look as it should is another kind. */
-bool hp_is_value(const struct hp_object_record *record)
+bool hp_is_value(const char *name, const struct hp_kind *kind)
 {
-    if (!(record->kind.flags & HP_KIND_OWN_TABLE) || record->kind.counter_count <= HP_VALUE_REAL_SUM)
+    if (!(kind->flags & HP_KIND_OWN_TABLE) || kind->counter_count <= HP_VALUE_REAL_SUM)
         return false;
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
-        if (strcmp(record->kind_name, names[at]) == 0)
+        if (strcmp(name, names[at]) == 0)
             return true;
     return false;
 }
@@ -46,30 +46,6 @@ static struct hp_value_number sum_of(struct hp_value_number a, struct hp_value_n
 static bool is_less(const struct hp_value_number *a, const struct hp_value_number *b)
 {
     return a->is_whole && b->is_whole ? a->whole < b->whole : a->real < b->real;
-}
-
-/* ------------------------------------------------------------------------------------------------- recent values */
-
-/* Newest first; those that do not fit go. */
-static void add_recent(struct hp_value_sums *sums, const struct hp_recent_copy *recent)
-{
-    uint32_t at = sums->recent_count;
-    while (at > 0 && sums->recent[at - 1].value.tick < recent->value.tick)
-        at--;
-    if (at == HP_RECENT_SHOWN)
-        return;
-    const uint32_t kept = sums->recent_count < HP_RECENT_SHOWN ? sums->recent_count : HP_RECENT_SHOWN - 1;
-    memmove(&sums->recent[at + 1], &sums->recent[at], (kept - at) * sizeof sums->recent[0]);
-    sums->recent[at] = *recent;
-    sums->recent_count = kept + 1;
-}
-
-static void add_ring(struct hp_value_sums *sums, const struct hp_snapshot *session, const struct hp_part *part)
-{
-    struct hp_recent_copy recent;
-    struct hp_walk walk = {0};
-    while (hp_snapshot_next_recent(session, part, &walk, &recent))
-        add_recent(sums, &recent);
 }
 
 /* ------------------------------------------------------------------------------------------------- sums */
@@ -122,7 +98,7 @@ static void add_part(struct hp_value_sums *sums, const struct hp_snapshot *sessi
         sums->first_tick = part->first_tick;
     if (part->last_tick > sums->last_tick)
         sums->last_tick = part->last_tick;
-    add_ring(sums, session, part);
+    hp_recent_list_add(&sums->recent, session, part);
 }
 
 /* The level of the process that was last heard of, of those that have set the gauge; if none has, what all added. */
@@ -175,6 +151,15 @@ void hp_value_distribution_of(const struct hp_object_record *row, struct hp_valu
             hp_snapshot_add_magnitudes(row->session, at->part.histograms[0], &ret_distribution->positive);
             hp_snapshot_add_magnitudes(row->session, at->part.histograms[1], &ret_distribution->negative);
         }
+}
+
+void hp_object_distribution_of(const struct hp_object_record *row, uint32_t histogram,
+                               struct hp_value_distribution *ret_distribution)
+{
+    memset(ret_distribution, 0, sizeof *ret_distribution);
+    for (; row != NULL; row = row->next)
+        for (const struct hp_object_part *at = row->parts; at != NULL; at = at->next)
+            hp_snapshot_add_magnitudes(row->session, at->part.histograms[histogram], &ret_distribution->positive);
 }
 
 static uint64_t counted(const struct hp_magnitudes *magnitudes)

@@ -6,6 +6,7 @@
 #define HP_MODEL_VALUE_PROFILE_H
 
 #include "object_profile.h"
+#include "recent_list.h"
 
 /* A number, whole as long as it can be. */
 struct hp_value_number {
@@ -13,8 +14,6 @@ struct hp_value_number {
     int64_t whole; /* the same, if `is_whole` */
     bool is_whole;
 };
-
-#define HP_RECENT_SHOWN 16u
 
 struct hp_value_sums {
     bool is_gauge, is_count;
@@ -26,12 +25,11 @@ struct hp_value_sums {
     uint64_t first_tick, last_tick;
     uint32_t parts;  /* threads that updated it */
     bool is_sampled; /* of a gauge: extremes and percentiles are of some of its levels */
-    struct hp_recent_copy recent[HP_RECENT_SHOWN]; /* newest first */
-    uint32_t recent_count;
+    struct hp_recent_list recent;
 };
 
-/* Whether an object is one of these. */
-bool hp_is_value(const struct hp_object_record *record);
+/* Whether a kind is one of these. */
+bool hp_is_value(const char *name, const struct hp_kind *kind);
 
 void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *ret_sums);
 
@@ -41,6 +39,9 @@ struct hp_value_distribution {
 };
 
 void hp_value_distribution_of(const struct hp_object_record *row, struct hp_value_distribution *ret_distribution);
+/* One histogram of any kind, whose numbers are not below 0. */
+void hp_object_distribution_of(const struct hp_object_record *row, uint32_t histogram,
+                               struct hp_value_distribution *ret_distribution);
 
 /*
  * The nearest-rank percentile, within 0.8 %; of whole numbers up to 127 exact. 0 and 100 are those of the smallest and largest

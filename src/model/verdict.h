@@ -39,6 +39,11 @@
 /* ... and for that part of all its waiting. */
 #define HP_VERDICT_CAUSE_PART 0.25
 
+/* Who uses a channel and is blocked for more than this of its time has found who is too slow ... */
+#define HP_VERDICT_BLOCKED_PART 0.5
+/* ... if that is so much of all the run: a channel that was there for a moment holds up nobody. */
+#define HP_VERDICT_BLOCKED_RUN 0.1
+
 enum hp_verdict {
     HP_VERDICT_CPU_BOUND,
     HP_VERDICT_WAITING,

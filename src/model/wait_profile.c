@@ -69,8 +69,7 @@ static const struct hp_tree_node *tree_node_of(struct gathering *gathering, uint
     return NULL;
 }
 
-/* The site of a node; NULL for roots, and for threads that have none. */
-static const struct hp_site_sums *site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
+const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t offset)
 {
     struct hp_node node;
     if (offset == 0 || !hp_snapshot_node(profile->run->sessions[session], offset, &node) ||
@@ -87,10 +86,10 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
     if (sums == NULL || placed == NULL || waits->count == gathering->capacity)
         return sums != NULL && placed != NULL;
     *sums = (struct hp_wait_sums){
-        .site = site_of(gathering->profile, session, wait->node),
+        .site = hp_wait_site(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
         .call = wait->call,
-        .other = site_of(gathering->profile, session, wait->other),
+        .other = hp_wait_site(gathering->profile, session, wait->other),
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,

@@ -50,6 +50,9 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
 /* Whether somebody watched a session of the run. */
 bool hp_run_has_waits(const struct hp_run *run);
 
+/* The site of a node that a wait of a session names; NULL for roots, and for threads that have none. */
+const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t node);
+
 /* What of it is idle, by hp_wait_idleness. */
 uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "keyed_sort.h"
 #include "memory.h"
 #include "sort.h"
 #include "sys.h"
@@ -42,6 +43,12 @@ bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) *
            hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
 }
 
+bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part)
+{
+    return index < elf->header.e_phnum &&
+           hp_elf_read_at(fd, elf->header.e_phoff + index * sizeof *ret_part, ret_part, sizeof *ret_part);
+}
+
 static bool read_header(int fd, ElfW(Ehdr) * ret_header)
 {
     return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
@@ -53,9 +60,8 @@ static bool read_header(int fd, ElfW(Ehdr) * ret_header)
 static void read_parts(struct hp_elf *elf, int fd)
 {
     ElfW(Phdr) part;
-    for (size_t at = 0; at < elf->header.e_phnum && elf->part_count < HP_ELF_PARTS; at++)
-        if (hp_elf_read_at(fd, elf->header.e_phoff + at * sizeof part, &part, sizeof part) &&
-            part.p_type == PT_LOAD)
+    for (size_t at = 0; elf->part_count < HP_ELF_PARTS && hp_elf_part_header(elf, fd, at, &part); at++)
+        if (part.p_type == PT_LOAD)
             elf->parts[elf->part_count++] =
                 (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
 }
@@ -95,6 +101,27 @@ static int compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
+/* By the address alone, in memory that is given back at once; globals go behind the others, and those that are the same stay in order. */
+static bool sort_by_address(struct hp_elf *elf, size_t count)
+{
+    const size_t size = 2 * count * sizeof(struct hp_keyed);
+    struct hp_keyed *items = count > 0 ? hp_memory_map(size) : NULL;
+    size_t others = 0, globals = count;
+    if (items == NULL)
+        return false;
+    for (size_t at = count; at-- > 0;)
+        if (elf->sorted[at]->st_info >> 4 == STB_GLOBAL)
+            items[--globals] = (struct hp_keyed){elf->sorted[at]->st_value, (uintptr_t)elf->sorted[at]};
+    for (size_t at = 0; others < globals; at++)
+        if (elf->sorted[at]->st_info >> 4 != STB_GLOBAL)
+            items[others++] = (struct hp_keyed){elf->sorted[at]->st_value, (uintptr_t)elf->sorted[at]};
+    hp_keyed_sort(items, items + count, count);
+    for (size_t at = 0; at < count; at++)
+        elf->sorted[at] = (ElfW(Sym) *)(uintptr_t)items[at].value; /* NOLINT(performance-no-int-to-ptr) */
+    hp_memory_unmap(items, size);
+    return true;
+}
+
 /*
  * Functions from the beginning of the table, in order of their addresses; from its end the names of sources, in the order of
  * the file. No symbol is both, so there is room. `count` comes last: a child that is forked meanwhile finds a table that is
@@ -114,7 +141,8 @@ static void sort_symbols(struct hp_elf *elf, size_t total)
         if (is_source(&elf->symbols[at]))
             *--elf->sources = &elf->symbols[at];
     elf->source_count = (size_t)(elf->sorted + total + 1 - elf->sources);
-    hp_sort(elf->sorted, count, compare_symbols);
+    if (!sort_by_address(elf, count))
+        hp_sort(elf->sorted, count, compare_symbols);
     __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
 }
 

@@ -53,6 +53,8 @@ const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol);
 /* Pieces of the file. A copy is memory of its own, for hp_memory_unmap; NULL when it is not there. */
 bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
+/* Headers: false behind the last one, and where the file ends before that. */
+bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part);
 bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
 
 #endif

@@ -300,6 +300,8 @@ const char *hp_file_error(int number)
         return "its reader has stopped reading";
     case ENAMETOOLONG:
         return "name too long";
+    case ENOMEM:
+        return "no memory";
     case EMFILE:
     case ENFILE:
         return "too many open files";

@@ -93,23 +93,43 @@ static void fill_header(struct hp_stack_ring_header *header, uint64_t capacity, 
     __atomic_store_n(&header->magic, HP_STACK_RING_MAGIC, __ATOMIC_RELEASE);
 }
 
+static char *put_number(char *to, uint32_t number)
+{
+    char digits[10];
+    unsigned count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (count > 0)
+        *to++ = digits[--count];
+    return to;
+}
+
+/* A link takes neither a descriptor nor a block of the disk: it can be made where the ring cannot. */
+static void tell_unmade(const char *path, uint32_t pid, long error)
+{
+    char text[sizeof HP_RING_UNMADE + 24] = HP_RING_UNMADE;
+    char *end = put_number(text + sizeof HP_RING_UNMADE - 1, pid);
+    *end++ = '-';
+    *put_number(end, (uint32_t)error) = '\0';
+    hp_raw(SYS_symlinkat, text, AT_FDCWD, path);
+}
+
 /*
  * When all is filled in, its mode is set once more, to what it is: of that the kernel tells those who watch the folder. (Of its end it would
- * not: to the kernel a file is open as long as it is mapped.)
+ * not: to the kernel a file is open as long as it is mapped.) Returns 0, or why not.
  */
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
-                        uint64_t period_ns)
+static long make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid, uint64_t period_ns)
 {
     const uint64_t bytes = HP_STACK_RING_HEADER_BYTES + capacity;
-    ring->header = NULL;
-    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0 ||
-        !is_allowed(bytes))
-        return false;
+    if (!is_allowed(bytes))
+        return EFBIG;
     const long fd =
         hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
     if (fd < 0)
-        return false;
-    struct hp_stack_ring_header *header = hp_raw_fallocate((int)fd, 0, bytes) == 0 ? map_file(fd, bytes) : NULL;
+        return -fd;
+    const long refusal = hp_raw_fallocate((int)fd, 0, bytes);
+    struct hp_stack_ring_header *header = refusal == 0 ? map_file(fd, bytes) : NULL;
     if (header != NULL) {
         fill_header(header, capacity, pid, period_ns);
         hp_raw(SYS_fchmod, fd, (long)0600);
@@ -120,7 +140,19 @@ bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t c
         hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
     }
     hp_raw(SYS_close, fd);
-    return header != NULL;
+    return header != NULL ? 0 : refusal < 0 ? -refusal : ENOMEM;
+}
+
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
+                        uint64_t period_ns)
+{
+    ring->header = NULL;
+    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0)
+        return false;
+    const long error = make(ring, path, capacity, pid, period_ns);
+    if (error != 0 && error != EEXIST)
+        tell_unmade(path, pid, error);
+    return error == 0;
 }
 
 void hp_stack_ring_unmap(struct hp_stack_ring *ring)

@@ -36,6 +36,9 @@
 #define HP_STACK_RING_SUFFIX ".ring"
 #define HP_HEAP_RING_SUFFIX ".heap" /* that of allocations */
 
+/* Where a ring could not be made, a link is in its place that leads to this, the process, a dash and the kernel's number for why. */
+#define HP_RING_UNMADE "unmade-"
+
 /* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
 
@@ -187,7 +190,7 @@ uint64_t hp_stack_ring_capacity(uint64_t cores);
 
 /*
  * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
- * to write to it cannot fail. No descriptor stays open. False: it cannot be had.
+ * to write to it cannot fail. No descriptor stays open. False: it cannot be had, and the reader is told so (HP_RING_UNMADE).
  */
 bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
                         uint64_t period_ns);

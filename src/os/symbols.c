@@ -85,6 +85,7 @@ static bool read_line(const char *line, struct mapping *ret_mapping)
     ret_mapping->to = (uintptr_t)to;
     ret_mapping->inode = inode;
     memcpy(ret_mapping->path, at, length + 1);
+    hp_text_read_newlines(ret_mapping->path);
     return true;
 }
 

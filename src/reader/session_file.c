@@ -57,11 +57,27 @@ bool hp_session_is_in_memory(uint32_t pid, const char *name)
     return is_found > 0 || (other != 0 && is_in_list(pid, other, name) > 0);
 }
 
+/* The process of "/proc/123/root/...", by which files of a container are reached; 0: it is another path. */
+static uint32_t process_in_path(const char *path)
+{
+    static const char proc[] = "/proc/", root[] = "/root/";
+    if (strncmp(path, proc, sizeof proc - 1) != 0)
+        return 0;
+    uint64_t pid = 0;
+    const char *at = path + sizeof proc - 1;
+    for (; *at >= '0' && *at <= '9' && pid < UINT32_MAX / 10; at++)
+        pid = 10 * pid + (uint64_t)(*at - '0');
+    return strncmp(at, root, sizeof root - 1) == 0 ? (uint32_t)pid : 0;
+}
+
 /* Does the process of a session run, which began since this boot? */
 static enum hp_life life_of(const struct hp_header *header, const char *path)
 {
+    const uint32_t process = process_in_path(path);
     if (header->state == HP_STATE_FINISHED)
         return HP_LIFE_OVER;
+    if (process != 0)
+        return hp_session_is_in_memory(process, hp_text_base_name(path)) ? HP_LIFE_LIVE : HP_LIFE_OVER;
     const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
     return life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, hp_text_base_name(path)) ? HP_LIFE_OVER
                                                                                                   : life;

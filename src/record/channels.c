@@ -1,100 +1,294 @@
 /*
  * HOTPATH_CHANNEL_SENT and its kin: what goes through queues, pipes and rings, whatever they are made of. Each use counts for
- * all channels of a label, and for the one at its address. SPDX-License-Identifier: MIT
+ * the channel at its address, or for all of its label where that has no record.
+ *
+ * How long items were inside is not measured item by item: the sum of all moments at which items came out, less that of those at
+ * which they went in, is the time that all of them were inside, in any order and on any threads. Sums wrap, the difference does not
+ * mind. Only percentiles need single items, known by an id: of some, when they were sent is kept in a table that all threads
+ * share, until they are received.
+ *
+ * SPDX-License-Identifier: MIT
  */
-#include "instances.h"
 
-enum counter { SENT, RECEIVED, INSIDE, SENT_BYTES, RECEIVED_BYTES, FULL, EMPTY, MOST_INSIDE };
-enum { LENGTHS };
+#include "channel_kind.h"
+#include "instances.h"
+#include "object_texts.h"
+#include "thread_space.h"
+#include "tick_rate.h"
 
 static const struct hp_kind_type channel = {
     .name = "channel",
     .title = "Channel",
-    .flags = HP_KIND_BY_NAME,
-    .counters = {[SENT] = {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
-                 [RECEIVED] = {"received", "Received", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
-                 [INSIDE] = {"inside", "Inside", HOTPATH_UNIT_SIGNED_COUNT, HP_MERGE_SUM},
-                 [SENT_BYTES] = {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
-                 [RECEIVED_BYTES] = {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
-                 [FULL] = {"full_ns", "Full", HOTPATH_UNIT_NS, HP_MERGE_SUM},
-                 [EMPTY] = {"empty_ns", "Empty", HOTPATH_UNIT_NS, HP_MERGE_SUM},
-                 [MOST_INSIDE] = {"max_length", "Max Length", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},
-    .histograms = {[LENGTHS] = {"length", "Length", HOTPATH_UNIT_VALUE, HP_MERGE_SUM}},
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    HP_CHANNEL_FIELDS,
 };
+
+#define STAMPS_PER_MS 10u      /* items of a thread and channel whose delay is measured, at most */
+#define OLDEST_STAMP_MS 10000u /* such an item is not waited for any longer */
 
 /* What one use of a macro tells. */
 struct event {
     uint64_t items, bytes;
-    int64_t length;    /* below zero: not known */
-    uint64_t since;    /* of a wait: when it began */
-    enum counter side; /* SENT, RECEIVED, FULL, EMPTY */
+    int64_t length; /* below zero: not known */
+    uint64_t id;    /* 0: none */
+    enum hp_channel_counter what;
 };
 
-static void pass(struct hp_part *part, const struct event *event)
+/* ------------------------------------------------------------------------------------------------- delays */
+
+static struct hp_channel_stamp *stamps_at(const struct hp_instance_use *use, uint64_t offset)
 {
-    const bool is_sent = event->side == SENT;
-    HOTPATH_ADD_(part->count[event->side], event->items);
-    HOTPATH_ADD_(part->count[INSIDE], is_sent ? event->items : 0 - event->items);
-    HOTPATH_ADD_(part->count[is_sent ? SENT_BYTES : RECEIVED_BYTES], event->bytes);
-    if (event->length > 0 && (uint64_t)event->length > part->count[MOST_INSIDE])
-        HOTPATH_PUT_(part->count[MOST_INSIDE], (uint64_t)event->length);
+    return (struct hp_channel_stamp *)(void *)(use->class_.head->hot.base + offset);
 }
 
-static void count(struct hp_part *part, const struct event *event, uint64_t now)
+/* The table of the channel, which whoever is first makes. NULL: there is no space. */
+static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use)
 {
-    if (part->first_tick == 0)
-        HOTPATH_PUT_(part->first_tick, now);
-    HOTPATH_PUT_(part->last_tick, now);
-    if (event->side == SENT || event->side == RECEIVED)
-        pass(part, event);
-    else if (now > event->since)
-        HOTPATH_ADD_(part->count[event->side], now - event->since);
+    uint64_t *place = &hp_instance_object(use)->shared[HP_CHANNEL_STAMPS];
+    uint64_t offset = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = 0;
+    if (__builtin_expect(offset == 0, 0)) {
+        offset = hp_thread_allocate(use->class_.head, HP_STAMPS * sizeof(struct hp_channel_stamp), 64);
+        if (offset == 0)
+            return NULL;
+        if (!__atomic_compare_exchange_n(place, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            offset = none; /* somebody else was */
+    }
+    return stamps_at(use, offset);
 }
 
-static void record(struct hotpath_site *site, const void *address, const struct event *event)
+/* Neither 0, which is a free place, nor BUSY. */
+#define BUSY 1u
+static uint64_t key_of(uint64_t id) { return id * UINT64_C(0x9e3779b97f4a7c15) | 2; }
+
+static struct hp_channel_stamp *place_of(struct hp_channel_stamp *stamps, uint64_t key)
+{
+    return &stamps[key >> 32 & (HP_STAMPS - 1)];
+}
+
+/* The record may have been another channel's, whose items nobody waits for. */
+static bool is_of_another(const struct hp_instance_use *use, uint64_t sent)
+{
+    return sent < HOTPATH_GET_(hp_instance_object(use)->born);
+}
+
+/* One that waits for somebody else stays, unless it is very old: its item was lost. */
+static void put_stamp(const struct hp_instance_use *use, uint64_t id)
+{
+    struct hp_channel_stamp *stamps = stamps_of(use);
+    if (stamps == NULL)
+        return;
+    const uint64_t key = key_of(id), now = use->class_.now;
+    struct hp_channel_stamp *place = place_of(stamps, key);
+    uint64_t found = HOTPATH_GET_(place->key);
+    const uint64_t sent = HOTPATH_GET_(place->sent);
+    if (found == BUSY || (found != 0 && !is_of_another(use, sent) &&
+                          now - sent < OLDEST_STAMP_MS * hp_ticks_per_ms(use->class_.head)))
+        return;
+    if (!__atomic_compare_exchange_n(&place->key, &found, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    HOTPATH_PUT_(place->sent, now);
+    __atomic_store_n(&place->key, key, __ATOMIC_RELEASE); /* pairs with take_stamp */
+}
+
+/* Whether an item that is sent now may be one of those whose delay is measured. */
+static inline bool may_be_stamped(const struct hp_instance_use *use)
+{
+    return (use->class_.now - use->part->own) * STAMPS_PER_MS >= HOTPATH_GET_(hp_runtime->ticks_per_ms);
+}
+
+/* What is seldom needed gets values, and not the address of what it uses, so that this stays in registers. Lets go of the head. */
+static __attribute__((noinline)) void stamp_sent(struct hp_head *head, struct hp_part *part, uint64_t now,
+                                                 uint64_t id)
+{
+    if ((now - part->own) * STAMPS_PER_MS >= hp_ticks_per_ms(head)) {
+        HOTPATH_PUT_(part->own, now);
+        put_stamp(&(struct hp_instance_use){{head, NULL, now}, part}, id);
+    }
+    hp_head_let_go(&head->hot);
+}
+
+/* Where that of an item is, if it has one; or NULL. */
+static inline struct hp_channel_stamp *find_stamp(const struct hp_instance_use *use, uint64_t id)
+{
+    const uint64_t offset = __atomic_load_n(&hp_instance_object(use)->shared[HP_CHANNEL_STAMPS], __ATOMIC_ACQUIRE);
+    if (offset == 0)
+        return NULL;
+    struct hp_channel_stamp *place = place_of(stamps_at(use, offset), key_of(id));
+    return __atomic_load_n(&place->key, __ATOMIC_ACQUIRE) == key_of(id) ? place : NULL;
+}
+
+/* Lets go of the head. */
+static __attribute__((noinline)) void take_stamp(struct hp_head *head, struct hp_part *class_, struct hp_part *part,
+                                                 uint64_t now, struct hp_channel_stamp *place, uint64_t id)
+{
+    const struct hp_instance_use use = {{head, class_, now}, part};
+    const uint64_t sent = HOTPATH_GET_(place->sent);
+    uint64_t key = key_of(id);
+    if (__atomic_compare_exchange_n(&place->key, &key, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        !is_of_another(&use, sent))
+        hp_object_distribute(&use.class_, HP_CHANNEL_DELAYS, now > sent ? (double)(now - sent) : 0);
+    hp_head_let_go(&head->hot);
+}
+
+/* ------------------------------------------------------------------------------------------------ counting */
+
+static inline void count_out(struct hp_part *part, const struct event *event, uint64_t now)
+{
+    HOTPATH_ADD_(part->count[HP_CHANNEL_OUT_TICKS], now * event->items);
+}
+
+static inline __attribute__((always_inline)) void count_items(struct hp_part *part, const struct event *event,
+                                                              uint64_t now)
+{
+    HOTPATH_ADD_(part->count[event->what], event->items);
+    switch (event->what) {
+    case HP_CHANNEL_SENT:
+        HOTPATH_ADD_(part->count[HP_CHANNEL_SENT_BYTES], event->bytes);
+        HOTPATH_ADD_(part->count[HP_CHANNEL_IN_TICKS], now * event->items);
+        break;
+    case HP_CHANNEL_RECEIVED:
+        HOTPATH_ADD_(part->count[HP_CHANNEL_RECEIVED_BYTES], event->bytes);
+        count_out(part, event, now);
+        break;
+    case HP_CHANNEL_DROPPED:
+        count_out(part, event, now);
+        break;
+    default:
+        break;
+    }
+    if (event->length > 0 && (uint64_t)event->length > part->count[HP_CHANNEL_MOST_INSIDE])
+        HOTPATH_PUT_(part->count[HP_CHANNEL_MOST_INSIDE], (uint64_t)event->length);
+}
+
+static inline void meet(struct hp_part *part, const struct hp_object_use *use)
+{
+    hp_part_meet(part, use->now);
+    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+}
+
+/* Lets go of the head. */
+static inline __attribute__((always_inline)) void record(const struct hp_instance_use *use,
+                                                         const struct event *event)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    meet(part, &use->class_);
+    HOTPATH_PUT_(part->last, 0); /* who does something waits no more, however it has left its wait */
+    count_items(part, event, use->class_.now);
+    hp_part_changed(part, sequence);
+    const struct hp_object_use *class_ = &use->class_;
+    if (event->id != 0 && event->what == HP_CHANNEL_SENT && __builtin_expect(may_be_stamped(use), 0)) {
+        stamp_sent(class_->head, part, class_->now, event->id);
+        return;
+    }
+    if (event->id != 0 && event->what == HP_CHANNEL_RECEIVED) {
+        struct hp_channel_stamp *stamp = find_stamp(use, event->id);
+        if (__builtin_expect(stamp != NULL, 0)) {
+            take_stamp(class_->head, class_->part, part, class_->now, stamp, event->id);
+            return;
+        }
+    }
+    hp_object_end(class_);
+}
+
+static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *address,
+                                                       const struct event *event)
 {
     struct hp_instance_use use;
-    if (!hp_instance_begin(site, &channel, address, &use))
-        return;
-    count(use.class_.part, event, use.class_.now);
-    if (use.part != NULL)
-        count(use.part, event, use.class_.now);
-    if (event->length >= 0)
-        hp_object_distribute(&use.class_, LENGTHS, (double)event->length);
-    hp_object_end(&use.class_);
+    if (hp_instance_begin_out_of_line(site, &channel, address, &use))
+        record(&use, event);
+}
+
+static __attribute__((noinline)) void send_otherwise(struct hotpath_site *site, const void *channel_,
+                                                     uint64_t items, uint64_t bytes, int64_t length, uint64_t id)
+{
+    record_otherwise(site, channel_, &(struct event){items, bytes, length, id, HP_CHANNEL_SENT});
+}
+
+static __attribute__((noinline)) void receive_otherwise(struct hotpath_site *site, const void *channel_,
+                                                        uint64_t items, uint64_t bytes, int64_t length, uint64_t id)
+{
+    record_otherwise(site, channel_, &(struct event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
 }
 
 /* --------------------------------------------------------------------------------------------- what macros call */
 
 void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
-                             int64_t length)
+                             int64_t length, uint64_t id)
 {
-    record(site, channel_, &(struct event){.items = items, .bytes = bytes, .length = length, .side = SENT});
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+        record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_SENT});
+    else
+        send_otherwise(site, channel_, items, bytes, length, id);
 }
 
 void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
-                                 int64_t length)
+                                 int64_t length, uint64_t id)
 {
-    record(site, channel_, &(struct event){.items = items, .bytes = bytes, .length = length, .side = RECEIVED});
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+        record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
+    else
+        receive_otherwise(site, channel_, items, bytes, length, id);
+}
+
+void hotpath_v1_channel_lost(struct hotpath_site *site, const void *channel_, uint64_t items, int was_inside)
+{
+    record_otherwise(site, channel_,
+                     &(struct event){items, 0, -1, 0, was_inside ? HP_CHANNEL_DROPPED : HP_CHANNEL_REFUSED});
+}
+
+void hotpath_v1_channel_capacity(struct hotpath_site *site, const void *channel_, uint64_t capacity)
+{
+    struct hp_instance_use use;
+    if (!hp_instance_begin(site, &channel, channel_, &use))
+        return;
+    HOTPATH_PUT_(use.part->count[HP_CHANNEL_CAPACITY], capacity);
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel_, const char *format, ...)
+{
+    va_list arguments;
+    (void)channel_;
+    va_start(arguments, format);
+    hp_object_tell(site, &channel, format, arguments);
+    va_end(arguments);
 }
 
 /* While nothing is recorded, `since` is 0, and the end of the wait is nothing, too. */
 struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel_, int is_full)
 {
-    struct hp_object_use use;
-    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? FULL : EMPTY};
-    if (hp_object_begin(site, &channel, &use)) {
-        wait.since = use.now;
-        hp_object_end(&use);
+    struct hp_instance_use use;
+    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY};
+    if (hp_instance_begin(site, &channel, channel_, &use)) {
+        wait.since = use.class_.now;
+        const uint32_t sequence = hp_part_change(use.part);
+        meet(use.part, &use.class_);
+        HOTPATH_PUT_(use.part->flags, wait.side);
+        HOTPATH_PUT_(use.part->last, wait.since);
+        hp_part_changed(use.part, sequence);
+        hp_object_end(&use.class_);
     }
     return wait;
 }
 
 void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
 {
-    if (wait->since != 0)
-        record(wait->site, wait->channel,
-               &(struct event){.since = wait->since, .length = -1, .side = (enum counter)wait->side});
+    struct hp_instance_use use;
+    if (wait->since == 0 || !hp_instance_begin(wait->site, &channel, wait->channel, &use))
+        return;
+    const bool is_full = wait->side == HP_CHANNEL_FULL;
+    const uint64_t now = use.class_.now;
+    const uint32_t sequence = hp_part_change(use.part);
+    meet(use.part, &use.class_);
+    HOTPATH_PUT_(use.part->last, 0);
+    HOTPATH_ADD_(use.part->count[is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY],
+                 now > wait->since ? now - wait->since : 0);
+    HOTPATH_ADD_(use.part->count[is_full ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
 }
 
 void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)

@@ -1,13 +1,16 @@
 /* Which allocations are sampled. SPDX-License-Identifier: MIT */
 #include "heap_sampler.h"
 
+#include <stdbool.h>
+
 #include "exponential.h"
 
 #define PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
 #define LOOK_NS (PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
 #define REST_NS UINT64_C(100000000)
 #define MOST_CREDIT_NS INT64_C(1000000000)
-#define MOST_STEP 64u /* the mean grows by that factor at most */
+#define MOST_STEP 64u         /* the mean grows by that factor at most */
+#define LEAST_MEANS_A_LOOK 4u /* bytes between looks for a new mean, in least means */
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
 {
@@ -17,6 +20,7 @@ void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_n
     pace->latest_ns = now_ns;
     pace->credit_ns = MOST_CREDIT_NS;
     pace->count = 0;
+    pace->crowding = 0;
 }
 
 static uint64_t most_mean(const struct hp_heap_pace *pace) { return HP_HEAP_MOST_GROWTH * pace->least_mean; }
@@ -60,13 +64,33 @@ static void look(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
         set_mean(pace, mean / 2);
 }
 
-void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowded, uint64_t now_ns)
+/*
+ * By how full it is, and by that alone: what follows a moment in which the reader had no processor is as exact as before. (To double the mean with
+ * each sample meanwhile would leave a large one behind, and few samples that stand for much.)
+ */
+static uint32_t crowding_of(uint64_t used, uint64_t room)
+{
+    const uint64_t eighths = room > 0 ? 8 * used / room : 0;
+    return eighths < 4 ? 0 : eighths == 4 ? 2 : eighths == 5 ? 4 : eighths == 6 ? 16 : HP_HEAP_MOST_GROWTH;
+}
+
+uint64_t hp_heap_pace_mean(const struct hp_heap_pace *pace)
+{
+    const uint64_t mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    const uint64_t crowded = __atomic_load_n(&pace->crowding, __ATOMIC_RELAXED) * pace->least_mean;
+    return mean > crowded ? mean : crowded;
+}
+
+void hp_heap_pace_crowd(struct hp_heap_pace *pace, uint64_t used, uint64_t room)
+{
+    __atomic_store_n(&pace->crowding, crowding_of(used, room), __ATOMIC_RELAXED);
+}
+
+void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
     const uint64_t gap = now_ns - __atomic_exchange_n(&pace->latest_ns, now_ns, __ATOMIC_RELAXED);
     const uint32_t count = __atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED);
-    if (is_crowded)
-        set_mean(pace, 2 * __atomic_load_n(&pace->mean, __ATOMIC_RELAXED));
-    else if (gap > REST_NS && live < HP_HEAP_MOST_LIVE / 4)
+    if (gap > REST_NS && live < HP_HEAP_MOST_LIVE / 4)
         set_mean(pace, pace->least_mean); /* haste is over */
     if (count % PER_LOOK == 0)
         look(pace, live, now_ns);
@@ -74,8 +98,11 @@ void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, bool is_crowde
 
 void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes)
 {
-    countdown->mean = __atomic_load_n(&pace->mean, __ATOMIC_RELAXED);
+    countdown->mean = hp_heap_pace_mean(pace);
     countdown->sample_at = bytes + hp_exponential_distance(hp_random_next(&countdown->random), countdown->mean);
+    const uint64_t look_at = bytes + LEAST_MEANS_A_LOOK * pace->least_mean;
+    const bool is_look = countdown->mean > pace->least_mean && look_at < countdown->sample_at;
+    countdown->due_at = is_look ? look_at : countdown->sample_at;
 }
 
 void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t seed,

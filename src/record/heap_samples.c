@@ -15,7 +15,9 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "sample_place.h"
 #include "sys.h"
+#include "thread_head.h"
 
 #define RING_BYTES (UINT64_C(1) << 21)
 #define SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end, it is the thread's own: see os/stacks.c */
@@ -157,9 +159,16 @@ static struct hp_stack stack_above(uintptr_t sp)
     return (struct hp_stack){high - sp < sure ? sp : high, high};
 }
 
+/* The innermost zone around the call of malloc, as in records; there may be none. */
+static uint32_t zone_around(const struct hp_head *head, uintptr_t stack)
+{
+    const uint32_t node = hp_sample_frame(head, stack)->node;
+    return node != 0 ? hp_node_at(head, node)->site + 1 : 0; /* of the root it is 0 */
+}
+
 /* The registers are those of this function, so it stays one. */
 static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
-                                                 const uint64_t *words, uint8_t count)
+                                                 uint32_t zone, const uint64_t *words, uint8_t count)
 {
     struct hp_stack_registers registers = {.known = 0}; /* as it stays on other machines */
     hp_stack_registers_here(&registers);
@@ -167,6 +176,7 @@ static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const str
     return hp_stack_ring_put(&heap->ring,
                              &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
                                                      .thread_id = head->thread_id,
+                                                     .zone = zone,
                                                      .ns = now,
                                                      .words = words,
                                                      .word_count = count},
@@ -191,11 +201,10 @@ static void begin_sample(struct hp_heap *heap, const struct hp_head *head, uint6
     const uint64_t words[] = {
         number, asked, head->heap_countdown.mean, stack, live_before(head, 0, asked), heap->pace.least_mean};
     tell_untold(heap);
-    if (!put_sample(heap, head, now, words, sizeof words / sizeof words[0]))
+    if (!put_sample(heap, head, now, zone_around(head, stack), words, sizeof words / sizeof words[0]))
         hp_heap_blocks_take(&heap->blocks, block);
 }
 
-/* Whether it is taken or not, the next one is some way off. */
 static void sample(struct hp_head *head, const void *block, uint64_t asked, uintptr_t stack)
 {
     struct hp_heap *heap = head->heap;
@@ -206,11 +215,17 @@ static void sample(struct hp_head *head, const void *block, uint64_t asked, uint
         const bool is_taken = has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
         if (is_taken)
             begin_sample(heap, head, now, block, asked, stack);
-        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED),
-                           is_taken && hp_stack_ring_used(&heap->ring) > RING_BYTES / 2, now);
+        hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
         hp_calls_end();
     }
-    hp_heap_countdown_next(&head->heap_countdown, &heap->pace, head->alloc->bytes);
+}
+
+/* The ring is memory that is mapped: no system call is made. */
+static void look_for_a_crowd(struct hp_heap *heap)
+{
+    const bool is_read = __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == RING_THERE &&
+                         hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
+    hp_heap_pace_crowd(&heap->pace, is_read ? hp_stack_ring_used(&heap->ring) : 0, RING_BYTES);
 }
 
 void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
@@ -218,6 +233,11 @@ void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, c
 {
     if (freed != NULL)
         end_sample(head->heap, freed, live_before(head, freed_bytes, asked));
-    if (allocated != NULL && head->alloc->bytes >= head->heap_countdown.sample_at)
+    if (allocated == NULL || head->alloc->bytes < head->heap_countdown.due_at)
+        return;
+    if (head->alloc->bytes >= head->heap_countdown.sample_at)
         sample(head, allocated, asked, stack);
+    look_for_a_crowd(head->heap);
+    /* Whether the sample was taken or not, the next one is some way off. */
+    hp_heap_countdown_next(&head->heap_countdown, &head->heap->pace, head->alloc->bytes);
 }

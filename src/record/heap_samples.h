@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) bool hp_heap_is_due(const struct hp
 {
     const struct hp_heap *heap = head->heap;
     return heap != NULL &&
-           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.sample_at, 0)) ||
+           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.due_at, 0)) ||
             (freed != NULL && hp_heap_may_have(&heap->blocks, freed)));
 }
 

@@ -15,14 +15,9 @@
 
 #define LONGEST_CHAIN 64u
 
-static uint64_t hash_of(const void *address, uint32_t class_)
-{
-    return ((uint64_t)(uintptr_t)address ^ (uint64_t)class_ << 48) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 static uint32_t *bucket_of(const void *address, uint32_t class_)
 {
-    return &hp_runtime->instance_buckets[hash_of(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
+    return &hp_runtime->instance_buckets[hp_instance_hash(address, class_) >> 32 & (HP_INSTANCE_BUCKETS - 1)];
 }
 
 static bool is_known_as(const struct hp_known_object *known, const void *address, uint32_t class_)
@@ -45,11 +40,14 @@ static uint32_t find(const void *address, uint32_t class_, uint32_t steps)
 }
 
 /* There is no space for further instances in the session of that number, so that nobody asks for it again and again. */
-static void set_full(uint32_t epoch) { __atomic_store_n(&hp_runtime->instances_full, epoch, __ATOMIC_RELAXED); }
-
-static bool is_full(uint32_t epoch)
+static void set_full(uint32_t class_, uint32_t epoch)
 {
-    return __atomic_load_n(&hp_runtime->instances_full, __ATOMIC_RELAXED) == epoch;
+    __atomic_store_n(&hp_object_known(class_)->full, epoch, __ATOMIC_RELAXED);
+}
+
+static bool is_full(uint32_t class_, uint32_t epoch)
+{
+    return __atomic_load_n(&hp_object_known(class_)->full, __ATOMIC_RELAXED) == epoch;
 }
 
 /* --------------------------------------------------------------------------------------------- under the lock */
@@ -75,25 +73,26 @@ static void take_out(uint32_t number)
     __atomic_store_n(&known->address, 0, __ATOMIC_RELAXED);
 }
 
+/* Behind those of its class that ended before. */
 static void queue_ended(uint32_t number)
 {
-    struct hp_recorder *recorder = hp_runtime;
+    struct hp_known_object *class_ = hp_object_known(hp_object_known(number)->class_);
     __atomic_store_n(&hp_object_known(number)->next, 0, __ATOMIC_RELAXED);
-    if (recorder->ended_last != 0)
-        __atomic_store_n(&hp_object_known(recorder->ended_last)->next, number, __ATOMIC_RELAXED);
+    if (class_->ended_last != 0)
+        __atomic_store_n(&hp_object_known(class_->ended_last)->next, number, __ATOMIC_RELAXED);
     else
-        recorder->ended_first = number;
-    recorder->ended_last = number;
+        class_->ended_first = number;
+    class_->ended_last = number;
 }
 
 /* Whose instance ended first, or 0. */
-static uint32_t oldest_ended(void)
+static uint32_t oldest_ended(struct hp_known_object *class_)
 {
-    const uint32_t number = hp_runtime->ended_first;
+    const uint32_t number = class_->ended_first;
     if (number != 0)
-        hp_runtime->ended_first = hp_object_known(number)->next;
-    if (hp_runtime->ended_first == 0)
-        hp_runtime->ended_last = 0;
+        class_->ended_first = hp_object_known(number)->next;
+    if (class_->ended_first == 0)
+        class_->ended_last = 0;
     return number;
 }
 
@@ -104,7 +103,10 @@ static void begin_session(void)
         return;
     for (size_t at = 0; at < HP_INSTANCE_BUCKETS; at++)
         __atomic_store_n(&recorder->instance_buckets[at], 0, __ATOMIC_RELAXED);
-    recorder->ended_first = recorder->ended_last = 0;
+    for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
+        struct hp_known_object *class_ = hp_object_known(hp_object_known(number)->class_);
+        class_->ended_first = class_->ended_last = 0;
+    }
     for (uint32_t number = recorder->instances; number != 0; number = hp_object_known(number)->older) {
         __atomic_store_n(&hp_object_known(number)->address, 0, __ATOMIC_RELAXED);
         queue_ended(number);
@@ -112,26 +114,25 @@ static void begin_session(void)
     recorder->instances_epoch = hp_epoch();
 }
 
-static uint32_t add_number(uint32_t site, const struct hp_kind_type *kind)
+static uint32_t add_number(uint32_t site, const struct hp_kind_type *kind, struct hp_known_object *class_)
 {
-    const uint32_t number = hp_runtime->instance_count < HP_MOST_INSTANCES ? hp_object_new(site, kind) : 0;
+    const bool is_room =
+        hp_runtime->instance_count < HP_MOST_INSTANCES && class_->instance_count < HP_MOST_OF_CLASS;
+    const uint32_t number = is_room ? hp_object_new(site, kind) : 0;
     if (number != 0) {
         hp_object_known(number)->older = hp_runtime->instances;
         hp_runtime->instances = number;
         hp_runtime->instance_count++;
+        class_->instance_count++;
     }
     return number;
 }
 
 /* A number for a new instance: one that none has had, else that which has been over for longest. 0: all are in use. */
-static uint32_t free_number(uint32_t site, const struct hp_kind_type *kind)
+static uint32_t free_number(uint32_t site, const struct hp_kind_type *kind, uint32_t class_)
 {
-    uint32_t number = add_number(site, kind);
-    if (number == 0 && (number = oldest_ended()) != 0) {
-        hp_object_known(number)->site = site;
-        hp_object_known(number)->kind = kind;
-    }
-    return number;
+    const uint32_t number = add_number(site, kind, hp_object_known(class_));
+    return number != 0 ? number : oldest_ended(hp_object_known(class_));
 }
 
 static bool make_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
@@ -139,7 +140,7 @@ static bool make_instance(struct hotpath_site *site, const struct hp_kind_type *
     const uint32_t class_ = HOTPATH_GET_(site->log);
     begin_session();
     uint32_t number = find(address, class_, HP_MOST_INSTANCES);
-    if (number == 0 && (number = free_number(HOTPATH_GET_(site->id), kind)) != 0)
+    if (number == 0 && (number = free_number(HOTPATH_GET_(site->id), kind, class_)) != 0)
         link_in(number, address, class_);
     return number != 0 && hp_object_write_instance(number, class_, address);
 }
@@ -150,7 +151,7 @@ static void need_instance(struct hotpath_site *site, const struct hp_kind_type *
     struct hp_signals held;
     if (hp_lock(&held)) {
         if (hp_runtime->gate != 0 && HOTPATH_GET_(site->log) != 0 && !make_instance(site, kind, address))
-            set_full(hp_epoch());
+            set_full(HOTPATH_GET_(site->log), hp_epoch());
         hp_unlock(&held);
     }
     errno = saved;
@@ -165,7 +166,7 @@ static void end_instance(const void *address, uint32_t class_)
     take_out(number);
     hp_object_write_end(number);
     queue_ended(number);
-    set_full(0);
+    set_full(class_, 0);
 }
 
 void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
@@ -186,17 +187,10 @@ void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind,
 
 /* --------------------------------------------------------------------------------------------- the thread's cache */
 
-static struct hp_cached_instance *cached(struct hp_head *head, const void *address, uint32_t class_)
-{
-    if (head->instances == NULL)
-        head->instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *head->instances);
-    return head->instances != NULL ? &head->instances[hash_of(address, class_) >> 58] : NULL;
-}
-
 /* The part of the instance, if its record is still that of this address. */
 static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
 {
-    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number) : NULL;
+    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number, class_->part) : NULL;
     if (part == NULL)
         return NULL;
     const struct hp_object *object =
@@ -207,18 +201,24 @@ static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t num
     return is_it ? part : NULL;
 }
 
+static void remember(const struct hp_object_use *use, uint32_t class_, const void *address, struct hp_part *part)
+{
+    struct hp_head *head = use->head;
+    if (hp_parts_make_cache(head))
+        *hp_instance_entry(head, address, class_) = (struct hp_cached_instance){
+            .address = (uintptr_t)address, .part = part, .class_part = use->part, .class_ = class_};
+}
+
 static struct hp_part *find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
 {
-    struct hp_cached_instance *entry = cached(use->head, address, class_);
-    if (entry != NULL && entry->address == (uintptr_t)address && entry->class_ == class_) {
-        struct hp_part *part = own_part(use, entry->number, address);
-        if (HOTPATH_LIKELY_(part != NULL))
-            return part;
+    if (use->head->instances != NULL) {
+        const struct hp_cached_instance *entry = hp_instance_entry(use->head, address, class_);
+        if (hp_instance_is_cached(use->head, entry, address, class_))
+            return entry->part;
     }
-    const uint32_t number = find(address, class_, LONGEST_CHAIN);
-    struct hp_part *part = own_part(use, number, address);
-    if (part != NULL && entry != NULL)
-        *entry = (struct hp_cached_instance){(uintptr_t)address, class_, number};
+    struct hp_part *part = own_part(use, find(address, class_, LONGEST_CHAIN), address);
+    if (part != NULL)
+        remember(use, class_, address, part);
     return part;
 }
 
@@ -232,27 +232,86 @@ static struct hp_part *find_made(const struct hp_object_use *use, uint32_t class
 {
     struct hp_part *part = find_part(use, class_, address);
     const uint32_t number = part == NULL ? find(address, class_, LONGEST_CHAIN) : 0;
-    if (is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number) == NULL)
-        set_full(use->head->hot.epoch);
+    if (is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number, use->part) == NULL)
+        set_full(class_, use->head->hot.epoch);
     return part;
 }
 
-bool hp_instance_begin(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
-                       struct hp_instance_use *ret_use)
+static __attribute__((noinline)) bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                 const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_object_use *use = &ret_use->class_;
-    ret_use->part = NULL;
-    if (!hp_object_begin(site, kind, use))
-        return false;
-    if (address == NULL)
-        return true;
-    ret_use->part = find_part(use, HOTPATH_GET_(site->log), address);
-    if (HOTPATH_LIKELY_(ret_use->part != NULL) || is_full(use->head->hot.epoch))
-        return true;
     hp_object_end(use); /* the lock is not waited for with a head in hand */
     need_instance(site, kind, address);
     if (!hp_object_begin(site, kind, use))
         return false;
-    ret_use->part = find_made(use, HOTPATH_GET_(site->log), address);
+    struct hp_part *part = find_made(use, HOTPATH_GET_(site->log), address);
+    ret_use->part = part != NULL ? part : use->part;
     return true;
+}
+
+bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                                   struct hp_instance_use *ret_use)
+{
+    struct hp_object_use *use = &ret_use->class_;
+    if (!hp_object_begin(site, kind, use))
+        return false;
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    struct hp_part *part = ret_use->part = use->part;
+    if (address == NULL) {
+        remember(use, class_, NULL, part);
+        return true;
+    }
+    if ((part = find_part(use, class_, address)) != NULL) {
+        ret_use->part = part;
+        return true;
+    }
+    return is_full(class_, use->head->hot.epoch) || begin_anew(site, kind, address, ret_use);
+}
+
+bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return false;
+    if (head->instances != NULL) {
+        const uint32_t class_ = HOTPATH_GET_(site->log);
+        const struct hp_cached_instance *entry = hp_instance_entry(head, address, class_);
+        if (hp_instance_is_cached(head, entry, address, class_)) {
+            *ret_use = (struct hp_instance_use){{head, entry->class_part, hp_object_now()}, entry->part};
+            return true;
+        }
+    }
+    hp_head_let_go(&head->hot);
+    return false;
+}
+
+/* By a thread that has not used it yet. */
+static struct hp_part *make_part_at(struct hp_head *head, uint64_t place)
+{
+    const uint32_t count = __atomic_load_n(&hp_runtime->object_count, __ATOMIC_ACQUIRE);
+    uint32_t number = 1;
+    while (number <= count && __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE) != place)
+        number++;
+    if (number > count)
+        return NULL;
+    const uint32_t class_ = __atomic_load_n(&hp_object_known(number)->class_, __ATOMIC_RELAXED);
+    struct hp_object_use use;
+    if (!hp_object_use_known(head, class_ != 0 ? class_ : number, &use))
+        return NULL;
+    return class_ != 0 ? hp_object_part(head, number, use.part) : use.part;
+}
+
+struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place)
+{
+    char *const base = head->hot.base;
+    const struct hp_object *object = (const struct hp_object *)(const void *)(base + (uint32_t)place);
+    uint32_t offset = __atomic_load_n(&object->parts, __ATOMIC_ACQUIRE);
+    while (offset != 0) {
+        struct hp_part *part = (struct hp_part *)(void *)(base + offset);
+        if (part->thread == head->record_offset && part->generation == HOTPATH_GET_(object->generation))
+            return part;
+        offset = part->sibling;
+    }
+    return make_part_at(head, place);
 }

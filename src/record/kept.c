@@ -248,6 +248,7 @@ static void note_down(const struct hp_head *head, struct hp_followed *followed, 
 {
     struct hp_following *following = following_of(head->kept);
     followed->calls = hp_node_at(head, followed->node)->calls;
+    followed->total = hp_node_at(head, followed->node)->total;
     followed->count = count;
     if (count > followed->capacity) {
         const uint32_t capacity = count < 4 ? 4 : count + count / 2;
@@ -489,7 +490,22 @@ void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
     stop_following(head, stat, frame);
 }
 
-void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)
+#define OTHERS 16u /* what others took at the same node since the last look is at most such a part of a call */
+
+/* What its subtree has gained since the last look is nearly all of this call, which is counted. */
+static void keep_if_alone(struct hp_head *head, const struct hp_followed *followed,
+                          const struct hotpath_frame_ *frame, uint64_t ticks, uint32_t count)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint64_t others = node->total - followed->total - ticks;
+    if (followed->calls == UINT64_MAX || others > ticks / OTHERS || !is_slowest(head, stat, ticks))
+        return;
+    draft_call(head, frame, ticks, count);
+    keep_slowest(head, stat);
+}
+
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
@@ -504,7 +520,39 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
         followed->least_cost != UINT64_MAX ? followed->least_cost : head->kept->least_cost * (1 + count / 4);
     if (count == UINT32_MAX || !is_worth(node, 2 * cost))
         return;
+    keep_if_alone(head, followed, frame, ticks, count);
     note_down(head, followed, count);
     stat->keeps = HP_KEEPS_SLOWEST;
     hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/* ------------------------------------------------------------------------------- sites whose long calls matter */
+
+static bool may_look(struct hp_head *head, uint32_t node)
+{
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    return !(stat->keeps & (HP_KEEPS_SLOWEST | HP_KEEPS_NO_SLOWEST)) &&
+           hp_keeps_may_follow(head, hp_node_at(head, node)->site) && hp_kept_memory(head) != NULL;
+}
+
+void hp_kept_look(struct hp_head *head, uint32_t node)
+{
+    if (!may_look(head, node))
+        return;
+    struct hp_followed *followed = follow(head, node);
+    const uint32_t count = walk(head, followed);
+    if (count != UINT32_MAX)
+        note_down(head, followed, count);
+}
+
+void hp_kept_look_at_long(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    if (!may_look(head, frame->node))
+        return;
+    struct hp_followed *followed = follow(head, frame->node);
+    const uint32_t count = walk(head, followed);
+    if (count == UINT32_MAX)
+        return;
+    keep_if_alone(head, followed, frame, ticks, count);
+    note_down(head, followed, count);
 }

@@ -40,7 +40,8 @@ struct hp_followed {
     uint32_t first; /* in `sums` */
     uint32_t count;
     uint32_t capacity;
-    uint64_t calls;      /* of the node itself */
+    uint64_t calls;      /* of the node itself ... */
+    uint64_t total;      /* ... and its time */
     uint64_t least_cost; /* ticks it took to look into one, at best */
 };
 

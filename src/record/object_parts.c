@@ -12,6 +12,20 @@ void hp_parts_forget(struct hp_head *head)
 {
     if (head->parts != NULL)
         memset(head->parts, 0, head->part_places * sizeof *head->parts);
+    if (head->instances != NULL)
+        memset(head->instances, 0xff, HP_CACHED_INSTANCES * sizeof *head->instances);
+}
+
+bool hp_parts_make_cache(struct hp_head *head)
+{
+    if (head->instances != NULL)
+        return true;
+    struct hp_cached_instance *instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *instances);
+    if (instances == NULL)
+        return false;
+    memset(instances, 0xff, HP_CACHED_INSTANCES * sizeof *instances);
+    head->instances = instances;
+    return true;
 }
 
 bool hp_parts_make_places(struct hp_head *head, uint32_t number)

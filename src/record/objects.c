@@ -60,7 +60,7 @@ uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind)
     if (*chunk == NULL)
         return 0;
     *hp_object_known(number) = (struct hp_known_object){.site = site, .kind = kind};
-    hp_runtime->object_count = number;
+    __atomic_store_n(&hp_runtime->object_count, number, __ATOMIC_RELEASE);
     return number;
 }
 
@@ -253,12 +253,12 @@ static struct hp_object *object_of(const struct hp_head *head, const struct hp_p
 }
 
 /* With the head held. NULL: there is no space, or the object is not in this session. */
-static struct hp_part *make_part(struct hp_head *head, uint32_t number)
+static struct hp_part *make_part(struct hp_head *head, uint32_t number, uint32_t size)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
     if (place >> 32 != head->hot.epoch || !hp_parts_make_places(head, number))
         return NULL;
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_part), 64);
+    const uint32_t offset = hp_thread_allocate(head, size, 64);
     if (offset == 0)
         return NULL;
     struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
@@ -272,35 +272,55 @@ static struct hp_part *make_part(struct hp_head *head, uint32_t number)
 
 /* ------------------------------------------------------------------------------------------------ the quick way */
 
-static inline struct hp_part *part_at(const struct hp_head *head, uint32_t number)
+/* From when to when a class was used is known even if the records of its instances are used again. */
+static void hand_on_times(struct hp_part *part, struct hp_part *class_)
 {
-    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
-    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
-}
-
-/* Another instance has the record now: what was counted for the one before is in its class. */
-static void begin_part_again(struct hp_part *part, uint32_t generation)
-{
-    for (uint32_t counter = 0; counter < HP_KIND_COUNTERS; counter++)
-        HOTPATH_PUT_(part->count[counter], 0);
+    if (part->first_tick != 0 && (class_->first_tick == 0 || part->first_tick < class_->first_tick))
+        HOTPATH_PUT_(class_->first_tick, part->first_tick);
+    if (part->last_tick > class_->last_tick)
+        HOTPATH_PUT_(class_->last_tick, part->last_tick);
     HOTPATH_PUT_(part->first_tick, 0);
     HOTPATH_PUT_(part->last_tick, 0);
-    /* Release: who finds the part of this generation finds it empty. */
-    __atomic_store_n(&part->generation, generation, __ATOMIC_RELEASE);
+    HOTPATH_PUT_(part->last, 0);
 }
 
-struct hp_part *hp_object_part(struct hp_head *head, uint32_t number)
+/*
+ * Another instance has the record now, of the same class, whose sum of all that its instances have counted must not change: sums go on,
+ * and where they stand is kept; what is no sum becomes the class's.
+ */
+static void begin_part_again(struct hp_part *part, const struct hp_kind_type *kind, uint32_t generation,
+                             struct hp_part *class_)
 {
-    const int saved = errno;
-    struct hp_part *part = part_at(head, number);
-    if (part == NULL && (part = make_part(head, number)) == NULL) {
+    uint64_t *base = ((struct hp_instance_part *)(void *)part)->base;
+    const uint32_t class_sequence = hp_part_change(class_), sequence = hp_part_change(part);
+    for (uint32_t at = 0; at < HP_KIND_COUNTERS && kind->counters[at].key != NULL; at++) {
+        if (kind->counters[at].merge == HP_MERGE_SUM) {
+            HOTPATH_PUT_(base[at], part->count[at]);
+            continue;
+        }
+        if (kind->counters[at].merge == HP_MERGE_MOST && part->count[at] > class_->count[at])
+            HOTPATH_PUT_(class_->count[at], part->count[at]);
+        HOTPATH_PUT_(part->count[at], 0);
+    }
+    hand_on_times(part, class_);
+    HOTPATH_PUT_(part->generation, generation);
+    hp_part_changed(part, sequence);
+    hp_part_changed(class_, class_sequence);
+}
+
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_)
+{
+    struct hp_part *part = hp_object_part_at(head, number);
+    if (__builtin_expect(part == NULL, 0)) {
+        const int saved = errno;
+        part = make_part(head, number, sizeof(struct hp_instance_part));
         errno = saved;
-        return NULL;
+        if (part == NULL)
+            return NULL;
     }
     const uint32_t generation = __atomic_load_n(&object_of(head, part)->generation, __ATOMIC_RELAXED);
     if (__builtin_expect(part->generation != generation, 0))
-        begin_part_again(part, generation);
-    errno = saved;
+        begin_part_again(part, hp_object_known(number)->kind, generation, class_);
     return part;
 }
 
@@ -318,12 +338,6 @@ static bool lose(void)
     return false;
 }
 
-/* A thread that may not read the counter never comes here: its gate is closed. */
-static inline uint64_t now(void)
-{
-    return HOTPATH_LIKELY_(hp_runtime->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
-}
-
 static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
@@ -339,18 +353,18 @@ static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kin
     hp_head_hold(&head->hot);
     struct hp_part *part = NULL;
     const bool is_wanted = hp_head_is_recording(&head->hot);
-    if (is_wanted && (part = part_at(head, number)) == NULL)
-        part = make_part(head, number);
+    if (is_wanted && (part = hp_object_part_at(head, number)) == NULL)
+        part = make_part(head, number, sizeof *part);
     if (part != NULL) {
-        *ret_use = (struct hp_object_use){head, part, now()};
+        *ret_use = (struct hp_object_use){head, part, hp_object_now()};
         return true;
     }
     hp_head_let_go(&head->hot);
     return is_wanted && lose();
 }
 
-static __attribute__((noinline)) bool begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
-                                                        struct hp_object_use *ret_use)
+bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                 struct hp_object_use *ret_use)
 {
     const int saved = errno;
     const bool is_begun = begin_anew(site, kind, ret_use);
@@ -358,24 +372,45 @@ static __attribute__((noinline)) bool begin_out_of_line(struct hotpath_site *sit
     return is_begun;
 }
 
-bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+static __attribute__((noinline)) struct hp_head *hold_out_of_line(void)
+{
+    const int saved = errno;
+    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
+    head = head != NULL && !(HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED) ? head_at_rest(head) : NULL;
+    errno = saved;
+    if (head == NULL)
+        return NULL;
+    hp_head_hold(&head->hot);
+    if (hp_head_is_recording(&head->hot))
+        return head;
+    hp_head_let_go(&head->hot);
+    return NULL;
+}
+
+struct hp_head *hp_objects_hold(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const uint32_t number = HOTPATH_GET_(site->log);
     if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
         hp_head_hold(&head->hot);
-        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot))) {
-            /* Before the part is looked for: where reading the clock waits for loads, that costs most. */
-            const uint64_t ticks = now();
-            struct hp_part *part = part_at(head, number);
-            if (HOTPATH_LIKELY_(part != NULL)) {
-                *ret_use = (struct hp_object_use){head, part, ticks};
-                return true;
-            }
-        }
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot)))
+            return head;
         hp_head_let_go(&head->hot);
     }
-    return begin_out_of_line(site, kind, ret_use);
+    return hold_out_of_line();
+}
+
+bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use)
+{
+    struct hp_part *part = hp_object_part_at(head, number);
+    if (__builtin_expect(part == NULL, 0)) {
+        const int saved = errno;
+        part = make_part(head, number, sizeof *part);
+        errno = saved;
+        if (part == NULL)
+            return false;
+    }
+    *ret_use = (struct hp_object_use){head, part, hp_object_now()};
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------ histograms and recent values */

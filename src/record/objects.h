@@ -41,6 +41,11 @@ struct hp_known_object {
     uintptr_t address; /* atomic: of an instance, else 0 */
     uint32_t class_;   /* atomic: of an instance, the number of its class */
     uint32_t older;    /* of an instance, the number that was made before it */
+    /* Of a class, the numbers of its instances that have ended, a list by `next`; 0: none. How many numbers they have in all. */
+    uint32_t ended_first, ended_last, instance_count;
+    struct hotpath_site *poll_site;  /* atomic: of a class of tasks, see tasks.c */
+    struct hotpath_site *await_site; /* atomic: the same, of those that others wait for */
+    uint32_t full; /* atomic: of a class, the number of a session in which there is no space for another instance */
 };
 
 /* An object in use: the head is held, so the session stays where it is. */
@@ -50,8 +55,64 @@ struct hp_object_use {
     uint64_t now; /* ticks */
 };
 
+/* A thread that may not read the counter never comes here: its gate is closed. */
+static inline uint64_t hp_object_now(void)
+{
+    return HOTPATH_LIKELY_(hp_runtime->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
+}
+
+/*
+ * The moment, if the head, which is held, has a session that records. Where the counter cannot be read the gate says so: no more than the
+ * gate is asked in the usual case.
+ */
+static inline bool hp_object_clock(const struct hp_head *head, uint64_t *ret_now)
+{
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch)) {
+        *ret_now = hotpath_ticks_();
+        return true;
+    }
+    if (!hp_head_is_recording(&head->hot))
+        return false;
+    *ret_now = hp_now();
+    return true;
+}
+
+/* The thread's part of an object, by its number; NULL: there is none. With the head held. */
+static inline struct hp_part *hp_object_part_at(const struct hp_head *head, uint32_t number)
+{
+    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
+    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+}
+
+bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                 struct hp_object_use *ret_use);
+
 /* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
-bool hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use);
+static inline __attribute__((always_inline)) bool
+hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+{
+    uint64_t now;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        /* The clock before the part is looked for: where reading it waits for loads, that costs most. */
+        if (HOTPATH_LIKELY_(hp_object_clock(head, &now))) {
+            struct hp_part *part = hp_object_part_at(head, number);
+            if (HOTPATH_LIKELY_(part != NULL)) {
+                *ret_use = (struct hp_object_use){head, part, now};
+                return true;
+            }
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return hp_object_begin_out_of_line(site, kind, ret_use);
+}
+
+/* The head of the calling thread, held, of a session that records. NULL: there is none. For hp_head_let_go. */
+struct hp_head *hp_objects_hold(void);
+/* An object by its number, with the head held by that; hp_head_let_go ends it. False: it is not in the session, or no space. */
+bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use);
 static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
 
 static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
@@ -62,6 +123,31 @@ static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
 /* Memory for as many objects as fit into a chunk. Under the lock. */
 void hp_objects_reserve(void);
 
+/* The thread has used the object now. */
+static inline void hp_part_meet(struct hp_part *part, uint64_t now)
+{
+    if (__builtin_expect(part->first_tick == 0, 0))
+        HOTPATH_PUT_(part->first_tick, now);
+    HOTPATH_PUT_(part->last_tick, now);
+}
+
+/*
+ * Around counters of a part that belong together, so that who reads meanwhile sees all of a change or nothing. Not nested. Cheap: two
+ * stores to a line that is the thread's own. The number that the first returns is for the second.
+ */
+static inline uint32_t hp_part_change(struct hp_part *part)
+{
+    const uint32_t sequence = part->sequence;
+    HOTPATH_PUT_(part->sequence, sequence + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* this one and the next pair with copy_part of object_snapshot.c */
+    return sequence + 2;
+}
+
+static inline void hp_part_changed(struct hp_part *part, uint32_t sequence)
+{
+    __atomic_store_n(&part->sequence, sequence, __ATOMIC_RELEASE);
+}
+
 /* --- for instances.c. Numbers begin with 1. */
 
 /* What the process knows of an object that has a number. */
@@ -71,13 +157,33 @@ uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
 /* An instance begins in the running session, unless it is there; or is over. False: no space. Under the lock. */
 bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
 void hp_object_write_end(uint32_t number);
-/* The thread's part of an object, with the head held. NULL: there is no space, or it is not in this session. */
-struct hp_part *hp_object_part(struct hp_head *head, uint32_t number);
+/*
+ * The thread's part of an instance, with the head held, and its part of the class. NULL: there is no space, or it is not in this
+ * session.
+ */
+struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_);
 
 /* --- for recorders of kinds */
 
 /* Adds to a histogram of the part. What finds no space is counted there as missed. */
 void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
+
+/*
+ * Where a whole number is counted in it, for those who do so themselves: its highest bit says the octave, the six below it the step. NULL: it
+ * is 0, or no such number has come yet, and hp_object_distribute has to do it.
+ */
+static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t histogram, uint64_t number)
+{
+    char *const base = use->head->hot.base;
+    const uint32_t place = use->part->histograms[histogram];
+    if (__builtin_expect(place == 0 || number == 0, 0))
+        return NULL;
+    const struct hp_histogram *to = (const struct hp_histogram *)(const void *)(base + place);
+    const uint32_t highest = 63 ^ (uint32_t)__builtin_clzll(number);
+    const uint32_t octave = to->octaves[HP_MAGNITUDE_ONE + highest];
+    uint64_t *steps = (uint64_t *)(void *)(base + octave);
+    return HOTPATH_LIKELY_(octave != 0) ? &steps[number << (63 ^ highest) >> 57 & (HP_MAGNITUDE_STEPS - 1)] : NULL;
+}
 
 /* A value among the recent ones. `text` is that of a text, else NULL. */
 void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);

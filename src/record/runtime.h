@@ -40,6 +40,7 @@ struct hp_known_object;
 struct hp_known_site;
 struct hp_lane_place;
 struct hp_session;
+struct hp_turn_sums;
 struct hp_site_choice;
 
 #define HP_COPIES 16       /* copies of the library that skip zones quickly; further ones more slowly */
@@ -80,11 +81,13 @@ struct hp_head {
     uint32_t *parts;                      /* offsets of its parts of objects, by their numbers: see objects.c */
     uint32_t part_places;                 /* of these */
     struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
-    struct hp_alloc_thread *alloc;        /* in the session; NULL until something is allocated or freed */
-    uintptr_t alloc_frames;               /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    uintptr_t owner_leaf_number;          /* the table of owners it used last: which one, plus 1, ... */
-    uint16_t **owner_leaf;                /* ... and what leads there, if it has been made */
-    struct hp_heap *heap;                 /* NULL: allocations are not sampled; see heap_samples.h */
+    uintptr_t loop_wait;                  /* where on its stack a loop waits; 0: none does. See loops.c */
+    uint32_t transfer;             /* offset of the part for whose channel it waits; 0: none. See transfers.c */
+    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
+    struct hp_heap *heap;          /* NULL: allocations are not sampled; see heap_samples.h */
     struct hp_heap_countdown heap_countdown;
     uint32_t owner;             /* number of the thread among those that allocate: see owners.h */
     struct hp_sampler sampler;  /* see sampler.h */
@@ -96,6 +99,10 @@ struct hp_head {
     struct hp_lane_place *lane; /* that it is in; NULL: its own. See lane_state.h, also for the following */
     struct hp_lane *running;    /* the same in the session; NULL: it has never switched */
     struct hp_lane *own_lane;
+    uint64_t task;      /* the number of the task that runs, or 0: see tasks.c */
+    uint64_t poll_look; /* when a poll that ends is looked into again, in ticks */
+    uint64_t turn_look; /* the same of turns of event loops: see turn_looks.h */
+    struct hp_turn_sums *turn_sums;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know */
 };
 
@@ -192,11 +199,13 @@ struct hp_recorder {
     uint32_t object_buckets[HP_OBJECT_BUCKETS];
     struct hp_known_object *object_chunks[HP_OBJECT_CHUNKS];
     uint32_t instances, instance_count; /* the newest number that instances have, and how many; see instances.c */
-    uint32_t ended_first, ended_last;   /* of these, those whose instances have ended; 0: none */
     uint32_t instances_epoch;           /* number of the session that they are of */
-    uint32_t instances_full;            /* atomic: number of a session in which there is no space for another one */
     uint32_t instance_buckets[HP_INSTANCE_BUCKETS]; /* atomic */
-    char *text;                                     /* private copies of names */
+    struct hotpath_site *task_sites; /* copies of sites for polls of tasks, of which the first so many are free */
+    uint32_t task_sites_left;
+    void *task_places;     /* atomic: of objects that tasks are of, see tasks.c; NULL: nobody has asked */
+    uint64_t ticks_per_ms; /* atomic: see tick_rate.h; 0: not known yet */
+    char *text;            /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */

@@ -29,6 +29,17 @@ static void close_zones(struct hp_head *head, uint64_t now)
         hp_zone_close_top(head, now);
 }
 
+/* Cancelled in the middle of a call: see transfers.c. */
+static void close_transfer(struct hp_head *head, uint64_t now)
+{
+    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + head->transfer);
+    if (head->transfer == 0 || part->last == 0)
+        return;
+    HOTPATH_ADD_(part->count[part->flags], now > part->last ? now - part->last : 0);
+    HOTPATH_PUT_(part->last, 0);
+    head->transfer = 0;
+}
+
 static void close_records(struct hp_head *head)
 {
     hp_sampler_end_thread(head);
@@ -39,6 +50,7 @@ static void close_records(struct hp_head *head)
         if (at->record == NULL || at->hot.epoch != hp_epoch())
             continue; /* a handler's head for which there was no space */
         close_zones(at, now);
+        close_transfer(at, now);
         __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
 }

@@ -171,9 +171,18 @@ static inline struct number fit(struct hp_part *part, const struct hp_kind_type 
 static inline void count_update(const struct hp_object_use *use)
 {
     HOTPATH_ADD_(use->part->count[HP_VALUE_UPDATES], 1);
-    if (__builtin_expect(use->part->first_tick == 0, 0))
-        HOTPATH_PUT_(use->part->first_tick, use->now);
-    HOTPATH_PUT_(use->part->last_tick, use->now);
+    hp_part_meet(use->part, use->now);
+}
+
+/* Most are whole and above zero: then what has been counted before is found without arithmetic of doubles. */
+static inline void distribute(const struct hp_object_use *use, struct number number, double real)
+{
+    uint64_t *step =
+        number.type == HP_VALUE_SIGNED && (int64_t)number.bits > 0 ? hp_object_step(use, 0, number.bits) : NULL;
+    if (HOTPATH_LIKELY_(step != NULL))
+        HOTPATH_ADD_(*step, 1);
+    else
+        hp_object_distribute(use, real < 0, real < 0 ? -real : real);
 }
 
 /* In the part's type. */
@@ -189,7 +198,7 @@ static inline void add_number(const struct hp_object_use *use, struct number num
     if (is_first || is_less(number.type, part->count[HP_VALUE_MOST], number.bits))
         HOTPATH_PUT_(part->count[HP_VALUE_MOST], number.bits);
     HOTPATH_ADD_(part->count[HP_VALUE_NUMBERS], 1);
-    hp_object_distribute(use, real < 0, real < 0 ? -real : real);
+    distribute(use, number, real);
     HOTPATH_PUT_(part->last, number.bits);
 }
 

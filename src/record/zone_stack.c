@@ -65,6 +65,8 @@ static void set_frame_zero(struct hp_head *head)
     zero->node = head->record->root;
     head->hot.top = zero;
     head->skip_runs = 0;
+    head->loop_wait = 0;
+    head->transfer = 0;
 }
 
 bool hp_zones_begin(struct hp_head *head)
@@ -97,7 +99,7 @@ static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame,
 {
     hp_tree_review(head, frame->node, ticks);
     if (!is_nested)
-        hp_kept_reconsider(head, frame);
+        hp_kept_reconsider(head, frame, ticks);
 }
 
 static void close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)

@@ -218,9 +218,8 @@ static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell 
     }
 }
 
-static void put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
 {
-    hp_json_key(json, column->shown.key);
     if (!cell->has_value)
         hp_json_null(json);
     else if (column->traits & HP_COLUMN_LOCATION)
@@ -231,13 +230,11 @@ static void put_cell(struct hp_json *json, const struct hp_column *column, const
         put_value(json, column->shown.unit, cell);
 }
 
-/* In hexadecimal: readers of JSON may not have whole numbers of 64 bits. */
-static void put_id(struct hp_json *json, const char *key, uint64_t id)
+void hp_json_report_put_id(struct hp_json *json, uint64_t id)
 {
     char digits[17] = {0};
     for (size_t at = 0; at < 16; at++)
         digits[at] = "0123456789abcdef"[id >> (60 - 4 * at) & 15];
-    hp_json_key(json, key);
     if (id != 0)
         hp_json_string(json, digits);
     else
@@ -247,11 +244,16 @@ static void put_id(struct hp_json *json, const char *key, uint64_t id)
 static void begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
 {
     hp_json_begin_object(json);
-    put_id(json, "id", row->id);
-    if (section->is_tree)
-        put_id(json, "parent", row->parent > 0 ? section->rows[row->parent - 1].id : 0);
-    for (size_t column = 0; column < section->column_count; column++)
-        put_cell(json, &section->columns[column], &row->cells[column]);
+    hp_json_key(json, "id");
+    hp_json_report_put_id(json, row->id);
+    if (section->is_tree) {
+        hp_json_key(json, "parent");
+        hp_json_report_put_id(json, row->parent > 0 ? section->rows[row->parent - 1].id : 0);
+    }
+    for (size_t column = 0; column < section->column_count; column++) {
+        hp_json_key(json, section->columns[column].shown.key);
+        hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
+    }
 }
 
 static void put_flat_rows(struct hp_json *json, const struct hotpath_section *section)
@@ -302,10 +304,8 @@ static void put_totals(struct hp_json *json, const struct hotpath_section *secti
     hp_json_end_object(json);
 }
 
-static void put_section(struct hp_json *json, const struct hotpath_section *section)
+void hp_json_report_put_head(struct hp_json *json, const struct hotpath_section *section)
 {
-    hp_json_key(json, section->name);
-    hp_json_begin_object(json);
     hp_json_put_string(json, "description", section->description);
     hp_json_key(json, "main");
     if (section->main != NULL)
@@ -320,6 +320,13 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
         put_totals(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
+}
+
+static void put_section(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, section->name);
+    hp_json_begin_object(json);
+    hp_json_report_put_head(json, section);
     hp_json_key(json, "rows");
     hp_json_begin_array(json);
     if (section->is_tree)
@@ -405,44 +412,54 @@ static void put_stretch(struct hp_json *json, const struct hp_stretch *stretch)
     hp_json_end_object(json);
 }
 
+void hp_json_report_put_about(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_put_string(json, "type", "hotpath_report");
+    hp_json_put_u64(json, "version", REPORT_VERSION);
+    hp_json_put_string(json, "hotpath", HOTPATH_VERSION);
+    put_meta(json, results);
+    if (results->label[0] != '\0')
+        hp_json_put_string(json, "label", results->label);
+    if (results->metadata[0] != '\0')
+        put_metadata(json, results->metadata);
+    if (results->settings->show.focus[0] != '\0')
+        hp_json_put_string(json, "focus", results->settings->show.focus);
+    if (results->settings->show.min_percent > 0) {
+        hp_json_key(json, "min_percent");
+        hp_json_number(json, results->settings->show.min_percent, 15);
+    }
+    hp_json_put_string(json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
+    hp_json_put_string(json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
+    if (hp_run_has_allocs(&results->model->run)) {
+        hp_json_put_string(json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
+    }
+    if (hp_run_has_cpu(&results->model->run))
+        hp_json_put_string(json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
+    hp_json_put_u64(json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        put_stretch(json, results->model->run.stretch);
+}
+
+void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results)
+{
+    put_warnings(json, results);
+    put_trust(json, results->trust);
+}
+
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
 {
     struct hp_json json;
     hp_json_init(&json, out, is_pretty);
     hp_json_begin_object(&json);
-    hp_json_put_string(&json, "type", "hotpath_report");
-    hp_json_put_u64(&json, "version", REPORT_VERSION);
-    hp_json_put_string(&json, "hotpath", HOTPATH_VERSION);
-    put_meta(&json, results);
-    if (results->label[0] != '\0')
-        hp_json_put_string(&json, "label", results->label);
-    if (results->metadata[0] != '\0')
-        put_metadata(&json, results->metadata);
-    if (results->settings->show.focus[0] != '\0')
-        hp_json_put_string(&json, "focus", results->settings->show.focus);
-    if (results->settings->show.min_percent > 0) {
-        hp_json_key(&json, "min_percent");
-        hp_json_number(&json, results->settings->show.min_percent, 15);
-    }
-    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
-    hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
-    hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
-    if (hp_run_has_allocs(&results->model->run)) {
-        hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
-        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
-    }
-    if (hp_run_has_cpu(&results->model->run))
-        hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
-    if (results->model->run.stretch != NULL)
-        put_stretch(&json, results->model->run.stretch);
+    hp_json_report_put_about(&json, results);
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
         put_section(&json, results->sections[at]);
     hp_json_end_object(&json);
-    put_warnings(&json, results);
-    put_trust(&json, results->trust);
+    hp_json_report_put_end(&json, results);
     hp_json_end_object(&json);
     hp_text_char(out, '\n');
 }

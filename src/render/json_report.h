@@ -4,10 +4,21 @@
 
 #include <stdbool.h>
 
+#include "json.h"
 #include "section.h"
 #include "text.h"
 
 /* Writes the report and ends it with a new line. */
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty);
+
+/*
+ * Its parts, for those who write the same values in another shape: what comes before the sections and after them, what a section says before its rows, a
+ * cell without its key, and an id in hexadecimal, since readers of JSON may not have whole numbers of 64 bits.
+ */
+void hp_json_report_put_about(struct hp_json *json, const hotpath_results *results);
+void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results);
+void hp_json_report_put_head(struct hp_json *json, const struct hotpath_section *section);
+void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell);
+void hp_json_report_put_id(struct hp_json *json, uint64_t id);
 
 #endif

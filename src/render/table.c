@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "brief.h"
 #include "stretch.h"
 #include "trust_line.h"
 #include "units.h"
@@ -25,6 +26,8 @@
 #define LEAST_TEXT 4u       /* what is left of either where there is no room at all */
 #define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
+#define LINES_ON_A_SCREEN 40u /* with more below it, the verdict is said again at the end */
+#define LINES_AROUND_ROWS 6u  /* of a table: heading, rules, a blank line */
 
 struct shown {
     const char *bytes;
@@ -53,34 +56,98 @@ static void put_style(const struct hp_table_style *style, struct hp_text *out, c
         hp_text_string(out, code);
 }
 
+/* The colour of a verdict; NULL: the word is none. */
+static const char *verdict_color(const char *word, size_t length)
+{
+    static const struct {
+        const char *word, *color;
+    } colors[] = {{"cpu-bound", "\033[31m"}, {"allocation-heavy", "\033[35m"},
+                  {"waiting", "\033[33m"},   {"starved", "\033[33m"},
+                  {"mixed", "\033[36m"},     {"idle", DIM},
+                  {"too-short", DIM}};
+    for (size_t at = 0; at < sizeof colors / sizeof colors[0]; at++)
+        if (strlen(colors[at].word) == length && memcmp(colors[at].word, word, length) == 0)
+            return colors[at].color;
+    return NULL;
+}
+
+static void put_word(const struct hp_table_style *style, struct hp_text *out, const char *word, size_t length,
+                     bool is_verdict)
+{
+    const char *color = is_verdict ? verdict_color(word, length) : NULL;
+    if (color != NULL)
+        put_style(style, out, color);
+    hp_text_bytes(out, word, length);
+    if (color != NULL)
+        put_style(style, out, PLAIN);
+}
+
+/* How prose looks. Each line has its style to itself: pagers forget it at the end of one. */
+struct prose {
+    const char *code; /* NULL: plain */
+    size_t indent;    /* columns that the first line has before it */
+    bool has_verdict; /* its last word is one */
+};
+
+static void begin_line(const struct hp_table_style *style, struct hp_text *out, const struct prose *prose)
+{
+    if (prose->code != NULL)
+        put_style(style, out, prose->code);
+}
+
+static void end_line(const struct hp_table_style *style, struct hp_text *out, const struct prose *prose)
+{
+    if (prose->code != NULL)
+        put_style(style, out, PLAIN);
+    hp_text_char(out, '\n');
+}
+
 /* Writes text in lines of at most the terminal's width, broken at blanks. A longer word stays whole. */
-static void put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+static void put_prose(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length,
+                      const struct prose *prose)
 {
     const char *at = bytes, *const end = bytes + length;
-    size_t used = 0;
+    size_t used = prose->indent;
+    begin_line(style, out, prose);
     while (at < end) {
         const char *word_end = memchr(at, ' ', (size_t)(end - at));
         const size_t word = (size_t)((word_end != NULL ? word_end : end) - at);
         const size_t columns = hp_utf8_columns(at, word);
         if (used > 0 && style->width > 0 && used + 1 + columns > style->width) {
-            hp_text_char(out, '\n');
+            end_line(style, out, prose);
+            begin_line(style, out, prose);
             used = 0;
         } else if (used > 0) {
             hp_text_char(out, ' ');
             used++;
         }
-        hp_text_bytes(out, at, word);
+        put_word(style, out, at, word, prose->has_verdict && word_end == NULL);
         used += columns;
         at += word + (word_end != NULL);
     }
-    hp_text_char(out, '\n');
+    end_line(style, out, prose);
+}
+
+static void put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+{
+    put_prose(style, out, bytes, length, &(struct prose){0});
+}
+
+static void put_headline(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    put_prose(style, out, results->headline, strlen(results->headline), &(struct prose){.has_verdict = true});
 }
 
 static void put_note(const struct hp_table_style *style, struct hp_text *out, const char *line)
 {
-    put_style(style, out, DIM);
-    put_wrapped(style, out, line, strlen(line));
-    put_style(style, out, PLAIN);
+    put_prose(style, out, line, strlen(line), &(struct prose){.code = DIM});
+}
+
+static void put_warning(const struct hp_table_style *style, struct hp_text *out, const char *line)
+{
+    const char label[] = "warning:";
+    hp_text_string(out, label);
+    put_prose(style, out, line, strlen(line), &(struct prose){.indent = sizeof label - 1});
 }
 
 /* --------------------------------------------------------------------------------------------- cells */
@@ -155,7 +222,10 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
         hp_text_u64(text, cell->count);
         break;
     case HOTPATH_UNIT_NS:
-        hp_units_ns(text, cell->number);
+        if (cell->number == 0)
+            hp_text_char(text, '0');
+        else
+            hp_units_ns(text, cell->number);
         break;
     case HOTPATH_UNIT_BYTES:
         hp_units_bytes(text, cell->count);
@@ -374,7 +444,13 @@ static void draw_cell(const struct table *table, size_t at, const struct shown *
     const bool is_left = is_textual(column_at(table, at));
     if (!is_left && shown->columns < width)
         hp_text_repeat(table->out, ' ', width - shown->columns);
+    const char *color =
+        strcmp(column_at(table, at)->shown.key, "verdict") == 0 ? verdict_color(shown->bytes, shown->length) : NULL;
+    if (color != NULL)
+        put_style(table->style, table->out, color);
     size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
+    if (color != NULL)
+        put_style(table->style, table->out, PLAIN);
     if (is_marked)
         hp_text_char(table->out, '*');
     written += is_marked;
@@ -476,7 +552,17 @@ static void put_heading(const struct table *table)
         hp_text_u64(&text, section->total_rows);
         hp_text_char(&text, ')');
     }
-    put_wrapped(table->style, table->out, bytes, text.length);
+    put_prose(table->style, table->out, bytes, text.length, &(struct prose){.code = BOLD});
+}
+
+static bool put_table(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                      const struct hp_table_style *style)
+{
+    struct table *table = hp_arena_take(results->model->arena, sizeof *table);
+    if (table == NULL)
+        return false;
+    *table = (struct table){.results = results, .section = section, .out = out, .style = style};
+    return draw_table(table);
 }
 
 static bool put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
@@ -489,7 +575,8 @@ static bool put_section(const hotpath_results *results, const struct hotpath_sec
     hp_text_char(out, '\n');
     put_heading(table);
     if (section->summary != NULL)
-        put_wrapped(style, out, section->summary, strlen(section->summary));
+        put_prose(style, out, section->summary, strlen(section->summary),
+                  &(struct prose){.has_verdict = section->summary == results->headline});
     if (section->row_count == 0)
         put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
     else if (!draw_table(table))
@@ -514,6 +601,19 @@ static void put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
     hp_units_ns(line, (double)stretch->whole_ns);
 }
 
+static void put_groups(const hotpath_results *results, struct hp_text *line)
+{
+    const char *before = "";
+    for (size_t at = 0; at < results->section_count; at++) {
+        const char *group = results->sections[at]->group;
+        if (strcmp(group, before) == 0)
+            continue; /* sections of a group stand side by side */
+        hp_text_string(line, at == 0 ? " | " : ", ");
+        hp_text_string(line, group);
+        before = group;
+    }
+}
+
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
@@ -525,15 +625,8 @@ static void put_title(const hotpath_results *results, struct hp_text *line)
         hp_text_u64(line, results->model->run.process_count);
         hp_text_string(line, " processes");
     }
-    const char *before = "";
-    for (size_t at = 0; at < results->section_count; at++) {
-        const char *group = results->sections[at]->group;
-        if (strcmp(group, before) == 0)
-            continue; /* sections of a group stand side by side */
-        hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, group);
-        before = group;
-    }
+    if (!hp_brief_applies(results))
+        put_groups(results, line);
     if (results->label[0] != '\0') {
         hp_text_string(line, " | ");
         hp_utf8_put_safe(line, results->label, strlen(results->label));
@@ -593,41 +686,94 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
     }
 }
 
-/* Makes one line in scratch memory with `put` and writes it, wrapped, if it is not empty. */
+/* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
 static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
-                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *))
+                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
 {
     struct hp_text line;
     hp_text_init(&line, scratch, CELL_BYTES);
     put(results, &line);
     if (line.length > 0)
-        put_wrapped(style, out, scratch, line.length);
+        put_prose(style, out, scratch, line.length, &(struct prose){.code = code});
 }
 
 static void put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(results->trust, line); }
+
+/* ----------------------------------------------------------------------------------------------- short report */
+
+/* "cpu: 200.64 ms, ...", or its name alone. */
+static void put_totals(const struct hotpath_section *section, struct hp_text *out,
+                       const struct hp_table_style *style)
+{
+    char bytes[1024];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->name);
+    if (section->summary != NULL) {
+        const char total[] = "Total: ", *summary = section->summary;
+        hp_text_string(&line, ": ");
+        hp_text_string(&line,
+                       strncmp(summary, total, sizeof total - 1) == 0 ? summary + sizeof total - 1 : summary);
+    }
+    put_wrapped(style, out, bytes, line.length);
+}
+
+static bool put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    struct hp_brief brief;
+    if (!hp_brief_make(results, &brief))
+        return false;
+    hp_text_char(out, '\n');
+    put_headline(results, out, style);
+    if (brief.functions == NULL && brief.why_none != NULL)
+        put_wrapped(style, out, brief.why_none, strlen(brief.why_none));
+    if (brief.functions != NULL && !put_table(results, brief.functions, out, style))
+        return false;
+    for (size_t at = 0; at < brief.line_count; at++)
+        put_totals(brief.lines[at], out, style);
+    if (brief.line_count > 0)
+        put_note(style, out, "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
+    for (size_t at = 0; at < brief.table_count; at++)
+        if (!put_section(results, brief.tables[at], out, style))
+            return false;
+    return true;
+}
+
+static bool put_sections(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!put_section(results, results->sections[at], out, style))
+            return false;
+    return true;
+}
+
+/* About how many lines there are below the verdict. */
+static size_t line_count(const hotpath_results *results)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < results->section_count; at++)
+        count += results->sections[at]->row_count + results->sections[at]->note_count + LINES_AROUND_ROWS;
+    return count;
+}
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
     char *scratch = hp_arena_take(results->model->arena, CELL_BYTES);
     if (scratch == NULL)
         return false;
-    put_style(style, out, BOLD);
-    put_line(results, out, style, scratch, put_title);
-    put_style(style, out, PLAIN);
+    put_line(results, out, style, scratch, put_title, BOLD);
     if (results->metadata[0] != '\0')
-        put_line(results, out, style, scratch, put_metadata);
-    put_line(results, out, style, scratch, put_cut_off);
-    put_line(results, out, style, scratch, put_ended);
-    for (size_t at = 0; at < results->warning_count; at++) {
-        hp_text_string(out, "warning: ");
-        put_wrapped(style, out, results->warnings[at], strlen(results->warnings[at]));
-    }
-    for (size_t at = 0; at < results->section_count; at++)
-        if (!put_section(results, results->sections[at], out, style))
-            return false;
+        put_line(results, out, style, scratch, put_metadata, NULL);
+    put_line(results, out, style, scratch, put_cut_off, NULL);
+    put_line(results, out, style, scratch, put_ended, NULL);
+    for (size_t at = 0; at < results->warning_count; at++)
+        put_warning(style, out, results->warnings[at]);
+    const bool is_brief = hp_brief_applies(results);
+    if (is_brief ? !put_brief(results, out, style) : !put_sections(results, out, style))
+        return false;
     hp_text_char(out, '\n');
-    put_style(style, out, DIM);
-    put_line(results, out, style, scratch, put_trust);
-    put_style(style, out, PLAIN);
+    put_line(results, out, style, scratch, put_trust, DIM);
+    if (!is_brief && results->headline != NULL && line_count(results) > LINES_ON_A_SCREEN)
+        put_headline(results, out, style);
     return true;
 }

@@ -16,10 +16,13 @@
 
 struct columns {
     size_t name, library, samples, own, own_percent, blocks, total, total_percent, peak, total_peak, left,
-        total_left, total_blocks, peak_blocks, left_blocks, file;
+        total_left, total_blocks, peak_blocks, left_blocks, zones, zone, zone_bytes, file;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
+
+/* What this section knows beside. */
+enum { HAS_ZONES = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
@@ -45,6 +48,15 @@ static const struct hp_column_spec column_table[] = {
     {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, AT(total_blocks), "With all that it called."},
     {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, AT(peak_blocks)},
     {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, AT(left_blocks)},
+    {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(zones),
+     "The measured functions that it allocated in, innermost ones only, with their parts of total_bytes; null: "
+     "none, "
+     "or it is not known.",
+     .shown_by = HAS_ZONES},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone), "The one of these with most of it; null: none."},
+    {"zone_bytes", "Zone Bytes", HOTPATH_UNIT_BYTES, 0, AT(zone_bytes),
+     "Of total_bytes, what was allocated there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
 };
 
@@ -97,7 +109,9 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_count(row, columns->total_blocks, total->blocks);
     hp_section_set_count(row, columns->peak_blocks, own->peak_blocks);
     hp_section_set_count(row, columns->left_blocks, own->left_blocks);
-    return true;
+    const struct hp_found_zones *zones = &function->zones[HP_ZONES_OF_HEAP];
+    hp_section_set_count(row, columns->zone_bytes, hp_found_most(zones));
+    return hp_found_row_zones(row, view->results->model->arena, zones, total->bytes, columns->zones, columns->zone);
 }
 
 /* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 2400 samples, 512.0 KB apart" */
@@ -190,7 +204,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->percent_of = "rows";
     section->if_empty = view.profile->allocs == 0 ? "nobody sampled allocations: 'hotpath run' does, where it can"
                                                   : "no function was found allocating";
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
+    const uint32_t facts = view.profile->zones[HP_ZONES_OF_HEAP].count > 0 ? HAS_ZONES : 0u;
+    if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.own, HP_MAX_COLUMNS))
         return false;
     add_totals(section, view.profile);
@@ -199,6 +214,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_alloc_functions = {
     .name = "alloc-functions",
+    .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,

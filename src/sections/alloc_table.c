@@ -554,6 +554,7 @@ static bool fill_count(struct hotpath_results *results, struct hotpath_section *
     "allocated outside of all measured functions: it has no calls, and no peak of its own."
 
 const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
+                                                       .in_brief = HP_BRIEF_LINE,
                                                        .group = "alloc",
                                                        .is_usual = is_bytes,
                                                        .is_left_out_empty = true,
@@ -565,6 +566,7 @@ const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .about_row = ABOUT_ROW,
                                                        .always = "order"};
 const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
+                                                       .in_brief = HP_BRIEF_LINE,
                                                        .group = "alloc",
                                                        .is_usual = is_count,
                                                        .is_left_out_empty = true,

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "channel_jam.h"
 #include "function_profile.h"
+#include "task_profile.h"
 #include "units.h"
 #include "utf8.h"
 #include "watch.h"
@@ -154,7 +156,24 @@ static const struct hp_found_function *idlest_function(const struct hp_bottlenec
     return idlest;
 }
 
-/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+/* In that time a task did not run, if one class of them waited for most of it. Of one inside another, the outer has waited longer. */
+static const struct hp_task_sums *longest_waiting_task(const struct hp_bottlenecks *view, double idle_ns)
+{
+    const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
+    const struct hp_task_sums *longest = NULL;
+    double longest_ns = HP_VERDICT_IDLE_RUN * idle_ns;
+    for (size_t at = 0; tasks != NULL && at < tasks->count; at++) {
+        const struct hp_task_sums *task = &tasks->all[at];
+        const double ns = hp_run_ns(&view->results->model->run, task->polls > 0 ? task->waiting : task->wall);
+        if (ns > longest_ns) {
+            longest = task;
+            longest_ns = ns;
+        }
+    }
+    return longest;
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait) for load_page" */
 static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, double part)
 {
     struct idling idling = {0};
@@ -176,6 +195,12 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
     hp_text_string(line, " waits (");
     hp_text_string(line, cause != NULL ? cause : "");
     hp_text_char(line, ')');
+    const struct hp_task_sums *task =
+        longest_waiting_task(view, part * (double)hp_run_elapsed_ns(&view->results->model->run));
+    if (task != NULL) {
+        hp_text_string(line, " for ");
+        hp_bottleneck_put_name(line, task->site);
+    }
     return cause != NULL;
 }
 
@@ -468,6 +493,45 @@ static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
     put_entry(line, view, first);
 }
 
+/* "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck" */
+static void put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
+{
+    hp_text_string(line, is_of_senders ? "Senders of " : "Receivers of ");
+    hp_utf8_put_safe(line, jam->channel, strlen(jam->channel));
+    hp_text_string(line, " were blocked ");
+    hp_bottleneck_put_share(line, jam->part);
+    hp_text_string(line, is_of_senders ? " of their time: its consumer " : " of their time: its producer ");
+    if (jam->slow != NULL) {
+        hp_utf8_put_safe(line, jam->slow, strlen(jam->slow));
+        hp_text_char(line, ' ');
+    }
+    hp_text_string(line, "is the bottleneck");
+}
+
+/* A full channel says more than where time was spent: who has most of it may do so while others are kept waiting. */
+static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    struct hp_channel_jam jam;
+    if (!hp_channel_jam_of(view->results->model, true, &jam))
+        return false;
+    put_jam(line, &jam, true);
+    if (view->count > 0 && is_told(first_at_work(view))) {
+        hp_text_string(line, ". Most time of its own has ");
+        put_entry(line, view, first_at_work(view));
+    }
+    return true;
+}
+
+/* An empty one does not: receivers may have nothing to do. So it is asked where nothing else is known. */
+static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    struct hp_channel_jam jam;
+    if ((view->count > 0 && is_told(first_at_work(view))) || !hp_channel_jam_of(view->results->model, false, &jam))
+        return false;
+    put_jam(line, &jam, false);
+    return true;
+}
+
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
@@ -477,7 +541,9 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
     if (view->results->model->profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (idle_part == 0)
+    if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
+        ; /* it is said */
+    else if (idle_part == 0)
         put_work(&line, view, &outside);
     else if (!put_idle(&line, view, idle_part))
         return false;

@@ -233,6 +233,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_bottlenecks = {
     .name = "bottlenecks",
+    .in_brief = HP_BRIEF_VERDICTS,
     .has_history = true,
     .is_left_out_empty = true,
     .has_data = has_data,

@@ -73,6 +73,8 @@ struct hp_column_spec {
     const char *words; /* all texts that cells can have, "none|self|all"; NULL: any */
     uint32_t needs;    /* facts without which the column is not there */
     uint32_t shown_by; /* facts without which it is not shown */
+    const char *before,
+        *title_before; /* of a family: what is before "p99", "delay" for "delay_p99"; NULL: nothing */
 };
 
 /* For the type of a section. A key may come twice, where facts decide on its place; the first one that is there counts. */

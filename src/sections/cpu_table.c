@@ -380,6 +380,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_cpu = {
     .name = "cpu",
+    .in_brief = HP_BRIEF_LINE,
     .is_left_out_empty = true,
     .is_of_measured = true,
     .has_data = has_data,

@@ -1,7 +1,8 @@
-/* Rows of functions that stacks have found: which one it is, in every section about them. SPDX-License-Identifier: MIT */
+/* Rows of functions that stacks have found: which one it is and in which zones it was, in every section about them. SPDX-License-Identifier: MIT */
 #ifndef HP_SECTIONS_FOUND_ROWS_H
 #define HP_SECTIONS_FOUND_ROWS_H
 
+#include "arena.h"
 #include "function_profile.h"
 #include "identity.h"
 #include "section.h"
@@ -17,6 +18,19 @@ static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_f
         hp_section_set_text(row, library, function->library);
     if (function->file[0] != '\0')
         hp_section_set_text(row, file, function->file);
+}
+
+/*
+ * The zones that it was found in, as parts of the whole: a text of all ("parse 75 %, load 25 %"; where all of it is in one: "parse"), and the
+ * first of them. False: no memory.
+ */
+bool hp_found_row_zones(struct hp_row *row, struct hp_arena *arena, const struct hp_found_zones *zones,
+                        uint64_t whole, size_t all, size_t first);
+
+/* What the first of them has. */
+static inline uint64_t hp_found_most(const struct hp_found_zones *zones)
+{
+    return zones->count > 0 ? zones->all[0].amount : 0;
 }
 
 #endif

@@ -16,7 +16,8 @@
 
 struct columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, file;
+        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, waiting_zones, waiting_zone,
+        waiting_zone_ns, file;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
@@ -65,6 +66,13 @@ static const struct hp_column_spec column_table[] = {
      .shown_by = HAS_ZONES},
     {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone), "The one of these with most of it; null: none."},
     {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, AT(zone_ns), "Of total_ns, what was spent there."},
+    {"waiting_zones", "Waits In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+     AT(waiting_zones),
+     "The measured functions that it was found waiting in, with their parts of total_waiting_ns."},
+    {"waiting_zone", "Waiting Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(waiting_zone),
+     "The one of these with most of it; null: none."},
+    {"waiting_zone_ns", "Waiting Zone Time", HOTPATH_UNIT_NS, 0, AT(waiting_zone_ns),
+     "Of total_waiting_ns, what was spent there."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
 };
 
@@ -75,7 +83,10 @@ static const struct hp_column_spec total_table[] = {
     {.key = "whole",
      .unit = HOTPATH_UNIT_COUNT,
      .about = "Samples whose stack was followed to the start of its thread."},
-    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+    {.key = "lost",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Samples for which there was no room, or whose process had ended before it could be asked where its "
+              "code is."},
     {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
     {.key = "by_timers",
      .unit = HOTPATH_UNIT_COUNT,
@@ -126,45 +137,17 @@ static bool fill_waiting(const struct view *view, struct hp_row *row, const stru
     return cause != NULL;
 }
 
-/* Parts that would be read as nothing are left out, and so are more than these. */
-#define MOST_ZONES 3u
-#define LEAST_PERCENT 0.5
-
-/* "parse 75 %, load 25 %"; where all of it is in one: "parse". */
-static const char *list_zones(const struct view *view, const struct hp_found_function *function)
-{
-    char bytes[512];
-    struct hp_text text;
-    const double whole = (double)function->total_ns;
-    hp_text_init(&text, bytes, sizeof bytes);
-    for (size_t at = 0; at < function->zone_count && at < MOST_ZONES; at++) {
-        const double percent = whole > 0 ? 100 * (double)function->zones[at].ns / whole : 0;
-        if (at > 0 && percent < LEAST_PERCENT)
-            break;
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_text_string(&text, function->zones[at].name);
-        if (at == 0 && percent > 100 - LEAST_PERCENT)
-            break;
-        hp_text_char(&text, ' ');
-        hp_text_fixed(&text, percent, 0);
-        hp_text_string(&text, " %");
-    }
-    hp_text_end(&text);
-    return hp_arena_copy(view->results->model->arena, bytes, text.length);
-}
-
 static bool fill_zones(const struct view *view, struct hp_row *row, const struct hp_found_function *function)
 {
     const struct columns *columns = &view->columns;
-    hp_section_set_number(row, columns->zone_ns, function->zone_count > 0 ? (double)function->zones[0].ns : 0);
-    if (function->zone_count == 0)
-        return true;
-    const char *zones = list_zones(view, function);
-    if (zones == NULL)
-        return false;
-    hp_section_set_text(row, columns->zones, zones);
-    hp_section_set_text(row, columns->zone, function->zones[0].name);
-    return true;
+    struct hp_arena *arena = view->results->model->arena;
+    const struct hp_found_zones *cpu = &function->zones[HP_ZONES_OF_CPU];
+    const struct hp_found_zones *waiting = &function->zones[HP_ZONES_OF_WAITING];
+    hp_section_set_number(row, columns->zone_ns, (double)hp_found_most(cpu));
+    hp_section_set_number(row, columns->waiting_zone_ns, (double)hp_found_most(waiting));
+    return hp_found_row_zones(row, arena, cpu, function->total_ns, columns->zones, columns->zone) &&
+           hp_found_row_zones(row, arena, waiting, function->total_waiting_ns, columns->waiting_zones,
+                              columns->waiting_zone);
 }
 
 static bool fill_row(void *context, struct hp_row *row, const void *about)
@@ -333,7 +316,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                                               : "no function was found running";
     const uint32_t facts = (view.profile->samples > 0 ? HAS_SAMPLES : 0u) |
                            (view.profile->waits > 0 ? HAS_WAITS : 0u) |
-                           (view.profile->zone_count > 0 ? HAS_ZONES : 0u);
+                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u);
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
@@ -344,6 +327,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_functions = {
     .name = "functions",
+    .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,

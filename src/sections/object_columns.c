@@ -29,6 +29,14 @@ static bool is_key(const char *text)
     return length > 0 && length < LONGEST_NAME && text[length] == '\0' && strcmp(text, "id") != 0;
 }
 
+static void set_text(char *to, size_t size, const char *from)
+{
+    struct hp_text text;
+    hp_text_init(&text, to, size);
+    hp_text_string(&text, from);
+    hp_text_end(&text);
+}
+
 /* False: there is no such column. */
 static bool begin_name(const struct hp_object_record *record, const struct hp_kind_field *field, struct name *name)
 {
@@ -38,22 +46,11 @@ static bool begin_name(const struct hp_object_record *record, const struct hp_ki
     name->unit = field->unit;
     if (field->merge == HP_MERGE_NONE || !is_number(field->unit) || !is_key(key))
         return false;
-    hp_text_init(&text, name->key, sizeof name->key);
-    hp_text_string(&text, key);
-    hp_text_end(&text);
+    set_text(name->key, sizeof name->key, key);
     hp_text_init(&text, name->title, sizeof name->title);
     hp_utf8_put_safe(&text, title, strnlen(title, LONGEST_NAME));
     hp_text_end(&text);
     return true;
-}
-
-static void append(char *to, size_t size, const char *text)
-{
-    const size_t length = strlen(to);
-    struct hp_text rest;
-    hp_text_init(&rest, to + length, size - length);
-    hp_text_string(&rest, text);
-    hp_text_end(&rest);
 }
 
 /* A number of the part's type means nothing by itself. */
@@ -68,13 +65,12 @@ static bool name_percentile(const struct hp_object_columns *columns, const struc
 {
     const bool is_time = record->kind.histograms[histogram].unit == HOTPATH_UNIT_NS;
     struct hp_percentile_names names;
+    const struct hp_percentile_family family = {name->key, name->title, is_time ? "_ns" : "", ""};
     if (!begin_name(record, &record->kind.histograms[histogram], name) ||
-        !hp_percentile_name(columns->results->model->arena, percentile, is_time ? "_ns" : "", "", &names))
+        !hp_percentile_name(columns->results->model->arena, percentile, &family, &names))
         return false;
-    append(name->key, sizeof name->key, "_");
-    append(name->key, sizeof name->key, names.key);
-    append(name->title, sizeof name->title, " ");
-    append(name->title, sizeof name->title, names.title);
+    set_text(name->key, sizeof name->key, names.key);
+    set_text(name->title, sizeof name->title, names.title);
     name->unit = is_time ? HOTPATH_UNIT_NS : HOTPATH_UNIT_VALUE;
     return true;
 }

@@ -23,7 +23,23 @@ static void put_title(struct hp_text *title, double percentile)
 
 static char key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
 
-bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+/* A name that is too long is cut. */
+static const char *join(struct hp_arena *arena, const char *before, char between, const struct hp_text *middle,
+                        const char *after)
+{
+    char bytes[128];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    if (before != NULL) {
+        hp_text_string(&text, before);
+        hp_text_char(&text, between);
+    }
+    hp_text_bytes(&text, middle->bytes, middle->length);
+    hp_text_string(&text, after != NULL ? after : "");
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct hp_percentile_family *family,
                         struct hp_percentile_names *ret_names)
 {
     char title_bytes[64], key_bytes[64];
@@ -33,9 +49,7 @@ bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *a
     put_title(&title, percentile);
     for (size_t at = 0; at < title.length; at++)
         hp_text_char(&key, key_byte(title_bytes[at]));
-    hp_text_string(&title, after_title);
-    hp_text_string(&key, after_key);
-    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
-    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
+    ret_names->title = join(arena, family->before_title, ' ', &title, family->after_title);
+    ret_names->key = join(arena, family->before_key, '_', &key, family->after_key);
     return ret_names->title != NULL && ret_names->key != NULL;
 }

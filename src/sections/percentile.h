@@ -11,8 +11,14 @@ struct hp_percentile_names {
     const char *key;   /* "p99_9_ns" */
 };
 
-/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
-bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+/* What is around it: "delay" for "delay_p99_ns", "Delay" for "Delay P99"; NULL: nothing. */
+struct hp_percentile_family {
+    const char *before_key, *before_title;
+    const char *after_key, *after_title;
+};
+
+/* 0 is the minimum, 100 the maximum. False: no memory. */
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct hp_percentile_family *family,
                         struct hp_percentile_names *ret_names);
 
 #endif

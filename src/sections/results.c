@@ -1,8 +1,8 @@
 /*
  * Results: the sections a report asks for, and the public way to walk them.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
- * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "short" (the same, which text for
+ * people shortens), "all", names (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
  * matter: the report has one order. HOTPATH_SLOWEST adds its section. SPDX-License-Identifier: MIT
  */
 #include "section.h"
@@ -91,7 +91,7 @@ static void warn_unknown(struct hotpath_results *results, const char *name, size
     char bytes[400];
     struct hp_text known;
     hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known are auto, all");
+    hp_text_string(&known, ": known are short, auto, all");
     for (size_t at = 0; at < hp_section_type_count; at++) {
         hp_text_string(&known, ", ");
         hp_text_string(&known, hp_section_types[at]->name);
@@ -111,7 +111,7 @@ static bool has_plain_item(const char *spec)
 
 static bool set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
 {
-    if (hp_text_equal_nocase(item, length, "auto")) {
+    if (hp_text_equal_nocase(item, length, "auto") || hp_text_equal_nocase(item, length, "short")) {
         set_auto(results, chosen);
         return true;
     }

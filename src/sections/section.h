@@ -106,6 +106,15 @@ struct hotpath_results {
     size_t warning_count;
 };
 
+/* What becomes of it in the short report (brief.h). */
+enum hp_brief_role {
+    HP_BRIEF_TABLE,      /* a table of its own, of a few rows */
+    HP_BRIEF_FUNCTIONS,  /* the table of functions ... */
+    HP_BRIEF_VERDICTS,   /* ... with columns of this one */
+    HP_BRIEF_LINE,       /* its line above the table, alone */
+    HP_BRIEF_UNMEASURED, /* where no function was measured a table, else a line */
+};
+
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
@@ -124,6 +133,7 @@ struct hp_section_type {
     size_t column_count;
     const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
     size_t total_count;
+    enum hp_brief_role in_brief;
     bool is_tree;
     bool has_own_columns;  /* beside those of the table: numbers that sessions describe */
     const char *about;     /* for the schema: what the section is, or NULL ... */

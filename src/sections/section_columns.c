@@ -40,9 +40,10 @@ static bool add_family(struct hotpath_results *results, struct hotpath_section *
                        const struct hp_column_spec *spec, bool is_visible, size_t *indexes)
 {
     const struct hp_show_settings *show = &results->settings->show;
+    const struct hp_percentile_family family = {spec->before, spec->title_before, spec->key, spec->title};
     for (uint32_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(results->model->arena, show->percentiles[at], spec->key, spec->title, &names))
+        if (!hp_percentile_name(results->model->arena, show->percentiles[at], &family, &names))
             return false;
         indexes[at] = hp_section_add_column(section, names.key, names.title, spec->unit, spec->traits, is_visible);
     }

@@ -13,10 +13,12 @@
 #include "durations.h"
 #include "histogram.h"
 #include "identity.h"
+#include "object_rows.h"
 #include "order.h"
 #include "profile.h"
 #include "shares.h"
 #include "sort.h"
+#include "task_profile.h"
 
 /* Rows where measuring may be more than this part of the total are marked. */
 #define ROUGH_PART 0.1
@@ -79,6 +81,8 @@ struct view {
     const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     struct columns columns;
     struct hp_durations *durations;
+    struct hp_value_distribution *walls; /* of tasks */
+    const struct hp_tasks *tasks;
     uint64_t whole;
 };
 
@@ -97,10 +101,16 @@ static int by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const s
     return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
+/* Of tasks it is the time from their creation to their end, in which they may run or not. */
+static uint64_t total_of(const struct hp_site_sums *site)
+{
+    return site->task != NULL ? site->task->wall : site->sums.total;
+}
+
 static int compare_totals(const void *a, const void *b)
 {
     const struct hp_site_sums *x = a, *y = b;
-    return by_time(x->sums.total, y->sums.total, x, y);
+    return by_time(total_of(x), total_of(y), x, y);
 }
 
 static int compare_selfs(const void *a, const void *b)
@@ -129,11 +139,23 @@ static size_t add_sites(const struct view *view, const struct hp_site_sums **sit
     return count;
 }
 
+/* Those of tasks that have told of no poll, so that their sites have no calls. */
+static size_t add_tasks(const struct view *view, const struct hp_site_sums **sites, size_t count)
+{
+    for (size_t at = 0; view->tasks != NULL && at < view->tasks->count; at++) {
+        const struct hp_site_sums *site = view->tasks->all[at].site;
+        if (site->sums.calls == 0 && hp_results_show(view->results, site))
+            sites[count++] = site;
+    }
+    return count;
+}
+
 /* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
 static size_t rank(const struct view *view, const struct hp_site_sums **sites)
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
-    const size_t mains = add_sites(view, sites, 0, true), count = add_sites(view, sites, mains, false);
+    const size_t mains = add_sites(view, sites, 0, true);
+    const size_t count = add_tasks(view, sites, add_sites(view, sites, mains, false));
     const size_t first = is_exclusive ? 0 : mains;
     hp_sort(sites, first, compare_totals);
     hp_sort(sites + first, count - first, is_exclusive ? compare_selfs : compare_totals);
@@ -147,7 +169,7 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     size_t kept = 0;
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : total_of(sites[at]);
         if (is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
             sites[kept++] = sites[at];
     }
@@ -219,12 +241,36 @@ static bool fill_durations(struct view *view, struct hp_row *row, const struct h
     return histogram != NULL;
 }
 
+/* Calls are tasks, and how long they took is their wall time; self time is that of their polls. */
+static void fill_task(struct view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct columns *columns = &view->columns;
+    const struct hp_show_settings *show = &view->results->settings->show;
+    const uint64_t calls = task->sums.count[HP_TASK_CREATED];
+    const uint64_t spent = show->time_exclusive ? hp_sums_self(&task->site->sums) : task->wall;
+    double ticks;
+    hp_section_set_count(row, columns->calls, calls);
+    hp_section_set_count(row, columns->open, task->open);
+    hp_section_set_count(row, columns->timed, calls);
+    hp_section_set_count(row, columns->threads, task->sums.threads);
+    row->is_open = task->open > 0;
+    if (calls > 0)
+        set_ticks(view, row, columns->average, (double)spent / (double)calls);
+    if (show->time_exclusive)
+        return;
+    hp_object_set_percentiles(view->results, row, columns->percentiles, task->row, HP_TASK_WALLS, view->walls);
+    if (hp_distribution_percentile(view->walls, 0, true, &ticks))
+        set_ticks(view, row, columns->least, ticks);
+    if (hp_distribution_percentile(view->walls, 100, true, &ticks))
+        set_ticks(view, row, columns->most, ticks);
+}
+
 static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct columns *columns = &view->columns;
     const struct hp_profile *profile = view->results->model->profile;
     const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : total_of(site);
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
     row->id = hp_identity_of_site(site);
@@ -244,14 +290,16 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
                                                  : "none");
     if (profile->run->stretch != NULL)
         fill_average(view, row, site);
-    else if (!fill_durations(view, row, site))
+    else if (site->task == NULL && !fill_durations(view, row, site))
         return false;
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
+    if (site->task != NULL)
+        fill_task(view, row, site->task);
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
     row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
-    row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, total_of(site));
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
     return hp_section_set_location(view->results, row, columns->location, &site->location);
@@ -302,6 +350,17 @@ static const char *describe_rows(const struct hp_settings *settings)
                                          : "Function execution time.";
 }
 
+/* Neither thread by thread nor of a stretch is anything known of tasks but their polls. False: no memory. */
+static bool need_tasks(struct view *view)
+{
+    struct hp_model *model = view->results->model;
+    if (view->results->settings->show.by == HP_BY_THREAD || model->run.stretch != NULL ||
+        !hp_run_has_objects(&model->run, hp_is_task_kind))
+        return true;
+    view->tasks = hp_model_tasks(model);
+    return view->tasks != NULL;
+}
+
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view *view = hp_arena_take(results->model->arena, sizeof *view);
@@ -309,8 +368,11 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
         return NULL;
     *view = (struct view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
+    view->walls = hp_arena_take(results->model->arena, sizeof *view->walls);
+    if (!need_tasks(view))
+        return NULL;
     view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL &&
+    return view->profile != NULL && view->durations != NULL && view->walls != NULL &&
                    hp_section_describe(results, section, 0, &view->columns) &&
                    hp_order_choose(results, section, view->columns.total, view->columns.percent)
                ? view
@@ -322,8 +384,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     const struct hp_profile *profile = results->model->profile;
     struct view *view = make_view(results, section);
     const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
-                     : NULL;
+        view != NULL
+            ? hp_arena_take_array(results->model->arena,
+                                  view->profile->site_count + (view->tasks != NULL ? view->tasks->count : 0) + 1,
+                                  sizeof(void *))
+            : NULL;
     if (sites == NULL)
         return false;
     section->description = describe_rows(results->settings);
@@ -351,6 +416,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_timing = {.name = "timing",
+                                                  .in_brief = HP_BRIEF_FUNCTIONS,
                                                   .alias = "functions-timing",
                                                   .has_history = true,
                                                   .is_of_measured = true,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu_profile.h"
+#include "files.h"
 #include "function_profile.h"
 #include "units.h"
 
@@ -157,6 +158,15 @@ static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
     return true;
 }
 
+/* Where programs with zones were sampled, too, but by somebody who does not know them. */
+static void put_zoneless(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions != NULL && functions->samples > 0 && functions->source == HP_STACKS_BY_PERF &&
+        trust->cpu != NULL && trust->cpu->total.samples > 0)
+        hp_text_string(text, "; stacks are by perf, which knows no zones (--zone-stacks has them)");
+}
+
 /* "; processor time by perf and timers, 991 of 997 samples a second" */
 static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
@@ -200,6 +210,49 @@ static void put_uncounted(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, " allocated was not counted");
 }
 
+/* "; 3 samples of stacks were lost: ..." */
+static bool put_lost_of(struct hp_text *text, uint64_t count, const char *one, const char *many)
+{
+    if (count == 0)
+        return false;
+    hp_text_string(text, "; ");
+    hp_text_u64(text, count);
+    hp_text_char(text, ' ');
+    hp_text_string(text, count == 1 ? one : many);
+    return true;
+}
+
+/* "; stacks of 3 processes could not be recorded: no space left" */
+static bool put_unmade(struct hp_text *text, const char *what, uint32_t processes, int32_t error)
+{
+    if (processes == 0)
+        return false;
+    hp_text_string(text, what);
+    hp_text_u64(text, processes);
+    hp_text_string(text, processes == 1 ? " process" : " processes");
+    hp_text_string(text, " could not be recorded: ");
+    hp_text_string(text, hp_file_error(error));
+    return true;
+}
+
+/* What hotpath itself could not keep, or make sense of; no session knows of it. */
+static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
+{
+    const struct hp_function_profile *functions = trust->functions;
+    if (functions == NULL)
+        return false;
+    const bool has_lost =
+        put_lost_of(text, functions->lost, "sample of a stack was lost: no space for it, or its process had ended",
+                    "samples of stacks were lost: no space for them, or their processes had ended");
+    const bool has_lost_allocs =
+        put_lost_of(text, functions->allocs_lost, "sampled allocation was lost: no space for it",
+                    "sampled allocations were lost: no space for them");
+    const struct hp_unmade *unmade = &functions->unmade;
+    const bool has_unmade = put_unmade(text, "; stacks of ", unmade->samples, unmade->error);
+    return put_unmade(text, "; stacks of allocations of ", unmade->heaps, unmade->error) || has_unmade ||
+           has_lost_allocs || has_lost;
+}
+
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -208,16 +261,12 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
         const uint64_t count = trust->lost[at];
         if (at >= hp_loss_count)
             unknown += count;
-        if (count == 0 || at >= hp_loss_count)
-            continue;
-        hp_text_string(text, "; ");
-        hp_text_u64(text, count);
-        hp_text_char(text, ' ');
-        hp_text_string(text, count == 1 ? hp_loss_words[at].one : hp_loss_words[at].many);
-        has_lost = true;
+        if (at < hp_loss_count)
+            has_lost |= put_lost_of(text, count, hp_loss_words[at].one, hp_loss_words[at].many);
     }
     if (has_lost)
         put_sentence(text, hp_trust_refusal(trust));
+    has_lost |= put_lost_stacks(trust, text);
     put_sentence(text, hp_trust_sandbox(trust));
     put_uncounted(trust, text);
     if (unknown > 0) {
@@ -234,6 +283,7 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     put_clock(trust, text);
     put_cost(trust, text);
     put_cpu(trust, text);
+    put_zoneless(trust, text);
     if (trust->storage == HP_STORAGE_NO_FOLDER)
         put_sentence(text, hp_trust_storage(trust));
     put_lost(trust, text);

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "order.h"
+#include "recent_cell.h"
 #include "section.h"
 #include "sort.h"
 #include "text.h"
@@ -75,51 +76,12 @@ static double double_of(uint64_t bits)
     return real;
 }
 
-static void put_recent(struct hp_text *text, const struct hp_recent_copy *recent)
-{
-    const uint64_t bits = recent->value.bits;
-    switch ((enum hp_value_type)recent->value.type) {
-    case HP_VALUE_SIGNED:
-        hp_text_i64(text, (int64_t)bits);
-        break;
-    case HP_VALUE_UNSIGNED:
-        hp_text_u64(text, bits);
-        break;
-    case HP_VALUE_REAL:
-        hp_text_real(text, double_of(bits), 6);
-        break;
-    case HP_VALUE_BOOL:
-        hp_text_string(text, bits != 0 ? "true" : "false");
-        break;
-    case HP_VALUE_POINTER:
-        hp_text_address(text, bits);
-        break;
-    case HP_VALUE_TEXT:
-        hp_text_string(text, recent->text);
-        break;
-    default:
-        break;
-    }
-}
-
 static bool set_copy(struct view *view, struct hp_row *row, size_t column, const struct hp_text *text)
 {
     const char *copy = hp_arena_copy(view->results->model->arena, text->bytes, text->length);
     if (copy != NULL)
         hp_section_set_text(row, column, copy);
     return copy != NULL;
-}
-
-static bool fill_recent(struct view *view, struct hp_row *row, const struct hp_value_sums *sums)
-{
-    char bytes[HP_RECENT_SHOWN * (HP_RECENT_TEXT + 8)];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    for (uint32_t at = 0; at < sums->recent_count; at++) {
-        hp_text_string(&text, at > 0 ? ", " : "");
-        put_recent(&text, &sums->recent[at]);
-    }
-    return sums->recent_count == 0 || set_copy(view, row, view->columns.recent, &text);
 }
 
 /* A gauge is at its level; of the others it is the newest value. */
@@ -136,16 +98,16 @@ static bool fill_last(struct view *view, struct hp_row *row, const struct hp_val
             hp_text_real(&text, sums->level.real, 6);
         return set_copy(view, row, view->columns.last, &text);
     }
-    if (sums->recent_count == 0)
+    if (sums->recent.count == 0)
         return true;
-    const struct hp_recent *last = &sums->recent[0].value;
+    const struct hp_recent *last = &sums->recent.all[0].value;
     if (last->type == HP_VALUE_SIGNED || last->type == HP_VALUE_BOOL)
         set_value(row, view->columns.number,
                   (struct hp_value_number){(double)(int64_t)last->bits, (int64_t)last->bits, true});
     else if (last->type == HP_VALUE_UNSIGNED || last->type == HP_VALUE_REAL)
         hp_section_set_value(row, view->columns.number,
                              last->type == HP_VALUE_REAL ? double_of(last->bits) : (double)last->bits);
-    put_recent(&text, &sums->recent[0]);
+    hp_recent_put(&text, &sums->recent.all[0]);
     return set_copy(view, row, view->columns.last, &text);
 }
 
@@ -191,7 +153,8 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
     hp_section_set_text(row, columns->sampled, entry->sums.is_sampled ? "yes" : "no");
     fill_numbers(view, row, entry);
     fill_rate(view, row, &entry->sums);
-    return fill_last(view, row, &entry->sums) && fill_recent(view, row, &entry->sums) &&
+    return fill_last(view, row, &entry->sums) &&
+           hp_recent_set(view->results, row, columns->recent, &entry->sums.recent) &&
            hp_section_set_location(view->results, row, columns->location, &entry->record->location);
 }
 
@@ -226,7 +189,7 @@ static bool fill_rows(struct view *view, const struct hp_objects *objects)
     if (entries == NULL)
         return false;
     for (size_t at = 0; at < objects->count; at++)
-        if (hp_is_value(objects->rows[at])) {
+        if (hp_is_value(objects->rows[at]->kind_name, &objects->rows[at]->kind)) {
             if (!add_entry(view, objects->rows[at], &entries[count]))
                 return false;
             count += entries[count]->sums.updates > 0; /* for all updates there was no space */
@@ -251,7 +214,7 @@ static void add_notes(const struct view *view)
 
 static bool has_data(const struct hotpath_results *results)
 {
-    return hp_run_has_objects(&results->model->run, true);
+    return hp_run_has_objects(&results->model->run, hp_is_value);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)

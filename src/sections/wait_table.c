@@ -242,6 +242,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_waits = {.name = "waits",
+                                                 .in_brief = HP_BRIEF_LINE,
                                                  .is_left_out_empty = true,
                                                  .has_data = has_data,
                                                  .has_history = true,

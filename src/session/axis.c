@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arith.h"
 #include "layout.h"
 #include "places.h"
 #include "regular_file.h"
 #include "snapshot.h"
 #include "sys.h"
 #include "text.h"
+#include "units.h"
 
 #define TRIES 20u
 #define PAUSE_US 2000u
@@ -67,6 +69,35 @@ uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot
         return 0;
     memcpy(&value, axis->bytes + at, sizeof value);
     return value;
+}
+
+/* The first slot that was written at that moment or later; how many there are: none was. */
+static uint32_t slot_at(const struct hp_axis *axis, uint32_t moments, uint64_t since)
+{
+    uint32_t from = 0, end = axis->header.used;
+    while (from < end) {
+        const uint32_t middle = from + (end - from) / 2;
+        if (hp_axis_value(axis, moments, middle) < since)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t place, uint32_t first,
+                          uint64_t since)
+{
+    const uint32_t slot = slot_at(axis, moments, since);
+    if (slot == axis->header.used)
+        return hp_axis_value(axis, place, axis->header.used - 1);
+    if (slot < first || (slot == first && first > 0))
+        return hp_axis_value(axis, place, first);
+    const uint64_t begin = slot > 0 ? hp_axis_value(axis, moments, slot - 1) : 0;
+    const uint64_t before = slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0;
+    const uint64_t length = hp_less(hp_axis_value(axis, moments, slot), begin);
+    const double part = length > 0 ? (double)hp_less(since, begin) / (double)length : 1;
+    return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
 }
 
 /* Who puts slots together meanwhile leaves another generation, or an odd one. */

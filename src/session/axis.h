@@ -103,6 +103,13 @@ uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id);
 /* The value of a series in a slot below `used`. */
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
+/*
+ * How far a counter had come, a time after the axis begins: between two samples it has its part of what came between them. `moments` is
+ * the place of the series that says when samples were, `first` that of the series itself; before that it was what it came with.
+ */
+uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t place, uint32_t first,
+                          uint64_t since);
+
 /* Reads all of a file that is being written. False: there is none, or it is broken. */
 bool hp_axis_read(const char *path, void *bytes);
 

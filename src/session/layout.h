@@ -35,13 +35,14 @@
 #include "clock.h"
 #include "hotpath.h"
 #include "object_layout.h"
+#include "task_layout.h"
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 7u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1584u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1600u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -197,12 +198,15 @@ struct hp_header {
     uint64_t alloc_cost_ps;       /* to count an allocation and its free */
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
-    uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
-    uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
-    uint32_t crew;        /* offset of hp_crew; 0: nobody was to watch */
-    uint32_t lanes;       /* offset of the newest hp_lane */
-    uint32_t kinds;       /* offset of the newest hp_kind */
-    uint32_t objects;     /* offset of the newest hp_object */
+    uint32_t others;       /* from outside: further processes it stands for that are in no session of the run */
+    uint64_t pause_ticks;  /* that perf takes to stop and start, as where its thread is switched from and to */
+    uint32_t crew;         /* offset of hp_crew; 0: nobody was to watch */
+    uint32_t lanes;        /* offset of the newest hp_lane */
+    uint32_t kinds;        /* offset of the newest hp_kind */
+    uint32_t objects;      /* offset of the newest hp_object */
+    uint32_t tasks;        /* offset of the newest hp_task_chunk */
+    uint32_t task_slots;   /* atomic: that there are */
+    uint64_t task_batches; /* atomic: free ones, see tasks.c */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -272,7 +276,9 @@ struct hp_thread {
         slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t own_lane;   /* offset of the hp_lane that is the thread's own; 0: it has never switched to another */
-    uint32_t reserved[3];
+    uint32_t free_tasks; /* offset of the first hp_task_slot that it has for tasks to come; 0: none */
+    uint32_t free_task_count;
+    uint32_t reserved;
     struct hp_thread_life life;
 };
 

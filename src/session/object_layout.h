@@ -8,18 +8,22 @@
  *
  * A kind describes itself, so that a reader can show one that it has never heard of, and a new kind is no new version of the
  * format. An object is a class (a kind at a place in code) or an instance of one (a kind, a place, and an address). Instances
- * share a bounded number of records; the parts of a class count what all its instances do, those without a record included.
+ * of a class share a bounded number of records. What an instance with a record does is counted in its parts and nowhere else, so
+ * the sum of a class is that of its own parts, which count what is done without a record, and of all parts of its instances. So
+ * parts of instances are never set back: what they had counted when another instance got the record is `base`, and only that
+ * other one's numbers are without it. Histograms are the class's alone, but for kinds whose instances never end (loop_layout.h).
  *
- * Who writes: kinds once, before they are linked; an object under the recorder's lock; a part and all below it by its thread
- * alone, but for `sibling`, which is written once. SPDX-License-Identifier: MIT
+ * Who writes: kinds once, before they are linked; an object under the recorder's lock, but for `shared`; a part and all below it by
+ * its thread alone, but for `sibling`, which is written once. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_OBJECT_LAYOUT_H
 #define HP_SESSION_OBJECT_LAYOUT_H
 
 #include <stdint.h>
 
-#define HP_KIND_COUNTERS 8u
-#define HP_KIND_HISTOGRAMS 2u
+#define HP_KIND_COUNTERS 14u
+#define HP_KIND_HISTOGRAMS 3u
+#define HP_OBJECT_SHARED 8u
 
 /* How the same counter of several parts becomes one. */
 enum hp_merge {
@@ -55,6 +59,10 @@ struct hp_kind_field {
 #define HP_KIND_OWN_TABLE 1u /* readers that know the kind have a section for it */
 #define HP_KIND_BY_NAME                                                                                            \
     2u /* objects of one name are one, wherever they are in the code; else the place counts, too */
+#define HP_KIND_OF_RUN 4u /* instances of one key are one, in whatever process: things of the system's */
+#define HP_KIND_FOUND                                                                                              \
+    8u /* the program has not told of them: who is in no measured function is known by the thread's name */
+#define HP_KIND_BYTES 16u /* bytes go through it, and items are calls that moved some */
 
 struct hp_kind {
     uint32_t next;  /* offset of an older one */
@@ -72,19 +80,21 @@ struct hp_kind {
 enum hp_object_state { HP_OBJECT_LIVE = 1, HP_OBJECT_ENDED = 2 };
 
 struct hp_object {
-    uint32_t next;       /* offset of an older one */
-    uint32_t kind;       /* offset of hp_kind */
-    uint32_t site;       /* number of the site where it was made; its name is that of the object */
-    uint32_t class_;     /* of an instance: offset of its class; 0: it is a class */
-    uint32_t parts;      /* offset of the newest hp_part */
-    uint32_t state;      /* enum hp_object_state */
-    uint32_t generation; /* how many instances have had this record; parts of earlier ones count no more */
-    uint32_t is_added;   /* 1: a gauge to which something was added, so that it is more than what was set last */
-    uint64_t key;        /* of an instance: its address */
-    uint64_t born;       /* ticks */
+    uint32_t next;   /* offset of an older one */
+    uint32_t kind;   /* offset of hp_kind */
+    uint32_t site;   /* number of the site where it was made; its name is that of the object */
+    uint32_t class_; /* of an instance: offset of its class; 0: it is a class */
+    uint32_t parts;  /* offset of the newest hp_part */
+    uint32_t state;  /* enum hp_object_state */
+    uint32_t
+        generation; /* how many instances have had this record; a part that has another one is not of this instance */
+    uint32_t is_added; /* 1: a gauge to which something was added, so that it is more than what was set last */
+    uint64_t key;      /* of an instance: its address */
+    uint64_t born;     /* ticks */
     uint64_t ended;
-    uint32_t instances;   /* of a class: made so far, with a record or not, ... */
-    uint32_t ended_count; /* ... and ended */
+    uint32_t instances;                /* of a class: made so far, with a record or not, ... */
+    uint32_t ended_count;              /* ... and ended */
+    uint64_t shared[HP_OBJECT_SHARED]; /* atomic, by any thread: what the kind keeps for all of them */
 };
 
 /* What a number in a part is. Bool, pointer and text are types of single values, never of sums. */
@@ -101,21 +111,31 @@ enum hp_value_type {
 
 #define HP_PART_SAMPLED 1u /* of a gauge that several threads add to: not every level was looked at */
 
-/* What one thread record knows of an object. Two cache lines that nobody else writes. */
+/* What one thread record knows of an object. Three cache lines that nobody else writes. */
 struct hp_part {
     uint32_t object;     /* offset */
     uint32_t sibling;    /* offset of the next part of the object */
     uint32_t thread;     /* offset of the thread record */
     uint32_t generation; /* of the object, when this part began to count */
-    uint64_t count[HP_KIND_COUNTERS];
-    uint64_t last; /* latest value, in the part's type */
-    uint64_t last_tick;
-    uint64_t first_tick;
-    uint32_t type;  /* enum hp_value_type */
-    uint32_t flags; /* HP_PART_SAMPLED */
-    uint32_t histograms[HP_KIND_HISTOGRAMS];
+    uint32_t sequence;   /* odd while counters that belong together are written, see hp_part_change */
+    uint32_t type;       /* enum hp_value_type */
+    uint32_t flags;      /* HP_PART_SAMPLED */
     uint32_t ring;
-    uint32_t reserved;
+    uint32_t histograms[HP_KIND_HISTOGRAMS];
+    uint32_t
+        node; /* of kinds that tell who uses it: offset of the call tree's node that the thread was in, lately */
+    uint64_t first_tick;
+    uint64_t last_tick;
+    uint64_t last; /* latest value, in the part's type; of other kinds what they say */
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t own; /* the recorder's own business */
+};
+
+/* That of an instance. */
+struct hp_instance_part {
+    struct hp_part part;
+    uint64_t base[HP_KIND_COUNTERS]; /* what had been counted for instances before, of counters that are sums */
+    uint64_t reserved[2];
 };
 
 /*
@@ -153,8 +173,9 @@ struct hp_ring {
     struct hp_recent values[];
 };
 
-_Static_assert(sizeof(struct hp_kind) == 192 && sizeof(struct hp_object) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_part) == 128 && sizeof(struct hp_histogram) == 528, "part of the file");
+_Static_assert(sizeof(struct hp_kind) == 304 && sizeof(struct hp_object) == 128, "part of the file");
+_Static_assert(sizeof(struct hp_part) == 192 && sizeof(struct hp_instance_part) == 320, "part of the file");
+_Static_assert(sizeof(struct hp_histogram) == 528, "part of the file");
 _Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "part of the file");
 
 #endif

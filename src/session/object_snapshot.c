@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#define MOST_TRIES 16384u /* some milliseconds: a thread may have lost its processor in the middle of a change */
 #define BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
 
 /* Not from the copy of the header: in a live session there may be newer ones. */
@@ -18,7 +19,8 @@ static bool copy_object(const struct hp_snapshot *snapshot, uint32_t offset, str
 {
     return hp_snapshot_copy(snapshot, offset, ret_object, sizeof *ret_object,
                             BIT_OF(struct hp_object, key) | BIT_OF(struct hp_object, born) |
-                                BIT_OF(struct hp_object, ended));
+                                BIT_OF(struct hp_object, ended) |
+                                (UINT64_MAX << offsetof(struct hp_object, shared) / 8));
 }
 
 bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_object *ret_object)
@@ -37,24 +39,62 @@ bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struc
            ret_kind->counter_count <= HP_KIND_COUNTERS && ret_kind->histogram_count <= HP_KIND_HISTOGRAMS;
 }
 
-static bool copy_part(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_part *ret_part)
+/* As it is now: a copy may have been made in the middle of a change. */
+static bool look_at(const struct hp_snapshot *snapshot, uint32_t offset, void *to, size_t bytes, uint64_t wide)
 {
-    const uint64_t wide = BIT_OF(struct hp_part, type) - BIT_OF(struct hp_part, count);
-    return hp_snapshot_copy(snapshot, offset, ret_part, sizeof *ret_part, wide);
+    return snapshot->read_anew != NULL ? hp_snapshot_copy_changing(snapshot, offset, to, bytes)
+                                       : hp_snapshot_copy(snapshot, offset, to, bytes, wide);
+}
+
+/* `sequence` and the word beside it. */
+static bool look_at_sequence(const struct hp_snapshot *snapshot, uint32_t part, uint32_t *ret_sequence)
+{
+    uint32_t words[2];
+    const bool is_there = look_at(snapshot, part + offsetof(struct hp_part, sequence), words, sizeof words, 0);
+    *ret_sequence = is_there ? words[0] : 0;
+    return is_there;
+}
+_Static_assert(offsetof(struct hp_part, sequence) % 8 == 0, "looked at by itself");
+
+/*
+ * Counters that belong together are written between two changes of `sequence`: what was copied while they were is copied again. Who was
+ * killed meanwhile, or is interrupted by who reads, has left it odd: then what there is has to do, and its `sequence` is odd.
+ */
+static bool copy_part(const struct hp_snapshot *snapshot, uint32_t offset, size_t size,
+                      struct hp_instance_part *ret)
+{
+    const uint64_t ticks = (BIT_OF(struct hp_part, own) << 1) - BIT_OF(struct hp_part, first_tick);
+    const uint64_t base = BIT_OF(struct hp_instance_part, reserved) - BIT_OF(struct hp_instance_part, base);
+    for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
+        uint32_t before, after;
+        if (!look_at_sequence(snapshot, offset, &before))
+            return false;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* this one and the next pair with hp_part_change */
+        if (!look_at(snapshot, offset, ret, size, ticks | base))
+            return false;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (!look_at_sequence(snapshot, offset, &after))
+            return false;
+        if (before == after && (after & 1) == 0)
+            return true;
+        if (!snapshot->is_live)
+            break;
+    }
+    ret->part.sequence |= 1;
+    return true;
 }
 
 bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
-                           struct hp_part *ret_part)
+                           struct hp_instance_part *ret_part)
 {
-    uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
-    while (offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_part) &&
-           copy_part(snapshot, offset, ret_part)) {
-        walk->offset = offset;
-        walk->chunk = offset = ret_part->sibling;
-        if (ret_part->generation == object->generation)
-            return walk->is_begun = true;
-    }
-    return walk->is_begun = false;
+    const size_t size = object->class_ != 0 ? sizeof *ret_part : sizeof ret_part->part;
+    const uint32_t offset = walk->is_begun ? walk->chunk : object->parts;
+    memset(ret_part, 0, sizeof *ret_part);
+    walk->is_begun =
+        offset != 0 && hp_snapshot_may_step(snapshot, walk, size) && copy_part(snapshot, offset, size, ret_part);
+    walk->offset = offset;
+    walk->chunk = walk->is_begun ? ret_part->part.sibling : 0;
+    return walk->is_begun;
 }
 
 static void add_octave(const struct hp_snapshot *snapshot, uint32_t offset, uint64_t steps[HP_MAGNITUDE_STEPS])

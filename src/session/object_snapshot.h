@@ -14,9 +14,13 @@ bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk 
 /* Copies the kind at an offset that an object names. Counts of fields are within bounds. False: there is none. */
 bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind);
 
-/* The parts of an object, without those of instances that had its record before. Rewind the walk for the next object. */
+/*
+ * The parts of an object, those included that an earlier instance of the record has left; of a class, `base` is 0. Where `sequence` is odd,
+ * counters that belong together do not fit: one that did not come to an end is counted in some and not in others. Rewind the walk
+ * for the next object.
+ */
 bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
-                           struct hp_part *ret_part);
+                           struct hp_instance_part *ret_part);
 
 /* How numbers are distributed: hp_histogram, added up. */
 struct hp_magnitudes {

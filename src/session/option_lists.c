@@ -213,7 +213,7 @@ bool hp_option_parse_sections(const struct hp_option *option, const char *text, 
                               struct hp_text *ret_problem)
 {
     return hp_option_parse_items(option, text, settings, ret_problem, is_name,
-                                 "is not a list of sections such as auto, all, timing,calltree or -timing");
+                                 "is not a list of sections such as short, auto, all, timing,calltree or -timing");
 }
 
 bool hp_option_parse_columns(const struct hp_option *option, const char *text, struct hp_settings *settings,

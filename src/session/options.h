@@ -24,7 +24,7 @@
 
 #define HP_MAX_PERCENTILES 10
 
-enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_HTML, HP_FORMAT_NONE };
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
@@ -47,6 +47,12 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 /* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
 #define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
+
+/*
+ * By `hotpath run`: which pipes and sockets its own standard streams are, "INODE,INODE,INODE". They lead out of the run. Or "off": what is found
+ * by itself is not counted.
+ */
+#define HP_RUN_STREAMS "HOTPATH_RUN_STREAMS"
 
 /* What is recorded, and where. */
 struct hp_record_settings {
@@ -95,6 +101,7 @@ struct hp_show_settings {
     bool time_exclusive;
     bool alloc_cumulative;
     bool cpu_inclusive;
+    bool debuginfod;   /* names may come from servers */
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
@@ -151,7 +158,8 @@ enum hp_option_scope {
     HP_SCOPE_RECORD = 1, /* what is recorded, and where */
     HP_SCOPE_SHOW = 2,   /* what of it is shown */
     HP_SCOPE_OUTPUT = 4, /* how and where */
-    HP_SCOPE_FOLDER = 8  /* where sessions are */
+    HP_SCOPE_FOLDER = 8, /* where sessions are */
+    HP_SCOPE_NAMES = 16  /* where names come from */
 };
 
 /*
@@ -168,7 +176,7 @@ struct hp_option {
     const char *flag;     /* limit: --limit on the command line; NULL when there is none */
     char letter;          /* n: -n; 0 when there is none */
     uint32_t scope;       /* enum hp_option_scope; one or several */
-    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|html|none" */
     const char *initial;  /* the default, as a user would write it; "" for none */
     const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
     const char *help;     /* one sentence */

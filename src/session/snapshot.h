@@ -287,6 +287,8 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
 /* Copies what the calls of a stat allocated. False: nothing. */
 bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                             struct hp_alloc_stat *ret_alloc);
+/* The same, by the offset of the stat: one word of it is read. */
+bool hp_snapshot_alloc_stat_of(const struct hp_snapshot *snapshot, uint32_t stat, struct hp_alloc_stat *ret_alloc);
 
 /* Adds the histogram of one measure to `lines`, which count as those of durations do. */
 void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,

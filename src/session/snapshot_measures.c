@@ -29,17 +29,28 @@ bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp
     return true;
 }
 
-bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                            struct hp_alloc_stat *ret_alloc)
+static bool read_alloc_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_alloc_stat *ret_alloc)
 {
     const size_t sums = offsetof(struct hp_alloc_stat, octaves);
-    const unsigned char *from =
-        stat->alloc != 0 ? hp_snapshot_numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
+    const unsigned char *from = offset != 0 ? hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_alloc) : NULL;
     if (from == NULL)
         return false;
     hp_copy_words(ret_alloc, from, sums, UINT64_MAX);
     hp_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
     return true;
+}
+
+bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc)
+{
+    return read_alloc_stat(snapshot, stat->alloc, ret_alloc);
+}
+
+bool hp_snapshot_alloc_stat_of(const struct hp_snapshot *snapshot, uint32_t stat, struct hp_alloc_stat *ret_alloc)
+{
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
+    return from != NULL &&
+           read_alloc_stat(snapshot, hp_load32(from + offsetof(struct hotpath_stat_, alloc)), ret_alloc);
 }
 
 void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,

@@ -206,6 +206,12 @@ static void find_node(struct hp_watch *watch, struct hp_watched *thread)
     thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
+/* For the listener. */
+static uint32_t zone_of(const struct hp_watched *thread)
+{
+    return thread->node != 0 && thread->site < HP_MAX_SITES ? thread->site + 1 : 0;
+}
+
 /* Where another thread is: a node and its site, or zeros. */
 struct place {
     uint32_t node, site;
@@ -449,7 +455,7 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     if (is_found)
         find_node(watch, thread);
     if (is_found && listener != NULL)
-        listener->take(listener->context, watch->target.pid, thread->tid, &finding);
+        listener->take(listener->context, watch->target.pid, thread->tid, zone_of(thread), &finding);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;

@@ -35,7 +35,8 @@
  * meanwhile: so it is taken first, and kept or forgotten then.
  */
 struct hp_wait_listener {
-    void (*take)(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found);
+    /* `zone`: the site of the innermost one, plus 1; 0: none is open. */
+    void (*take)(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found);
     uint32_t (*keep)(void *context); /* what was taken last; returns a number for it, 0: none is to be had */
     /* A wait of that number is over, and so is the number; how long it was, and of that, nobody's work. */
     void (*end)(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns);

@@ -1,11 +1,10 @@
 /* Stacks, as they come. SPDX-License-Identifier: MIT */
 #include "collector.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/syscall.h>
 
 #include "clock.h"
 #include "grown.h"
@@ -18,31 +17,38 @@
 #include "ring_source.h"
 #include "sample_weights.h"
 #include "seen.h"
+#include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
+#include "unmade_rings.h"
 #include "unwind.h"
 
 #define MOST_FRAMES 512u
-#define PAUSE_NS 20000000L
+#define PAUSE_MS 20
 #define SETTLED_NS UINT64_C(20000000) /* another processor may be about to tell something earlier */
 #define AGAIN_NS UINT64_C(1000000000) /* between two readings of what a process has mapped */
 #define MOST_TEXTS 4096u
 #define MOST_PERIODS 4u /* that a sample stands for where some are missing */
 
+/* Where in the tree, and in which zone. */
+struct place {
+    uint32_t node; /* 0: nowhere */
+    uint32_t zone; /* among those of the stacks; HP_NO_PAIR: none is known */
+};
+
 static struct {
     struct hp_stacks stacks;
     struct hp_unwinder unwinder;
     struct hp_space_table spaces;
-    uint32_t *waits; /* of threads that wait, by number: where in the tree; 0: nowhere */
+    struct place *waits; /* of threads that wait, by number */
     size_t wait_room;
     struct hp_heap_live *heaps; /* by number */
     size_t heap_count, heap_room;
+    struct hp_pair_table heap_places; /* of blocks: a node, and 1 more than a zone */
     struct hp_sample_window windows[HP_PERF_PROCESSORS];
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t news;
-    bool is_begun, is_over, has_perf;
-} collector = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+    struct hp_quiet_thread thread;
+    bool has_perf;
+} collector;
 
 /* ---------------------------------------------------------------------------------------------- samples */
 
@@ -123,21 +129,44 @@ static void end_counts(void)
         hp_sample_window_end(&collector.windows[at], collector.stacks.period_ns, put_weight, NULL);
 }
 
+/* It came into the kernel from where nothing is any more: the program is being replaced, and these are the old one's registers. */
+static bool is_in_exec(const struct hp_seen *seen, const struct hp_space *space)
+{
+    const unsigned pc = hp_machine_here()->pc;
+    return seen->is_kernel && hp_register_is_known(&seen->registers, pc) &&
+           hp_space_find(space, seen->registers.value[pc]) == NULL;
+}
+
 static uint64_t call_of(const struct hp_seen *seen, const struct hp_space *space)
 {
+    if (is_in_exec(seen, space))
+        return SYS_execve + 1;
     return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &seen->registers) + 1);
 }
 
-/* Of a sample that knows its zone, and how much it stands for. */
-static void add_to_zone(const struct hp_seen *seen, uint32_t node)
+static struct place place_of(const struct hp_seen *seen, uint32_t node)
 {
-    struct hp_stacks *stacks = &collector.stacks;
-    const uint32_t zone = hp_pair_table_put(&stacks->zones, seen->session, seen->site);
-    struct hp_zone_share *share = zone != HP_NO_PAIR ? hp_zone_shares_at(&stacks->shares, node, zone) : NULL;
-    if (share == NULL)
+    const bool has_zone = seen->session != 0 && seen->site != 0;
+    return (struct place){node, has_zone ? hp_pair_table_put(&collector.stacks.zones, seen->session, seen->site)
+                                         : HP_NO_PAIR};
+}
+
+/* To what is in a zone, alone. */
+static void add_to_zone(const struct place *place, enum hp_stack_weight weight, uint64_t amount)
+{
+    struct hp_zone_share *share =
+        place->zone != HP_NO_PAIR ? hp_zone_shares_at(&collector.stacks.shares, place->node, place->zone) : NULL;
+    if (share != NULL)
+        share->weight[weight] += amount;
+}
+
+/* To a stack, and of that what is in its zone. */
+static void add_to(const struct place *place, enum hp_stack_weight weight, uint64_t amount)
+{
+    if (amount == 0 || place->node >= collector.stacks.tree.count)
         return;
-    *(seen->is_kernel ? &share->kernel_ns : &share->user_ns) += seen->weight_ns;
-    share->samples++;
+    collector.stacks.tree.nodes[place->node].weight[weight] += amount;
+    add_to_zone(place, weight, amount);
 }
 
 static void add_sample(const struct hp_seen *seen)
@@ -148,7 +177,8 @@ static void add_sample(const struct hp_seen *seen)
         stacks->lost++;
         return;
     }
-    struct found found = follow(seen, &process->space);
+    struct found found = is_in_exec(seen, &process->space) ? (struct found){HP_STACK_ROOT, true, false}
+                                                           : follow(seen, &process->space);
     if (seen->is_kernel)
         found.node =
             hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(seen, &process->space));
@@ -156,9 +186,9 @@ static void add_sample(const struct hp_seen *seen)
     stacks->samples++;
     if (found.node >= stacks->tree.count)
         return;
-    stacks->tree.nodes[found.node].weight[HP_STACK_SAMPLES]++;
-    if (seen->session != 0 && seen->site != 0)
-        add_to_zone(seen, found.node);
+    const struct place place = place_of(seen, found.node);
+    add_to(&place, HP_STACK_SAMPLES, 1);
+    add_to_zone(&place, seen->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, seen->weight_ns);
     if (seen->processor == HP_SEEN_NO_PROCESSOR)
         put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, seen->weight_ns);
     else if (seen->processor >= HP_PERF_PROCESSORS ||
@@ -213,7 +243,7 @@ static bool has_place_for(uint32_t wait)
     if (wait < collector.wait_room)
         return true;
     const size_t room = 2 * (size_t)wait + 64;
-    uint32_t *waits = realloc(collector.waits, room * sizeof *waits);
+    struct place *waits = realloc(collector.waits, room * sizeof *waits);
     if (waits == NULL)
         return false;
     memset(waits + collector.wait_room, 0, (room - collector.wait_room) * sizeof *waits);
@@ -231,34 +261,33 @@ static void begin_wait(const struct hp_seen *seen)
     const struct found found = follow_waiting(seen, process);
     const uint32_t node =
         hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(seen->cause, seen->path));
-    collector.waits[seen->wait] = node;
+    const struct place place = place_of(seen, node);
+    collector.waits[seen->wait] = place;
     stacks->waits++;
     stacks->waits_whole += found.is_whole;
     stacks->waits_recovered += found.is_recovered;
-    if (node < stacks->tree.count)
-        stacks->tree.nodes[node].weight[HP_STACK_WAITS]++;
+    add_to(&place, HP_STACK_WAITS, 1);
 }
 
 /* What was lost of it is where it was: the time is known. */
-static uint32_t unknown_wait(void)
+static struct place unknown_wait(void)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
     const uint32_t node = hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_INCOMPLETE, 0);
-    return hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other"));
+    return (struct place){hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other")), HP_NO_PAIR};
 }
 
 static void end_wait(const struct hp_seen *seen)
 {
-    struct hp_stack_tree *tree = &collector.stacks.tree;
-    uint32_t node = seen->wait < collector.wait_room ? collector.waits[seen->wait] : 0;
-    if (seen->wait < collector.wait_room)
-        collector.waits[seen->wait] = 0;
-    if (node == 0)
-        node = unknown_wait();
-    if (node >= tree->count)
-        return;
-    tree->nodes[node].weight[HP_STACK_WAITED_NS] += seen->waited_ns;
-    tree->nodes[node].weight[HP_STACK_IDLE_NS] += seen->idle_ns;
+    struct place place = {0, HP_NO_PAIR};
+    if (seen->wait < collector.wait_room) {
+        place = collector.waits[seen->wait];
+        collector.waits[seen->wait].node = 0;
+    }
+    if (place.node == 0)
+        place = unknown_wait();
+    add_to(&place, HP_STACK_WAITED_NS, seen->waited_ns);
+    add_to(&place, HP_STACK_IDLE_NS, seen->idle_ns);
 }
 
 /* --------------------------------------------------------------------------------------------------- heaps */
@@ -315,12 +344,14 @@ static void add_allocation(const struct hp_seen *seen)
     stacks->alloc_mean = seen->heap_mean;
     if (found.node >= stacks->tree.count)
         return;
-    uint64_t *weight = stacks->tree.nodes[found.node].weight;
-    weight[HP_STACK_ALLOC_BYTES] += worth.bytes;
-    weight[HP_STACK_ALLOC_BLOCKS] += worth.blocks;
-    weight[HP_STACK_ALLOC_SAMPLES]++;
+    const struct place place = place_of(seen, found.node);
+    add_to(&place, HP_STACK_ALLOC_BYTES, worth.bytes);
+    add_to(&place, HP_STACK_ALLOC_BLOCKS, worth.blocks);
+    add_to(&place, HP_STACK_ALLOC_SAMPLES, 1);
     hp_heap_live_look(heap, seen->live_bytes);
-    hp_heap_live_add(heap, seen->block, found.node, seen->bytes_asked, &worth);
+    const uint32_t number = hp_pair_table_put(&collector.heap_places, place.node, place.zone + 1);
+    if (number != HP_NO_PAIR)
+        hp_heap_live_add(heap, seen->block, number, seen->bytes_asked, &worth);
 }
 
 static void end_allocation(const struct hp_seen *seen)
@@ -336,17 +367,19 @@ static void end_heaps(void)
     for (size_t at = 0; at < collector.heap_count; at++) {
         const struct hp_heap_live *heap = &collector.heaps[at];
         for (size_t stack = 0; stack < heap->stack_count; stack++) {
-            uint64_t *weight = collector.stacks.tree.nodes[heap->stacks[stack].stack].weight;
-            weight[HP_STACK_PEAK_BYTES] += heap->stacks[stack].peak.bytes;
-            weight[HP_STACK_PEAK_BLOCKS] += heap->stacks[stack].peak.blocks;
-            weight[HP_STACK_LEFT_BYTES] += heap->stacks[stack].live.bytes;
-            weight[HP_STACK_LEFT_BLOCKS] += heap->stacks[stack].live.blocks;
+            const struct hp_pair *pair = &collector.heap_places.all[heap->stacks[stack].stack];
+            const struct place place = {pair->first, pair->second - 1};
+            add_to(&place, HP_STACK_PEAK_BYTES, heap->stacks[stack].peak.bytes);
+            add_to(&place, HP_STACK_PEAK_BLOCKS, heap->stacks[stack].peak.blocks);
+            add_to(&place, HP_STACK_LEFT_BYTES, heap->stacks[stack].live.bytes);
+            add_to(&place, HP_STACK_LEFT_BLOCKS, heap->stacks[stack].live.blocks);
         }
         hp_heap_live_free(&collector.heaps[at]);
     }
     free(collector.heaps);
     collector.heaps = NULL;
     collector.heap_count = collector.heap_room = 0;
+    hp_pair_table_free(&collector.heap_places);
 }
 
 /* Where the kernel tells, it has told already. */
@@ -404,29 +437,14 @@ static void take_all(bool is_last)
 
 /* ---------------------------------------------------------------------------------------------- thread */
 
-/* False: it is over. */
-static bool pause_a_while(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PAUSE_NS;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
-    pthread_mutex_lock(&collector.lock);
-    if (!collector.is_over)
-        pthread_cond_timedwait(&collector.news, &collector.lock, &until);
-    const bool goes_on = !collector.is_over;
-    pthread_mutex_unlock(&collector.lock);
-    return goes_on;
-}
-
 static void *collect(void *unused)
 {
-    while (pause_a_while())
+    for (;;) {
+        hp_quiet_thread_pause(&collector.thread, PAUSE_MS);
+        if (hp_quiet_thread_is_over(&collector.thread))
+            return unused;
         take_all(false);
-    return unused;
+    }
 }
 
 static void end_source(void)
@@ -446,11 +464,10 @@ static bool begin(uint64_t period_ns, enum hp_stack_source from)
         hp_stacks_are_from_inside(from) || (collector.has_perf && hp_perf_source_has_kernel());
     if (!collector.has_perf)
         hp_heap_source_need_maps();
-    collector.is_over = false;
-    collector.is_begun = hp_quiet_thread_start(&collector.thread, collect);
-    if (!collector.is_begun)
-        end_source();
-    return collector.is_begun;
+    if (hp_quiet_thread_start(&collector.thread, collect))
+        return true;
+    end_source();
+    return false;
 }
 
 static enum hp_stack_source begin_source(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside)
@@ -465,7 +482,7 @@ static enum hp_stack_source begin_source(uint32_t pid, uint64_t period_ns, const
 
 bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside)
 {
-    return !collector.is_begun && hp_machine_here() != NULL &&
+    return !collector.thread.is_begun && hp_machine_here() != NULL &&
            begin(period_ns, begin_source(pid, period_ns, folder, from_inside));
 }
 
@@ -474,7 +491,7 @@ enum hp_stack_source hp_collector_source(void) { return collector.stacks.source;
 /* What is mapped already the kernel does not tell; and of how many threads it has, only the end. */
 bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
 {
-    if (collector.is_begun || hp_machine_here() == NULL)
+    if (collector.thread.is_begun || hp_machine_here() == NULL)
         return false;
     const bool has_perf = hp_perf_source_attach(pid, period_ns);
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, pid);
@@ -487,18 +504,13 @@ bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
 
 void hp_collector_want_heap(const char *folder) { hp_heap_source_begin(folder); }
 
-bool hp_collector_is_begun(void) { return collector.is_begun; }
+bool hp_collector_is_begun(void) { return collector.thread.is_begun; }
 
 const struct hp_stacks *hp_collector_end(void)
 {
-    if (!collector.is_begun)
+    if (!collector.thread.is_begun)
         return NULL;
-    pthread_mutex_lock(&collector.lock);
-    collector.is_over = true;
-    pthread_cond_signal(&collector.news);
-    pthread_mutex_unlock(&collector.lock);
-    pthread_join(collector.thread, NULL);
-    collector.is_begun = false;
+    hp_quiet_thread_stop(&collector.thread);
     end_source();
     take_all(true);
     end_counts();
@@ -507,6 +519,7 @@ const struct hp_stacks *hp_collector_end(void)
         collector.stacks.refused = hp_ring_source_refused();
     }
     end_heaps();
+    collector.stacks.unmade = hp_unmade_rings();
     return &collector.stacks;
 }
 
@@ -522,6 +535,7 @@ void hp_collector_free(void)
     hp_image_set_free(&collector.stacks.images);
     hp_pair_table_free(&collector.stacks.zones);
     hp_zone_shares_free(&collector.stacks.shares);
-    hp_ring_source_free();
+    hp_session_numbers_free();
+    hp_unmade_rings_free();
     collector.stacks = (struct hp_stacks){0};
 }

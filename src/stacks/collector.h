@@ -18,7 +18,8 @@ struct hp_stacks {
     enum hp_stack_source source; /* of samples */
     bool has_kernel;             /* samples come from the kernel, too */
     uint64_t samples, lost;
-    uint64_t refused;                /* threads that could not be sampled */
+    uint64_t refused; /* threads that could not be sampled */
+    struct hp_unmade unmade;
     uint64_t whole;                  /* samples whose stack was followed to the start of its thread */
     uint64_t waits, waits_whole;     /* the same of threads that were found waiting ... */
     uint64_t waits_recovered;        /* ... and those of which a caller was found by a search of the stack */
@@ -26,8 +27,8 @@ struct hp_stacks {
     uint64_t allocs_lost;            /* ... those that are in no sum */
     uint64_t alloc_mean;             /* bytes between them, as it was asked for */
     struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
-    struct hp_pair_table zones;      /* by session (ring_source.h) and site, plus 1 */
-    struct hp_zone_shares shares;    /* of samples */
+    struct hp_pair_table zones;      /* by session (session_numbers.h) and site, plus 1 */
+    struct hp_zone_shares shares;    /* of the tree, by these */
 };
 
 /* Whether processes sample themselves. */

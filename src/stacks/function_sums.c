@@ -199,7 +199,8 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .alloc_mean = stacks->alloc_mean,
                                                 .has_kernel = stacks->has_kernel,
                                                 .source = stacks->source,
-                                                .refused = stacks->refused};
+                                                .refused = stacks->refused,
+                                                .unmade = stacks->unmade};
     if (!begin(&walk)) {
         end(&walk);
         return false;
@@ -227,6 +228,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
 void hp_function_sums_free(struct hp_function_profile *profile)
 {
     free((void *)(uintptr_t)profile->all);
-    free((void *)(uintptr_t)profile->zones);
+    for (size_t part = 0; part < HP_ZONE_PARTS; part++)
+        free((void *)(uintptr_t)profile->zones[part].all);
     *profile = (struct hp_function_profile){0};
 }

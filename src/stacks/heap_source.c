@@ -19,8 +19,10 @@
 #include "process.h"
 #include "ring_reader.h"
 #include "seen.h"
+#include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
+#include "unmade_rings.h"
 
 #define ALIVE_NS UINT64_C(200000000) /* between two questions whether a process is */
 #define WORDS_OF_ALLOCATION 6u
@@ -29,6 +31,7 @@
 struct ring {
     struct hp_ring_reader reader;
     uint32_t number;        /* of all that there ever were, from 1 */
+    uint32_t session;       /* whose zones its threads are in */
     uint64_t process_start; /* 0: it has ended already */
     uint64_t asked_ns, latest_ns;
     char path[1300];
@@ -71,6 +74,15 @@ static void tell_maps(const struct ring *ring)
     free(text);
 }
 
+/* It is called as the session is, and a bit more. */
+static uint32_t session_of(const char *path)
+{
+    const char *name = hp_text_base_name(path);
+    char session[64];
+    snprintf(session, sizeof session, "%.*s", (int)(strlen(name) - strlen(HP_HEAP_RING_SUFFIX)), name);
+    return hp_session_number(session);
+}
+
 static void open_ring(const char *path)
 {
     struct ring **rings = hp_grown(source.rings, source.count, &source.room, sizeof(struct ring *));
@@ -86,6 +98,7 @@ static void open_ring(const char *path)
         return;
     }
     ring->number = ++source.numbers;
+    ring->session = session_of(path);
     ring->process_start = hp_process_start_time(ring->reader.header.pid);
     tell_maps(ring);
     source.rings[source.count++] = ring;
@@ -107,7 +120,8 @@ static void find_rings(void)
     for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
         char path[sizeof source.folder + sizeof entry->d_name + 1];
         snprintf(path, sizeof path, "%s/%s", source.folder, entry->d_name);
-        if (hp_text_has_suffix(entry->d_name, HP_HEAP_RING_SUFFIX) && !is_open(path))
+        if (hp_text_has_suffix(entry->d_name, HP_HEAP_RING_SUFFIX) && !is_open(path) &&
+            !hp_unmade_ring_take(HP_RING_OF_HEAP, path))
             open_ring(path);
     }
     closedir(listing);
@@ -186,6 +200,8 @@ static void take_allocation(struct ring *ring, const struct hp_ring_record *reco
         return;
     }
     seen->block = (uint32_t)record->words[0];
+    seen->session = ring->session;
+    seen->site = record->head->zone;
     seen->bytes_asked = record->words[1];
     seen->mean = record->words[2];
     seen->place = record->words[3];

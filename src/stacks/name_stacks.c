@@ -13,11 +13,8 @@
 #define MOST_INLINED 32u
 #define MOST_NAME 300u
 
-/*
- * Debug information takes time to read, a tenth of a second for the C library's. Of files that fewer samples have met, the names of their
- * symbols are enough.
- */
-#define SAMPLES_WORTH_LINES 20u
+/* Of a wait or an allocation, that it counts for as a sample does. */
+#define DEFAULT_PERIOD_NS 1000000u
 
 /*
  * Texts are put behind one another, each once; while there are more to come, they are known by where they begin, since the whole
@@ -264,9 +261,8 @@ static bool add_shares(const struct hp_zone_shares *from, const uint32_t *number
         struct hp_zone_share *to = hp_zone_shares_at(shares, share->node, numbers[share->zone]);
         if (to == NULL)
             return false;
-        to->user_ns += share->user_ns;
-        to->kernel_ns += share->kernel_ns;
-        to->samples += share->samples;
+        for (size_t weight = 0; weight < HP_STACK_WEIGHTS; weight++)
+            to->weight[weight] += share->weight[weight];
     }
     return true;
 }
@@ -295,12 +291,13 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
 /* ------------------------------------------------------------------------------------------------- all */
 
 /*
- * Of each image, in how many samples its code was called by another's. The C library is around all that a program does, and lines of it say
+ * Of each image, for how long its code was called by another's. The C library is around all that a program does, and lines of it say
  * nothing there: of that it is the samples that ended in it.
  */
-static void count_meetings(const struct hp_stacks *stacks, uint64_t *met, uint64_t *samples)
+static void add_times(const struct hp_stacks *stacks, uint64_t *seen_ns, uint64_t *samples)
 {
     const struct hp_stack_tree *tree = &stacks->tree;
+    const uint64_t period_ns = stacks->period_ns > 0 ? stacks->period_ns : DEFAULT_PERIOD_NS;
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
         samples[at] +=
@@ -309,34 +306,28 @@ static void count_meetings(const struct hp_stacks *stacks, uint64_t *met, uint64
         if (node->image >= stacks->images.count)
             continue;
         if (hp_is_system_path(stacks->images.all[node->image]->path))
-            met[node->image] += node->weight[HP_STACK_SAMPLES];
+            seen_ns[node->image] += node->weight[HP_STACK_SAMPLES] * period_ns;
         else if (tree->nodes[node->parent].image != node->image)
-            met[node->image] += samples[at];
+            seen_ns[node->image] += samples[at] * period_ns;
     }
 }
 
 /* By number; NULL where there is no memory: all are read then. */
-static bool *find_rare(const struct hp_stacks *stacks)
+static uint64_t *find_times(const struct hp_stacks *stacks)
 {
-    const size_t count = stacks->images.count;
-    bool *is_rare = calloc(count + 1, sizeof *is_rare);
-    uint64_t *met = calloc(count + 1, sizeof *met);
+    uint64_t *seen_ns = calloc(stacks->images.count + 1, sizeof *seen_ns);
     uint64_t *samples = calloc(stacks->tree.count + 1, sizeof *samples);
-    if (is_rare != NULL && met != NULL && samples != NULL) {
-        count_meetings(stacks, met, samples);
-        for (size_t at = 0; at < count; at++)
-            is_rare[at] = met[at] < SAMPLES_WORTH_LINES;
-    }
-    free(met);
+    if (seen_ns != NULL && samples != NULL)
+        add_times(stacks, seen_ns, samples);
     free(samples);
-    return is_rare;
+    return seen_ns;
 }
 
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named)
 {
-    bool *is_rare = find_rare(stacks);
-    struct naming naming = {.stacks = stacks, .named = ret_named, .symbolizer = {.is_rare = is_rare}};
+    uint64_t *seen_ns = find_times(stacks);
+    struct naming naming = {.stacks = stacks, .named = ret_named, .symbolizer = {.seen_ns = seen_ns}};
     *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
                                           .samples = stacks->samples,
                                           .whole = stacks->whole,
@@ -350,11 +341,12 @@ bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *
                                           .alloc_mean = stacks->alloc_mean,
                                           .has_kernel = stacks->has_kernel,
                                           .source = stacks->source,
-                                          .refused = stacks->refused};
+                                          .refused = stacks->refused,
+                                          .unmade = stacks->unmade};
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     free(naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);
-    free(is_rare);
+    free(seen_ns);
     if (is_done)
         settle_texts(ret_named);
     else

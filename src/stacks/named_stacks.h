@@ -41,7 +41,7 @@ struct hp_named_node {
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 
-/* A zone in which there were samples: a measured function or block. */
+/* A zone in which something was found: a measured function or block. */
 struct hp_named_zone {
     const char *name;
 };
@@ -55,13 +55,14 @@ struct hp_named_stacks {
     bool has_kernel;                              /* samples come from the kernel, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
+    struct hp_unmade unmade;
     struct hp_named_image *images;
     struct hp_named_function *functions;
     struct hp_named_frame *frames;
     struct hp_named_node *nodes;
     size_t image_count, function_count, frame_count, node_count;
     struct hp_named_zone *zones;
-    struct hp_zone_share *shares; /* of processor time, by these zones */
+    struct hp_zone_share *shares; /* of weights, by these zones */
     size_t zone_count, share_count;
     char *texts; /* of all of them */
     size_t text_bytes;
@@ -69,7 +70,7 @@ struct hp_named_stacks {
 
 struct hp_stacks;
 
-/* How a zone is called: a site of a session, which is known by its number (ring_source.h). NULL: nobody knows. */
+/* How a zone is called: a site of a session, which is known by its number (session_numbers.h). NULL: nobody knows. */
 struct hp_zone_namer {
     const char *(*name)(void *context, uint32_t session, uint32_t site);
     void *context;

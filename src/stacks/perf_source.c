@@ -8,10 +8,8 @@
 #include "perf_source.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -37,15 +35,13 @@ _Static_assert(HP_PERF_PROCESSORS <= HP_SEEN_BY_HEAP, "each has a line");
 
 static struct {
     struct hp_perf_rings rings;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_t thread;
-    int wake; /* has something to read when it is over; -1: the thread finds out by itself */
-    bool is_over, has_kernel;
+    struct hp_quiet_thread thread;
+    bool has_kernel;
     uint64_t register_mask;
     size_t register_count;
     uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, when they were looked at last */
     uint64_t counted_ns;                 /* when that was */
-} source = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} source;
 
 /* --------------------------------------------------------------------------------------------- records */
 
@@ -199,21 +195,13 @@ static void drain_all(bool with_counts)
         source.counted_ns = now;
 }
 
-static bool is_over(void)
-{
-    pthread_mutex_lock(&source.lock);
-    const bool is = source.is_over;
-    pthread_mutex_unlock(&source.lock);
-    return is;
-}
-
 static void *drain(void *unused)
 {
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), URGENT);
-    struct pollfd files[HP_PERF_PROCESSORS + 1] = {{.fd = source.wake, .events = POLLIN}};
+    struct pollfd files[HP_PERF_PROCESSORS + 1] = {{.fd = source.thread.wake, .events = POLLIN}};
     for (size_t at = 0; at < source.rings.count; at++)
         files[at + 1] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
-    while (!is_over()) {
+    while (!hp_quiet_thread_is_over(&source.thread)) {
         /* A file says POLLHUP for ever when all that it counted have ended. */
         for (size_t at = 0; at < source.rings.count; at++)
             if (files[at + 1].revents & POLLHUP)
@@ -270,13 +258,6 @@ static bool open_rings(uint32_t pid, struct perf_event_attr *event)
     return false;
 }
 
-static void close_all(void)
-{
-    hp_perf_rings_close(&source.rings);
-    if (source.wake >= 0)
-        close(source.wake);
-}
-
 static bool prepare(void)
 {
     source.register_mask = mask_of(hp_machine_here());
@@ -286,13 +267,11 @@ static bool prepare(void)
 
 static bool start(void)
 {
-    source.wake = eventfd(0, EFD_CLOEXEC);
-    source.is_over = false;
     source.counted_ns = hp_clock_monotonic_ns();
     memset(source.counts, 0, sizeof source.counts);
     if (hp_quiet_thread_start(&source.thread, drain))
         return true;
-    close_all();
+    hp_perf_rings_close(&source.rings);
     return false;
 }
 
@@ -344,12 +323,7 @@ void hp_perf_source_end(void)
 {
     if (source.rings.count == 0)
         return;
-    pthread_mutex_lock(&source.lock);
-    source.is_over = true;
-    pthread_mutex_unlock(&source.lock);
-    if (source.wake >= 0)
-        eventfd_write(source.wake, 1);
-    pthread_join(source.thread, NULL);
+    hp_quiet_thread_stop(&source.thread);
     drain_all(true);
-    close_all();
+    hp_perf_rings_close(&source.rings);
 }

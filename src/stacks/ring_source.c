@@ -8,11 +8,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,13 +18,14 @@
 
 #include "clock.h"
 #include "files.h"
-#include "grown.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
 #include "seen.h"
+#include "session_numbers.h"
 #include "space_table.h"
 #include "task_files.h"
 #include "text.h"
+#include "unmade_rings.h"
 
 #define MOST_RINGS 256u /* at a time; further ones have to wait for a place */
 #define READ_MS 10
@@ -35,10 +34,11 @@
 #define LOOKS_SHARE 100u            /* and so many times what a look takes */
 #define LIFE_NS UINT64_C(100000000) /* between two looks whether it lives */
 #define MOST_PATH 1200u
+#define MOST_ROUNDS 256u /* at the end; a file that cannot be removed would be met for ever */
 
 struct ring {
     char name[64];
-    uint32_t session; /* hp_ring_source_session; 0: it has no zones */
+    uint32_t session; /* hp_session_number; 0: it has no zones */
     struct hp_ring_reader reader;
     uint64_t process_start;
     uint64_t maps_hash; /* of what was told; 0: nothing */
@@ -49,19 +49,15 @@ struct ring {
 };
 
 static struct {
-    pthread_t thread;
-    pthread_mutex_t lock; /* of is_over */
-    bool is_over, is_begun;
-    int wake, news; /* -1: there is none */
+    struct hp_quiet_thread thread;
+    int news; /* -1: there is none */
     char folder[MOST_PATH];
     struct ring *rings[MOST_RINGS];
     size_t count;
     bool is_crowded; /* there was no place for a ring */
     uint64_t weight_ns, used_before_ns, refused;
     uint64_t confinement; /* of ourselves */
-    char (*sessions)[64];
-    size_t session_count, session_room;
-} source = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} source;
 
 /* ------------------------------------------------------------------------------------------------------ records */
 
@@ -238,13 +234,7 @@ static uint32_t session_of(const char *ring)
     snprintf(name, sizeof name, "%.*s", (int)length, ring);
     if (strchr(name, '.') == NULL)
         return 0;
-    char(*sessions)[64] =
-        hp_grown(source.sessions, source.session_count, &source.session_room, sizeof *source.sessions);
-    if (sessions == NULL)
-        return 0;
-    source.sessions = sessions;
-    memcpy(sessions[source.session_count++], name, sizeof name);
-    return (uint32_t)source.session_count;
+    return hp_session_number(name);
 }
 
 static bool is_known(const char *name)
@@ -270,8 +260,8 @@ static void meet_ring(const char *name, void *unused)
         return;
     memcpy(ring->name, name, strlen(name) + 1);
     path_of(path, name);
-    if (!hp_ring_reader_open(&ring->reader, path)) {
-        free(ring); /* it is not ready, or is none */
+    if (hp_unmade_ring_take(HP_RING_OF_SAMPLES, path) || !hp_ring_reader_open(&ring->reader, path)) {
+        free(ring); /* it could not be made, is not ready, or is none */
         return;
     }
     end_earlier(ring->reader.header.pid);
@@ -302,14 +292,6 @@ static void read_all(void)
     }
 }
 
-static bool is_over(void)
-{
-    pthread_mutex_lock(&source.lock);
-    const bool is = source.is_over;
-    pthread_mutex_unlock(&source.lock);
-    return is;
-}
-
 /* Files that are ready: stack_ring.c says so. Where so many were that some are missing, the whole folder has to be looked at. */
 static void take_news(const char *events, size_t length)
 {
@@ -333,8 +315,8 @@ static void read_news(void)
 
 static void *watch_rings(void *unused)
 {
-    struct pollfd files[] = {{.fd = source.wake, .events = POLLIN}, {.fd = source.news, .events = POLLIN}};
-    while (!is_over()) {
+    struct pollfd files[] = {{.fd = source.thread.wake, .events = POLLIN}, {.fd = source.news, .events = POLLIN}};
+    while (!hp_quiet_thread_is_over(&source.thread)) {
         poll(files, 2, source.count > 0 ? READ_MS : SCAN_MS);
         read_news();
         if (source.news < 0 || source.is_crowded)
@@ -355,41 +337,48 @@ static uint64_t used_by_children(void)
            (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * UINT64_C(1000);
 }
 
+static void close_news(void)
+{
+    if (source.news >= 0)
+        close(source.news);
+    source.news = -1;
+}
+
 bool hp_ring_source_begin(const char *folder)
 {
     if (!HP_STACK_RING_WORKS || strlen(folder) >= sizeof source.folder)
         return false;
     memcpy(source.folder, folder, strlen(folder) + 1);
-    source.wake = eventfd(0, EFD_CLOEXEC);
     source.news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (source.news >= 0)
         inotify_add_watch(source.news, folder, IN_ATTRIB);
-    source.is_over = false;
     source.weight_ns = source.refused = 0;
     source.used_before_ns = used_by_children();
     source.confinement = hp_task_confinement((uint32_t)getpid());
-    source.is_begun = hp_quiet_thread_start(&source.thread, watch_rings);
-    return source.is_begun;
+    if (hp_quiet_thread_start(&source.thread, watch_rings))
+        return true;
+    close_news();
+    return false;
+}
+
+/* With each round come those that had found no place. */
+static void end_all(void)
+{
+    source.is_crowded = true;
+    for (unsigned round = 0; source.is_crowded && round < MOST_ROUNDS; round++) {
+        scan();
+        while (source.count > 0)
+            end_ring(source.count - 1);
+    }
 }
 
 void hp_ring_source_end(void)
 {
-    if (!source.is_begun)
+    if (!source.thread.is_begun)
         return;
-    pthread_mutex_lock(&source.lock);
-    source.is_over = true;
-    pthread_mutex_unlock(&source.lock);
-    if (source.wake >= 0)
-        eventfd_write(source.wake, 1);
-    pthread_join(source.thread, NULL);
-    source.is_begun = false;
-    scan();
-    while (source.count > 0)
-        end_ring(source.count - 1);
-    if (source.wake >= 0)
-        close(source.wake);
-    if (source.news >= 0)
-        close(source.news);
+    hp_quiet_thread_stop(&source.thread);
+    end_all();
+    close_news();
 }
 
 uint64_t hp_ring_source_unsampled_ns(void)
@@ -399,15 +388,3 @@ uint64_t hp_ring_source_unsampled_ns(void)
 }
 
 uint64_t hp_ring_source_refused(void) { return source.refused; }
-
-const char *hp_ring_source_session(uint32_t number)
-{
-    return number > 0 && number <= source.session_count ? source.sessions[number - 1] : NULL;
-}
-
-void hp_ring_source_free(void)
-{
-    free(source.sessions);
-    source.sessions = NULL;
-    source.session_count = source.session_room = 0;
-}

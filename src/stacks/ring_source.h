@@ -18,10 +18,6 @@ void hp_ring_source_end(void);
 /* What all processes of the run have used that have ended and were waited for, less what samples stand for. After the end. */
 uint64_t hp_ring_source_unsampled_ns(void);
 
-/* The name of the session that a sample's zone is of, without its folder. NULL: there is none. After the end, until it is freed. */
-const char *hp_ring_source_session(uint32_t number);
-void hp_ring_source_free(void);
-
 /* Threads that could not be sampled, as the program's alternate stacks for signals are too small. After the end. */
 uint64_t hp_ring_source_refused(void);
 

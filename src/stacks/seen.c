@@ -39,7 +39,7 @@ struct hp_seen *hp_seen_new(enum hp_seen_kind kind, uint64_t ns, size_t more_byt
     struct hp_seen *seen = malloc(bytes);
     if (seen == NULL || !make_room(kind, bytes)) {
         free(seen);
-        hp_seen_drop(1);
+        hp_seen_drop(kind == HP_SEEN_SAMPLE);
         return NULL;
     }
     *seen = (struct hp_seen){.kind = kind, .ns = ns, .bytes = bytes};

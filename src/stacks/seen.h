@@ -42,7 +42,7 @@ struct hp_seen {
     uint64_t counted_ns;
     uint64_t weight_ns; /* of a sample of HP_SEEN_NO_PROCESSOR */
     uint32_t session,
-        site; /* the same: of its zone (hp_ring_source_session); 0: none is known. The site is 1 more */
+        site; /* of the zone that its thread was in (hp_session_number); 0: none is known. The site is 1 more */
     /* Of mapped code. */
     uint64_t start, end, offset, inode;
     struct hp_build_id build_id;

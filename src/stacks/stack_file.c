@@ -13,7 +13,7 @@
 
 #include "files.h"
 
-#define VERSION 4u
+#define VERSION 5u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
@@ -33,6 +33,7 @@ struct file_header {
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
     uint32_t zones, shares;
+    struct hp_unmade unmade;
 };
 
 /* Texts by where they begin in the last part of the file, each ended by a zero. */
@@ -44,10 +45,10 @@ struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 136 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 152 && sizeof(struct file_image) == 8 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
-_Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 32 &&
+_Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 8 + 8 * HP_STACK_WEIGHTS &&
                    sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
                "these are in the file as they are in memory");
 
@@ -111,7 +112,8 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
         .frames = (uint32_t)stacks->frame_count,
         .nodes = (uint32_t)stacks->node_count,
         .zones = (uint32_t)stacks->zone_count,
-        .shares = (uint32_t)stacks->share_count};
+        .shares = (uint32_t)stacks->share_count,
+        .unmade = stacks->unmade};
     memcpy(header.magic, magic, sizeof magic);
     return fwrite(&header, sizeof header, 1, file) == 1 && write_tables(file, stacks);
 }
@@ -129,7 +131,7 @@ bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stack
 {
     char path[PATH_MAX], draft[PATH_MAX];
     if (!path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) ||
-        !path_in(folder, HP_STACK_FILE_NAME ".new", draft, sizeof draft))
+        !path_in(folder, HP_STACK_FILE_DRAFT, draft, sizeof draft))
         return false;
     const int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -327,6 +329,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .alloc_mean = header.alloc_mean,
                                            .has_kernel = header.flags & HAS_KERNEL,
                                            .refused = header.flags >> REFUSED_FROM,
+                                           .unmade = header.unmade,
                                            .source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS
                                                      : header.flags & BY_PROGRAM ? HP_STACKS_BY_PROGRAM
                                                      : header.samples > 0        ? HP_STACKS_BY_PERF

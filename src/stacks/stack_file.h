@@ -8,6 +8,7 @@
 #include "named_stacks.h"
 
 #define HP_STACK_FILE_NAME "stacks"
+#define HP_STACK_FILE_DRAFT HP_STACK_FILE_NAME ".new" /* until all of it is written */
 
 /* Into the folder of a run, in place of what was there. False: errno says why. */
 bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stacks);

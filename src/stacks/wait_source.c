@@ -87,6 +87,8 @@ uint32_t hp_wait_source_keep(void)
     seen->tid = source.look.tid;
     seen->wait = number;
     seen->cause = source.look.cause;
+    seen->session = source.look.session;
+    seen->site = source.look.site;
     set_registers(seen);
     seen->stack = memcpy(more, source.stack, source.stack_bytes);
     seen->stack_bytes = source.stack_bytes;

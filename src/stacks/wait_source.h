@@ -10,9 +10,10 @@
 /* A thread that was found waiting. */
 struct hp_wait_look {
     uint32_t pid, tid;
-    uint64_t sp, pc;  /* 0: not known */
-    uint32_t cause;   /* a number that is kept with it */
-    const char *text; /* what it waits for */
+    uint64_t sp, pc;        /* 0: not known */
+    uint32_t cause;         /* a number that is kept with it */
+    const char *text;       /* what it waits for */
+    uint32_t session, site; /* of its zone, as in seen.h */
 };
 
 /* From now on the process is another program, as far as those know who look at it. */

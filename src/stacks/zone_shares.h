@@ -1,5 +1,5 @@
 /*
- * What of each stack's processor time was spent in which zone. A stack has one sum in the tree, whatever zones it was in; here it is shared
+ * What of each stack's weights was found in which zone. A stack has one sum in the tree, whatever zones it was in; here it is shared
  * out among them, and what is in none has no share. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_ZONE_SHARES_H
@@ -8,11 +8,12 @@
 #include <stdbool.h>
 
 #include "pair_table.h"
+#include "stack_tree.h"
 
 /* Of a node of a tree, in one zone. */
 struct hp_zone_share {
     uint32_t node, zone;
-    uint64_t user_ns, kernel_ns, samples;
+    uint64_t weight[HP_STACK_WEIGHTS];
 };
 
 struct hp_zone_shares {

@@ -3,15 +3,30 @@
 
 #include <stdlib.h>
 
-/* Functions are the nodes here: of each zone in each of them, the time, with all that they called. */
+/* In the sums, functions are the nodes, and what they have of each zone, with all that they called, is the first weight. */
+#define AMOUNT 0
+
 struct summing {
     const struct hp_named_stacks *stacks;
+    enum hp_zone_part part;
     struct hp_zone_shares sums;
     size_t *latest; /* of each function: the share, plus 1, that it has had; it may be on a stack more than once */
 };
 
+static uint64_t amount_of(const struct hp_zone_share *share, enum hp_zone_part part)
+{
+    switch (part) {
+    case HP_ZONES_OF_CPU:
+        return share->weight[HP_STACK_USER_NS] + share->weight[HP_STACK_KERNEL_NS];
+    case HP_ZONES_OF_WAITING:
+        return share->weight[HP_STACK_WAITED_NS];
+    default:
+        return share->weight[HP_STACK_ALLOC_BYTES];
+    }
+}
+
 /* To all functions of one place on a stack. */
-static bool add_to_frames(struct summing *summing, const struct hp_named_node *node, size_t number)
+static bool add_to_frames(struct summing *summing, const struct hp_named_node *node, size_t number, uint64_t amount)
 {
     const struct hp_zone_share *share = &summing->stacks->shares[number];
     for (uint32_t at = 0; at < node->frame_count; at++) {
@@ -21,7 +36,7 @@ static bool add_to_frames(struct summing *summing, const struct hp_named_node *n
         struct hp_zone_share *sum = hp_zone_shares_at(&summing->sums, function, share->zone);
         if (sum == NULL)
             return false;
-        sum->user_ns += share->user_ns + share->kernel_ns;
+        sum->weight[AMOUNT] += amount;
         summing->latest[function] = number + 1;
     }
     return true;
@@ -30,10 +45,13 @@ static bool add_to_frames(struct summing *summing, const struct hp_named_node *n
 static bool sum_up(struct summing *summing)
 {
     const struct hp_named_stacks *stacks = summing->stacks;
-    for (size_t number = 0; number < stacks->share_count; number++)
-        for (uint32_t at = stacks->shares[number].node; at != HP_STACK_ROOT; at = stacks->nodes[at].parent)
-            if (!add_to_frames(summing, &stacks->nodes[at], number))
+    for (size_t number = 0; number < stacks->share_count; number++) {
+        const uint64_t amount = amount_of(&stacks->shares[number], summing->part);
+        const uint32_t node = amount > 0 ? stacks->shares[number].node : HP_STACK_ROOT;
+        for (uint32_t at = node; at != HP_STACK_ROOT; at = stacks->nodes[at].parent)
+            if (!add_to_frames(summing, &stacks->nodes[at], number, amount))
                 return false;
+    }
     return true;
 }
 
@@ -42,28 +60,28 @@ static int by_function(const void *a, const void *b)
     const struct hp_zone_share *x = a, *y = b;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
-    if (x->user_ns != y->user_ns)
-        return x->user_ns < y->user_ns ? 1 : -1;
+    if (x->weight[AMOUNT] != y->weight[AMOUNT])
+        return x->weight[AMOUNT] < y->weight[AMOUNT] ? 1 : -1;
     return x->zone < y->zone ? -1 : x->zone > y->zone;
 }
 
-static void hand_out(const struct hp_named_stacks *stacks, const struct hp_zone_shares *sums,
-                     struct hp_found_zone *zones, struct hp_found_function *functions)
+static void hand_out(const struct summing *summing, struct hp_found_zone *zones,
+                     struct hp_found_function *functions)
 {
-    for (size_t at = 0; at < sums->count; at++) {
-        const struct hp_zone_share *sum = &sums->all[at];
-        struct hp_found_function *function = &functions[sum->node];
-        zones[at] = (struct hp_found_zone){stacks->zones[sum->zone].name, sum->user_ns};
-        if (function->zone_count++ == 0)
-            function->zones = &zones[at];
+    for (size_t at = 0; at < summing->sums.count; at++) {
+        const struct hp_zone_share *sum = &summing->sums.all[at];
+        struct hp_found_zones *found = &functions[sum->node].zones[summing->part];
+        zones[at] = (struct hp_found_zone){summing->stacks->zones[sum->zone].name, sum->weight[AMOUNT]};
+        if (found->count++ == 0)
+            found->all = &zones[at];
     }
 }
 
-bool hp_zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
-                      struct hp_function_profile *profile)
+static bool add_part(const struct hp_named_stacks *stacks, enum hp_zone_part part,
+                     struct hp_found_function *functions, struct hp_function_profile *profile)
 {
-    struct summing summing = {.stacks = stacks,
-                              .latest = calloc(stacks->function_count + 1, sizeof *summing.latest)};
+    struct summing summing = {
+        .stacks = stacks, .part = part, .latest = calloc(stacks->function_count + 1, sizeof *summing.latest)};
     struct hp_zone_shares *sums = &summing.sums;
     struct hp_found_zone *zones = NULL;
     if (summing.latest != NULL && sum_up(&summing))
@@ -71,11 +89,24 @@ bool hp_zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_func
     if (zones != NULL) {
         if (sums->count > 0)
             qsort(sums->all, sums->count, sizeof *sums->all, by_function);
-        hand_out(stacks, sums, zones, functions);
-        profile->zones = zones;
-        profile->zone_count = sums->count;
+        hand_out(&summing, zones, functions);
+        profile->zones[part] = (struct hp_found_zones){zones, sums->count};
     }
     hp_zone_shares_free(sums);
     free(summing.latest);
     return zones != NULL;
+}
+
+bool hp_zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
+                      struct hp_function_profile *profile)
+{
+    for (size_t part = 0; part < HP_ZONE_PARTS; part++)
+        if (!add_part(stacks, (enum hp_zone_part)part, functions, profile)) {
+            while (part-- > 0) {
+                free((void *)(uintptr_t)profile->zones[part].all);
+                profile->zones[part] = (struct hp_found_zones){0};
+            }
+            return false;
+        }
+    return true;
 }

@@ -4,22 +4,65 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include "clock.h"
 #include "regular_file.h"
 
 #define MOST_NS UINT64_C(120000000000) /* of asking, in all: a server may be slow, or not there */
+#define LOOK_MS 200                    /* between two looks at the clock */
 
 extern char **environ;
 
-static bool is_allowed;
+static bool is_allowed, is_cut_short;
 static uint64_t spent_ns;
 
 void hp_debuginfod_allow(void) { is_allowed = true; }
+
+bool hp_debuginfod_is_cut_short(void) { return is_cut_short; }
+
+/* ------------------------------------------------------------------------------------------------ Ctrl-C */
+
+/* While somebody is asked, who wants no more of that can say so: it is held, and not what ends us. */
+struct impatience {
+    int fd; /* -1: it cannot be told */
+    sigset_t before;
+};
+
+static void begin_impatience(struct impatience *impatience)
+{
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &impatience->before);
+    impatience->fd = signalfd(-1, &interrupt, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (impatience->fd < 0) /* then it ends us, as ever */
+        pthread_sigmask(SIG_SETMASK, &impatience->before, NULL);
+}
+
+/* Takes it, if it has come. */
+static bool has_come(const struct impatience *impatience)
+{
+    struct signalfd_siginfo info;
+    if (impatience->fd >= 0 && read(impatience->fd, &info, sizeof info) > 0)
+        is_cut_short = true;
+    return is_cut_short;
+}
+
+static void end_impatience(const struct impatience *impatience)
+{
+    if (impatience->fd < 0)
+        return;
+    close(impatience->fd);
+    pthread_sigmask(SIG_SETMASK, &impatience->before, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------ asking */
 
 static int start(const char *const *argv, int output, pid_t *ret_pid)
 {
@@ -40,16 +83,18 @@ static int start(const char *const *argv, int output, pid_t *ret_pid)
     return problem;
 }
 
-/* All that it writes, or as much as there is room for. */
-static size_t read_all(int fd, char *bytes, size_t size)
+/* All that it writes until then, or as much as there is room for. */
+static size_t read_all(int fd, const struct impatience *impatience, char *bytes, size_t size, uint64_t until_ns)
 {
+    struct pollfd files[] = {{.fd = fd, .events = POLLIN}, {.fd = impatience->fd, .events = POLLIN}};
     size_t length = 0;
-    for (ssize_t got; length < size; length += (size_t)got) {
-        got = read(fd, bytes + length, size - length);
-        if (got < 0 && errno == EINTR)
-            got = 0;
-        else if (got <= 0)
+    while (length < size && hp_clock_monotonic_ns() < until_ns && !has_come(impatience)) {
+        if (poll(files, 2, LOOK_MS) <= 0 || files[0].revents == 0)
+            continue;
+        const ssize_t got = read(fd, bytes + length, size - length);
+        if (got == 0 || (got < 0 && errno != EINTR))
             break;
+        length += got > 0 ? (size_t)got : 0;
     }
     return length;
 }
@@ -64,8 +109,8 @@ static bool has_succeeded(pid_t pid)
     return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One line: the path of what it has fetched. */
-static bool find(const char *build_id, char path[PATH_MAX])
+/* One line: the path of what it has fetched. Who has none by then, or when nobody wants to wait any more, is ended. */
+static bool find(const char *build_id, const struct impatience *impatience, char path[PATH_MAX], uint64_t until_ns)
 {
     const char *const argv[] = {"debuginfod-find", "debuginfo", build_id, NULL};
     int ends[2];
@@ -74,8 +119,10 @@ static bool find(const char *build_id, char path[PATH_MAX])
         return false;
     const bool is_started = start(argv, ends[1], &pid) == 0;
     close(ends[1]);
-    const size_t length = is_started ? read_all(ends[0], path, PATH_MAX - 1) : 0;
+    const size_t length = is_started ? read_all(ends[0], impatience, path, PATH_MAX - 1, until_ns) : 0;
     close(ends[0]);
+    if (is_started && (has_come(impatience) || hp_clock_monotonic_ns() >= until_ns))
+        kill(pid, SIGKILL);
     path[length] = '\0';
     path[strcspn(path, "\n")] = '\0';
     return is_started && has_succeeded(pid) && path[0] == '/';
@@ -84,12 +131,15 @@ static bool find(const char *build_id, char path[PATH_MAX])
 bool hp_debuginfod_open(const struct hp_image_file *file, struct hp_image_file *ret_debug)
 {
     char build_id[2 * sizeof file->build_id.bytes + 1], path[PATH_MAX];
-    if (!is_allowed || file->build_id.size == 0 || spent_ns > MOST_NS)
+    struct impatience impatience;
+    if (!is_allowed || is_cut_short || file->build_id.size == 0 || spent_ns >= MOST_NS)
         return false;
     for (size_t at = 0; at < file->build_id.size; at++)
         snprintf(build_id + 2 * at, 3, "%02x", file->build_id.bytes[at]);
     const uint64_t before = hp_clock_monotonic_ns();
-    const bool is_found = find(build_id, path);
+    begin_impatience(&impatience);
+    const bool is_found = find(build_id, &impatience, path, before + MOST_NS - spent_ns);
+    end_impatience(&impatience);
     spent_ns += hp_clock_monotonic_ns() - before;
     const int fd = is_found ? hp_regular_open(AT_FDCWD, path, O_RDONLY) : -1;
     if (fd < 0 || !hp_image_file_read(ret_debug, fd))

@@ -13,4 +13,7 @@ void hp_debuginfod_allow(void);
 /* By the build-id of a file. False: it is not allowed, there is none, or what came belongs to another file. */
 bool hp_debuginfod_open(const struct hp_image_file *file, struct hp_image_file *ret_debug);
 
+/* Somebody has pressed Ctrl-C meanwhile: that has ended the asking, for good, and nothing else. */
+bool hp_debuginfod_is_cut_short(void);
+
 #endif

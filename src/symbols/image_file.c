@@ -96,15 +96,13 @@ static bool build_id_at(struct hp_image_file *file, uint64_t offset, uint64_t si
 /* By the program headers; those of a file with debug information lead nowhere, so its sections are asked, too. */
 static void read_build_id(struct hp_image_file *file)
 {
-    const ElfW(Ehdr) *header = &file->elf.header;
     ElfW(Shdr) section;
     ElfW(Phdr) part;
     if (hp_image_file_section(file, ".note.gnu.build-id", &section) &&
         build_id_at(file, section.sh_offset, section.sh_size))
         return;
-    for (size_t at = 0; at < header->e_phnum; at++)
-        if (hp_elf_read_at(file->fd, header->e_phoff + at * sizeof part, &part, sizeof part) &&
-            part.p_type == PT_NOTE && build_id_at(file, part.p_offset, part.p_filesz))
+    for (size_t at = 0; hp_elf_part_header(&file->elf, file->fd, at, &part); at++)
+        if (part.p_type == PT_NOTE && build_id_at(file, part.p_offset, part.p_filesz))
             return;
 }
 

@@ -39,6 +39,15 @@ static int compare_ranges(const void *a, const void *b)
     return x->value == y->value ? 0 : x->value < y->value ? -1 : 1;
 }
 
+/* Those of symbols are, mostly. */
+static bool is_sorted(const struct hp_ranges *ranges)
+{
+    for (size_t at = 1; at < ranges->count; at++)
+        if (compare_ranges(&ranges->all[at - 1], &ranges->all[at]) > 0)
+            return false;
+    return true;
+}
+
 static void put(struct hp_range_index *index, uint64_t start, uint32_t value)
 {
     if (index->count > 0 && index->starts[index->count - 1] == start)
@@ -72,7 +81,7 @@ bool hp_range_index_make(struct hp_range_index *index, struct hp_ranges *ranges)
         free(making.open);
         return false;
     }
-    if (ranges->count > 0)
+    if (!is_sorted(ranges))
         qsort(ranges->all, ranges->count, sizeof *ranges->all, compare_ranges);
     for (size_t at = 0; at < ranges->count; at++) {
         const struct hp_range *range = &ranges->all[at];

@@ -7,7 +7,9 @@
  */
 #include "source_lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grown.h"
 #include "inline_calls.h"
@@ -19,6 +21,12 @@ struct line {
     uint32_t number;
 };
 
+/* A file that debug information knows by a path in the folder of the compiler. */
+struct path {
+    const char *file; /* of libdw: the same for the same file */
+    char *whole;
+};
+
 struct unit {
     Dwarf_Die entry;
     Dwarf_Die inside; /* where its functions are: the same, or in another file */
@@ -28,6 +36,9 @@ struct unit {
     size_t line_count;
     struct hp_inline_calls calls;
     Dwarf_Files *files;
+    const char *folder; /* of the compiler; NULL: not known */
+    struct path *paths;
+    size_t path_count, path_room;
 };
 
 struct hp_source_lines {
@@ -78,6 +89,13 @@ static bool read_units(struct hp_source_lines *lines)
     return is_good;
 }
 
+static void free_paths(struct unit *unit)
+{
+    for (size_t at = 0; at < unit->path_count; at++)
+        free(unit->paths[at].whole);
+    free(unit->paths);
+}
+
 struct hp_source_lines *hp_source_lines_open(int fd)
 {
     const struct hp_libdw *libdw = hp_libdw_get();
@@ -100,6 +118,7 @@ void hp_source_lines_close(struct hp_source_lines *lines)
         hp_range_index_free(&lines->units[at].places);
         hp_inline_calls_free(&lines->units[at].calls);
         free(lines->units[at].lines);
+        free_paths(&lines->units[at]);
     }
     hp_range_index_free(&lines->index);
     free(lines->units);
@@ -155,10 +174,21 @@ static void read_lines(struct unit *unit)
     }
 }
 
+/* -fdebug-prefix-map may have left less than a path. */
+static const char *folder_of(Dwarf_Die *entry)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    Dwarf_Attribute attribute;
+    const char *folder =
+        libdw->dwarf_attr(entry, DW_AT_comp_dir, &attribute) != NULL ? libdw->dwarf_formstring(&attribute) : NULL;
+    return folder != NULL && folder[0] == '/' ? folder : NULL;
+}
+
 static void read_unit(struct unit *unit)
 {
     size_t count = 0;
     unit->is_read = true;
+    unit->folder = folder_of(&unit->entry);
     if (hp_libdw_get()->dwarf_getsrcfiles(&unit->entry, &unit->files, &count) != 0)
         unit->files = NULL;
     read_lines(unit);
@@ -166,6 +196,26 @@ static void read_unit(struct unit *unit)
 }
 
 /* ------------------------------------------------------------------------------------------- finding */
+
+/* "/home/me/project/src/a.c", where the compiler was told "src/a.c". Who asks may be in another folder. */
+static const char *whole_path(struct unit *unit, const char *file)
+{
+    if (unit->folder == NULL || file[0] == '/' || file[0] == '\0')
+        return file;
+    for (size_t at = 0; at < unit->path_count; at++)
+        if (unit->paths[at].file == file)
+            return unit->paths[at].whole;
+    struct path *paths = hp_grown(unit->paths, unit->path_count, &unit->path_room, sizeof *paths);
+    const size_t size = strlen(unit->folder) + 1 + strlen(file) + 1;
+    char *whole = paths != NULL ? malloc(size) : NULL;
+    if (paths != NULL)
+        unit->paths = paths;
+    if (whole == NULL)
+        return file;
+    snprintf(whole, size, "%s/%s", unit->folder, file);
+    paths[unit->path_count++] = (struct path){file, whole};
+    return whole;
+}
 
 size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, struct hp_source_place *places,
                             size_t most)
@@ -181,7 +231,7 @@ size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, stru
     struct hp_source_place place = {.function = "", .file = ""};
     size_t count = 0;
     if (row != HP_RANGE_NONE) {
-        place.file = unit->lines[row].file;
+        place.file = whole_path(unit, unit->lines[row].file);
         place.line = unit->lines[row].number;
     }
     do {
@@ -192,7 +242,7 @@ size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, stru
         places[count++] = place;
         if (place.is_inlined) {
             hp_inline_call_find_from(inner, unit->files);
-            place.file = inner->from_file;
+            place.file = whole_path(unit, inner->from_file);
             place.line = inner->from_line;
         }
     } while (call != HP_RANGE_NONE && count < most);

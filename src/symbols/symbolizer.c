@@ -15,6 +15,14 @@
 
 #define LONGEST_NAME 4096u
 
+/*
+ * Debug information takes time to read: that of the C library, which is compressed, as long as many programs run. It is read where this
+ * takes no more than a small part of the time that the image was seen for; elsewhere the names of its symbols are enough.
+ */
+#define LINES_PART 20u   /* one in so many */
+#define PLAIN_BYTE_NS 1u /* to read a byte of it, measured; the next with a margin */
+#define COMPRESSED_BYTE_NS 20u
+
 struct hp_image_symbols {
     struct hp_image_file debug; /* the separate file, if there is one */
     struct hp_function_names names;
@@ -30,6 +38,28 @@ static bool has_section(const struct hp_image_file *file, const char *name)
     return file->fd >= 0 && hp_image_file_section(file, name, &section);
 }
 
+/* How long it takes to read its debug information, about. */
+static uint64_t price_of_lines(const struct hp_image_file *file)
+{
+    static const char *const names[] = {".debug_info",     ".debug_abbrev",   ".debug_line",    ".debug_str",
+                                        ".debug_loclists", ".debug_rnglists", ".debug_aranges", ".debug_loc"};
+    uint64_t price_ns = 0;
+    ElfW(Shdr) section;
+    for (size_t at = 0; at < sizeof names / sizeof *names; at++)
+        if (hp_image_file_section(file, names[at], &section))
+            price_ns +=
+                section.sh_size * ((section.sh_flags & SHF_COMPRESSED) != 0 ? COMPRESSED_BYTE_NS : PLAIN_BYTE_NS);
+    return price_ns;
+}
+
+static bool is_worth_lines(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
+                           const struct hp_image_file *file)
+{
+    if (symbolizer->has_no_lines || file->fd < 0)
+        return false;
+    return symbolizer->seen_ns == NULL || price_of_lines(file) <= symbolizer->seen_ns[image->number] / LINES_PART;
+}
+
 /* What was not stripped off is in the file itself. */
 static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
                          struct hp_image_symbols *symbols)
@@ -41,8 +71,9 @@ static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp
     const bool is_elsewhere = !has_symbols && has_section(&symbols->debug, ".symtab");
     hp_function_names_make(&symbols->names, is_elsewhere ? &symbols->debug : file);
     hp_function_starts_read(&symbols->starts, file);
-    if (!symbolizer->has_no_lines && (symbolizer->is_rare == NULL || !symbolizer->is_rare[image->number]))
-        symbols->lines = hp_source_lines_open(has_lines ? file->fd : symbols->debug.fd);
+    const struct hp_image_file *with_lines = has_lines ? file : &symbols->debug;
+    if (is_worth_lines(symbolizer, image, with_lines))
+        symbols->lines = hp_source_lines_open(with_lines->fd);
 }
 
 static void free_symbols(struct hp_image_symbols *symbols)

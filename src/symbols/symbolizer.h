@@ -16,9 +16,10 @@
 #include "text_cache.h"
 
 struct hp_symbolizer {
-    const char *sysroot;              /* put before all paths; NULL: none */
-    bool has_no_lines;                /* only names of functions are wanted */
-    const bool *is_rare;              /* by number of the image: the same of some; NULL: of none */
+    const char *sysroot; /* put before all paths; NULL: none */
+    bool has_no_lines;   /* only names of functions are wanted */
+    const uint64_t
+        *seen_ns; /* by number of the image: the time it was seen for; NULL: its lines are worth any time */
     struct hp_image_symbols **images; /* by number of the image; NULL: not read yet */
     size_t count;
     struct hp_text_cache names, places; /* readable names of functions; places without a name */

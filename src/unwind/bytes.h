@@ -36,8 +36,12 @@ static inline uint64_t hp_bytes_number(struct hp_bytes *bytes, unsigned size)
     uint64_t number = 0;
     if (!hp_bytes_take(bytes, size, &at))
         return 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(&number, at, size);
+#else
     for (unsigned byte = 0; byte < size; byte++)
         number |= (uint64_t)at[byte] << 8 * byte;
+#endif
     return number;
 }
 

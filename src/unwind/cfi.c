@@ -15,6 +15,7 @@
 /* How addresses are written. */
 enum {
     ENCODED_FORMAT = 0x0f,
+    ENCODED_SIGNED_4 = 0x0b,
     ENCODED_RELATIVE = 0x70,
     ENCODED_FROM_HERE = 0x10,
     ENCODED_INDIRECT = 0x80,
@@ -33,15 +34,21 @@ struct common {
 };
 
 struct entry {
-    struct hp_bytes bytes; /* behind the length */
+    const uint8_t *from;   /* its length */
+    struct hp_bytes bytes; /* behind that */
     const uint8_t *id_at;
     uint64_t id; /* as it is written */
     unsigned offset_size;
 };
 
+/* What is said of a function before its program. */
+struct head {
+    uint64_t start, length;
+};
+
 /* What a program has to do with. */
 struct execution {
-    const struct hp_cfi *cfi;
+    struct hp_cfi *cfi;
     const struct hp_cfi_visitor *visitor;
     const struct common *common;
     struct hp_unwind_rule rule, initial, remembered[MOST_REMEMBERED];
@@ -50,8 +57,6 @@ struct execution {
     bool has_changed; /* the rule, since it was last told */
     bool is_stopped;  /* by the visitor */
     bool is_bad;
-    uint64_t
-        bytes_left; /* of programs that may still be executed: functions may share the program that all of them begin with */
 };
 
 /* --------------------------------------------------------------------------------------------- entries */
@@ -61,38 +66,36 @@ static uint64_t linked_of(const struct hp_cfi *cfi, const uint8_t *at)
     return cfi->linked + (uint64_t)(at - cfi->bytes);
 }
 
-static uint64_t read_address(const struct hp_cfi *cfi, struct hp_bytes *bytes, uint8_t encoding, bool is_length)
+static uint64_t read_unusual(struct hp_bytes *bytes, uint8_t encoding)
 {
-    const uint64_t here = linked_of(cfi, bytes->at);
-    uint64_t value;
     switch (encoding & ENCODED_FORMAT) {
     case 0x00:
     case 0x04:
     case 0x0c:
-        value = hp_bytes_number(bytes, 8);
-        break;
+        return hp_bytes_number(bytes, 8);
     case 0x01:
-        value = hp_bytes_uleb(bytes);
-        break;
+        return hp_bytes_uleb(bytes);
     case 0x02:
-        value = hp_bytes_number(bytes, 2);
-        break;
+        return hp_bytes_number(bytes, 2);
     case 0x03:
-        value = hp_bytes_number(bytes, 4);
-        break;
+        return hp_bytes_number(bytes, 4);
     case 0x09:
-        value = (uint64_t)hp_bytes_sleb(bytes);
-        break;
+        return (uint64_t)hp_bytes_sleb(bytes);
     case 0x0a:
-        value = (uint64_t)hp_bytes_signed(bytes, 2);
-        break;
-    case 0x0b:
-        value = (uint64_t)hp_bytes_signed(bytes, 4);
-        break;
+        return (uint64_t)hp_bytes_signed(bytes, 2);
     default:
         bytes->is_short = true;
         return 0;
     }
+}
+
+/* Nearly all are numbers of four bytes with a sign. */
+static inline uint64_t read_address(const struct hp_cfi *cfi, struct hp_bytes *bytes, uint8_t encoding,
+                                    bool is_length)
+{
+    const uint64_t here = linked_of(cfi, bytes->at);
+    const uint64_t value = (encoding & ENCODED_FORMAT) == ENCODED_SIGNED_4 ? (uint64_t)hp_bytes_signed(bytes, 4)
+                                                                           : read_unusual(bytes, encoding);
     return is_length || (encoding & ENCODED_RELATIVE) != ENCODED_FROM_HERE ? value : value + here;
 }
 
@@ -111,6 +114,7 @@ static bool next_entry(const struct hp_cfi *cfi, struct hp_bytes *rest, struct e
     do {
         if (hp_bytes_left(rest) < 4)
             return false;
+        ret_entry->from = rest->at;
         length = hp_bytes_number(rest, 4);
     } while (length == 0);
     const bool is_long = length == 0xffffffff;
@@ -190,7 +194,8 @@ static bool read_common(const struct hp_cfi *cfi, const uint8_t *from, struct co
     if (!read_augmentation(cfi, bytes, (const char *)letters, ret_common) || bytes->is_short)
         return false;
     ret_common->program = *bytes;
-    return is_readable(ret_common->encoding);
+    return is_readable(ret_common->encoding) &&
+           hp_machine_saved_index(cfi->machine, ret_common->return_column) == HP_SAVED_RETURN;
 }
 
 /* ----------------------------------------------------------------------------------------------- programs */
@@ -429,12 +434,11 @@ static void execute_one(struct execution *run, struct hp_bytes *program)
     }
 }
 
+/* Functions may share the program that all of them begin with, so there is an end to what is executed. */
 static void execute(struct execution *run, struct hp_bytes program)
 {
-    if (run->bytes_left < hp_bytes_left(&program))
-        run->is_stopped = true;
-    else
-        run->bytes_left -= hp_bytes_left(&program);
+    run->cfi->executed += hp_bytes_left(&program);
+    run->is_bad |= run->cfi->executed > SHARED * (uint64_t)run->cfi->size;
     while (program.at < program.end && !run->is_bad && !run->is_stopped) {
         execute_one(run, &program);
         run->is_bad |= program.is_short;
@@ -443,12 +447,48 @@ static void execute(struct execution *run, struct hp_bytes program)
 
 /* ---------------------------------------------------------------------------------------------- functions */
 
-static void begin(struct execution *run, const struct hp_cfi *cfi, const struct common *common)
+/* False: nothing can be made of it. */
+static bool read_head(const struct hp_cfi *cfi, const struct common *common, struct entry *entry,
+                      struct head *ret_head)
 {
-    run->cfi = cfi;
-    run->common = common;
-    run->remembered_count = 0;
-    run->is_bad = run->is_stopped = false;
+    const uint64_t start = read_address(cfi, &entry->bytes, common->encoding, false);
+    const uint64_t length = read_address(cfi, &entry->bytes, common->encoding, true);
+    *ret_head = (struct head){start, length};
+    return !entry->bytes.is_short && length != 0 && length <= UINT64_MAX - start && start != 0;
+}
+
+static bool skip_data(const struct common *common, struct hp_bytes *bytes)
+{
+    const uint8_t *data;
+    if (!common->has_data)
+        return true;
+    const uint64_t size = hp_bytes_uleb(bytes);
+    return hp_bytes_take(bytes, size <= SIZE_MAX ? (size_t)size : SIZE_MAX, &data);
+}
+
+void hp_cfi_list(const struct hp_cfi *cfi, hp_cfi_function *tell, void *context)
+{
+    struct hp_bytes rest = {.at = cfi->bytes, .end = cfi->bytes + cfi->size};
+    const uint8_t *known = NULL; /* functions of one common entry stand together */
+    struct common common = {.encoding = 0};
+    struct entry entry;
+    struct head head;
+    bool is_good = false;
+    while (next_entry(cfi, &rest, &entry)) {
+        const uint8_t *from = is_common(cfi, &entry) ? NULL : common_of(cfi, &entry);
+        if (from == NULL)
+            continue;
+        if (from != known)
+            is_good = read_common(cfi, from, &common);
+        known = from;
+        if (is_good && read_head(cfi, &common, &entry, &head) && skip_data(&common, &entry.bytes) &&
+            !tell(context, head.start, head.start + head.length, (size_t)(entry.from - cfi->bytes)))
+            return;
+    }
+}
+
+static void begin(struct execution *run)
+{
     run->has_changed = true;
     run->rule = (struct hp_unwind_rule){.cfa_kind = HP_CFA_NONE};
     for (unsigned at = 0; at < HP_SAVED; at++)
@@ -464,57 +504,35 @@ static void give_up(struct execution *run)
 }
 
 /* A function whose program cannot be read to its end has the rows up to there. */
-static bool read_function(struct execution *run, const struct hp_cfi *cfi, const struct common *common,
-                          struct entry *entry)
+static void execute_function(struct execution *run, const struct head *head, struct hp_bytes program)
 {
-    const uint64_t start = read_address(cfi, &entry->bytes, common->encoding, false);
-    const uint64_t length = read_address(cfi, &entry->bytes, common->encoding, true);
-    const uint8_t *data;
-    if (common->has_data) {
-        const uint64_t size = hp_bytes_uleb(&entry->bytes);
-        hp_bytes_take(&entry->bytes, size <= SIZE_MAX ? (size_t)size : SIZE_MAX, &data);
-    }
-    if (entry->bytes.is_short || length == 0 || length > UINT64_MAX - start || start == 0)
-        return true;
-    begin(run, cfi, common);
-    if (hp_machine_saved_index(cfi->machine, common->return_column) != HP_SAVED_RETURN ||
-        !run->visitor->function(run->visitor->context, start, start + length))
-        return true;
-    run->place = run->end = 0; /* a common program has no place, and does not move on */
-    execute(run, common->program);
+    const struct common *common = run->common;
+    begin(run);
+    execute(run, common->program); /* a common program has no place, and does not move on */
     run->initial = run->rule;
     run->has_changed = true;
-    run->place = start;
-    run->end = start + length;
+    run->place = head->start;
+    run->end = head->start + head->length;
     if (common->is_signal)
         run->rule.cfa_kind = HP_CFA_SIGNAL;
     else
-        execute(run, entry->bytes);
+        execute(run, program);
     if (run->is_bad)
         give_up(run);
     tell_row(run);
-    return !run->is_stopped;
 }
 
-bool hp_cfi_read(const struct hp_cfi *cfi, const struct hp_cfi_visitor *visitor)
+void hp_cfi_rows(struct hp_cfi *cfi, size_t at, const struct hp_cfi_visitor *visitor)
 {
-    struct hp_bytes rest = {.at = cfi->bytes, .end = cfi->bytes + cfi->size};
-    struct execution run = {.visitor = visitor, .bytes_left = SHARED * (uint64_t)cfi->size};
-    const uint8_t *known = NULL; /* functions of one common entry stand together */
-    struct common common = {.encoding = 0};
+    struct hp_bytes rest = {.at = cfi->bytes + at, .end = cfi->bytes + cfi->size};
+    struct common common;
+    struct execution run = {.cfi = cfi, .visitor = visitor, .common = &common};
     struct entry entry;
-    bool is_good = false;
-    while (next_entry(cfi, &rest, &entry)) {
-        if (is_common(cfi, &entry))
-            continue;
-        const uint8_t *from = common_of(cfi, &entry);
-        if (from == NULL)
-            continue;
-        if (from != known)
-            is_good = read_common(cfi, from, &common);
-        known = from;
-        if (is_good && !read_function(&run, cfi, &common, &entry))
-            return false;
-    }
-    return true;
+    struct head head;
+    if (!next_entry(cfi, &rest, &entry) || is_common(cfi, &entry))
+        return;
+    const uint8_t *from = common_of(cfi, &entry);
+    if (from != NULL && read_common(cfi, from, &common) && read_head(cfi, &common, &entry, &head) &&
+        skip_data(&common, &entry.bytes))
+        execute_function(&run, &head, entry.bytes);
 }

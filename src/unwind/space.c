@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grown.h"
+#include "text.h"
 
 #define LONGEST_PATH 4096u
 
@@ -130,6 +131,7 @@ static bool read_line(const char *line, size_t length, struct hp_image_place *pl
         return false;
     memcpy(path, at, path_length);
     path[path_length] = '\0';
+    hp_text_read_newlines(path);
     place->path = path;
     return true;
 }

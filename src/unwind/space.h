@@ -24,7 +24,7 @@ struct hp_mapping {
 struct hp_space_memory {
     uint64_t address;
     const struct hp_unwind_rule *rule; /* NULL: nothing is remembered here */
-    const struct hp_unwind_table *table;
+    struct hp_unwind_table *table;
 };
 
 struct hp_space {

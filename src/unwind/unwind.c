@@ -44,7 +44,7 @@ static struct hp_unwind_table *make_table(const struct hp_image *image)
     return table;
 }
 
-const struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image)
+struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image)
 {
     if (image->number >= unwinder->count) {
         const size_t count = (size_t)image->number * 2 + 16;
@@ -73,7 +73,7 @@ void hp_unwinder_free(struct hp_unwinder *unwinder)
 
 /* NULL: there is no code at the address. */
 static const struct hp_unwind_rule *find_rule(struct walk *walk, uint64_t address,
-                                              const struct hp_unwind_table **ret_table)
+                                              struct hp_unwind_table **ret_table)
 {
     static const struct hp_unwind_rule none = {.cfa_kind = HP_CFA_NONE};
     struct hp_space_memory *memory = &walk->space->remembered[(address ^ address >> 10) % HP_SPACE_REMEMBERED];
@@ -84,8 +84,7 @@ static const struct hp_unwind_rule *find_rule(struct walk *walk, uint64_t addres
     const struct hp_mapping *mapping = hp_space_find(walk->space, address);
     if (mapping == NULL)
         return NULL;
-    const struct hp_unwind_table *table =
-        mapping->has_bias ? hp_unwinder_table(walk->unwinder, mapping->image) : NULL;
+    struct hp_unwind_table *table = mapping->has_bias ? hp_unwinder_table(walk->unwinder, mapping->image) : NULL;
     const bool is_usable = table != NULL && table->machine == walk->machine;
     const struct hp_unwind_rule *rule = is_usable ? hp_unwind_table_find(table, address + mapping->bias) : &none;
     *memory = (struct hp_space_memory){address, rule, table};
@@ -285,7 +284,7 @@ static bool is_signal_page(const struct walk *walk, uint64_t pc)
  */
 enum likeness { NO_CALL, OTHER_CALL, ANY_CALL, ITS_CALL };
 
-static enum likeness likeness_of(struct walk *walk, const struct hp_unwind_table *table, uint64_t address)
+static enum likeness likeness_of(struct walk *walk, struct hp_unwind_table *table, uint64_t address)
 {
     uint64_t target;
     const enum hp_call_kind kind = hp_call_before(walk->space, address, &target);
@@ -317,7 +316,7 @@ static bool reaches_start(const struct walk *walk, unsigned number, uint64_t val
 }
 
 /* Tries all return addresses of one kind. */
-static bool search_for(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
+static bool search_for(struct walk *walk, struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
                        enum likeness likeness)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
@@ -339,7 +338,7 @@ static bool search_for(struct walk *walk, const struct hp_unwind_table *table, c
 }
 
 /* Finds the register that the rule needs. */
-static bool recover(struct walk *walk, const struct hp_unwind_table *table, const struct hp_unwind_rule *rule)
+static bool recover(struct walk *walk, struct hp_unwind_table *table, const struct hp_unwind_rule *rule)
 {
     const bool is_needed = rule->cfa_kind == HP_CFA_REGISTER &&
                            !hp_register_is_known(&walk->registers, rule->cfa_register) &&
@@ -386,7 +385,7 @@ static bool recover_pointer(struct walk *walk)
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
 {
     const uint64_t pc = walk->registers.value[walk->machine->pc];
-    const struct hp_unwind_table *table = NULL;
+    struct hp_unwind_table *table = NULL;
     const struct hp_unwind_rule *rule = find_rule(walk, walk->is_exact ? pc : pc - 1, &table);
     *ret_end = HP_UNWIND_BROKEN;
     if (rule != NULL ? rule->cfa_kind == HP_CFA_SIGNAL : is_signal_page(walk, pc))

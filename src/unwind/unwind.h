@@ -69,7 +69,7 @@ size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const str
                  struct hp_frame *frames, size_t most, enum hp_unwind_end *ret_end);
 
 /* The table of an image, made when it is first asked for. NULL: no memory. */
-const struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image);
+struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image);
 void hp_unwinder_free(struct hp_unwinder *unwinder);
 
 #endif

@@ -258,7 +258,7 @@ def follow(tree):
     tree.insert("include/hotpath.h", "/* What channels tell.",
                 "HOTPATH_API_ void hotpath_v1_door(struct hotpath_site *site, uint64_t width);")
     tree.insert("include/hotpath.h", "#define HOTPATH_CHANNEL_SENT(", KIND_MACRO)
-    tree.insert("include/hotpath.h", "#define HOTPATH_PASSED_(",
+    tree.insert("include/hotpath.h", "#define HOTPATH_PASSED_(label, ",
                 "#define HOTPATH_DOOR(label, width) HOTPATH_UNUSED_(label, width)")
 
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")

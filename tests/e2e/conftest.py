@@ -6,7 +6,22 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import stolen_time  # noqa: E402
 from harness import Box  # noqa: E402
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in stolen_time.run(item, nextitem):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.stash.get(stolen_time.tried_again, []):
+        terminalreporter.write_line(f"tried again: {line}")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ A test asks for the fixture `box` (conftest.py), which has a folder of its own f
     result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output, same end
 """
 import ctypes
-import functools
 import json
 import os
 import platform
@@ -18,7 +17,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import pytest
@@ -308,26 +306,3 @@ def nearest_rank(sorted_values, percentile):
     count = len(sorted_values)
     rank = -(-percentile * count // 100)
     return sorted_values[max(0, min(count - 1, int(rank) - 1))]
-
-
-def machine_time():
-    """What the kernel knows of all processors: all of their time, and what the host of a virtual machine took."""
-    times = [int(number) for number in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return sum(times), times[7]
-
-
-def again_if_stolen(test):
-    """What the host of a virtual machine takes looks like waiting (docs/verdict.md), or like processor time of whoever had it. So what
-    went wrong meanwhile is tried once more, and a warning says why; what goes wrong again is wrong."""
-    @functools.wraps(test)
-    def run_and_look(*args, **named):
-        before = machine_time()
-        try:
-            return test(*args, **named)
-        except AssertionError as failure:
-            whole, stolen = (after - first for after, first in zip(machine_time(), before))
-            if stolen <= 0.01 * whole:
-                raise
-            warnings.warn(f"tried again, since the host took {100 * stolen / whole:.1f} % of the processors: {failure}")
-        return test(*args, **named)
-    return run_and_look

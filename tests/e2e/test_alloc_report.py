@@ -65,7 +65,7 @@ def test_what_leads(box, metric):
     report = box.read(session, "--alloc-metric", metric)
     follows_the_schema(report)
     section = "alloc-bytes" if "bytes" in metric else "alloc-count"
-    text = table(box, session, "--alloc-metric", metric)
+    text = table(box, session, "-v", "--alloc-metric", metric)
     assert text.splitlines()[1].endswith("| bottlenecks, timing, alloc, calls")
     assert f"\n{section} - " in text and ("alloc-count" if "bytes" in metric else "alloc-bytes") not in text
     first = report.rows(section)[0].name

@@ -1,4 +1,5 @@
 """`hotpath annotate`: lines and instructions of a function have the time that the report gives it and what it calls."""
+import os
 import platform
 import re
 import shutil
@@ -8,6 +9,7 @@ import pytest
 
 from exported import Run
 from harness import PROGRAMS, SOURCE, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -51,7 +53,7 @@ def test_lines_have_what_is_called_from_there(stacked):
     source = STACKED.read_text().splitlines()
     for _, _, where, text in lines_of(done.stdout):
         assert source[int(where) - 1] == text
-    assert done.stdout.startswith(f"outer ({STACKED}, stacked): ") and done.stderr == ""
+    assert STACKED.samefile(re.match(r"outer \((.*), stacked\): ", done.stdout)[1]) and done.stderr == ""
 
 
 def test_own_time_of_lines_is_that_of_the_function(stacked):
@@ -92,6 +94,22 @@ def test_without_objdump(stacked):
     assert "objdump is not installed" in done.stderr and "binutils" in done.stderr
 
 
+@pytest.mark.parametrize("version", (4, 5))
+def test_a_source_that_the_compiler_knows_by_a_path_in_its_folder(box, version):
+    """As with make: "cc -c ../src/program.c". It is found from wherever it is asked for."""
+    folder = box.folder()
+    for name in ("src", "build"):
+        (folder / name).mkdir()
+    shutil.copy(STACKED, folder / "src" / "program.c")
+    subprocess.run(["cc", "-g", f"-gdwarf-{version}", "-O2", "-pthread", "-I", STACKED.parent, "../src/program.c", "-o", folder / "program"],
+                   check=True, cwd=folder / "build", env=os.environ | {"PWD": str(folder / "build")})
+    run = Run(folder / "program", "split", 100)
+    done = run.cli("annotate", "outer")
+    assert done.stdout.startswith(f"outer ({folder}/build/../src/program.c, program): ") and done.stderr == ""
+    assert any(total and text.strip() == "heavy(rounds);" for _, total, _, text in lines_of(done.stdout))
+    run.box.remove()
+
+
 def test_a_source_that_changed_or_went(box):
     folder = box.folder()
     source = folder / "program.c"
@@ -116,6 +134,26 @@ def test_names(stacked):
     assert "no sample has found a function 'nothing_like_it'" in stacked.cli("annotate", "nothing_like_it", status=1).stderr
     assert "the function is missing" in stacked.cli("annotate", status=2).stderr
     assert "has no waiting in this run" in stacked.cli("annotate", "light", "--waiting", status=1).stderr
+
+
+def test_no_lines(box):
+    """What can be done is said."""
+    bare = box.folder() / "bare"
+    subprocess.run(["strip", PROGRAMS / "stacked", "-o", bare], check=True)
+    run = Run(bare, "split", 100)
+    row = max((row for row in run.report.rows("functions") if row.library == "bare"), key=lambda row: row.total_ns)
+    told = run.cli("annotate", row.name, status=1).stderr
+    assert f"no lines of {row.name} are known: bare has no debug information here" in told
+    assert "-g" in told and "--debuginfod" in told and "--assembly" in told
+    run.box.remove()
+
+
+def test_no_lines_of_the_kernel(box):
+    cli = Cli(box)
+    cli.program = PROGRAMS / "without_perf"  # by timers, its time is seen by everybody
+    report = cli.run("dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=500000").report
+    kernel = next(row.name for row in report.rows("functions") if row.name.startswith("[kernel: ") and row.total_ns)
+    assert cli("annotate", kernel, status=1).stderr == f"hotpath: {kernel} is in no file, so there are no lines to show\n"
 
 
 def test_a_run_without_stacks(box):

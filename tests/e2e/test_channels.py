@@ -1,56 +1,100 @@
 """Channels of real programs: threads, children, a program that is killed. What they should be is known from the programs."""
+import re
 import signal
+
+import pytest
 
 from harness import with_cxx
 from test_views import follows_the_schema
 
 
-def objects_of(report):
-    return {(row["name"], row["instance"]): row for row in report.section("objects")["rows"]}
+def channels_of(report):
+    return {(row["name"], row["instance"]): row for row in report.section("channels")["rows"]}
 
 
 def test_threads(box):
-    result = box.run("channels", "threads", env={"HOTPATH_PERCENTILES": "50,100"})
-    rows = objects_of(result.report)
+    result = box.run("channels", "threads")
+    rows = channels_of(result.report)
     jobs = rows["jobs", None]
     items = 2 * 2000 + 8
-    assert (jobs["sent"], jobs["received"], jobs["inside"]) == (items, items, 0)
+    assert (jobs["sent"], jobs["received"], jobs["queue"], jobs["dropped"]) == (items, items, 0, 0)
     assert jobs["sent_bytes"] == jobs["received_bytes"] == 4 * items
-    assert jobs["max_length"] == jobs["length_max"] == 8
-    assert (jobs["instances"], jobs["live"]) == (1, 0)
+    assert jobs["queue_max"] == 8 and 0 < jobs["queue_mean"] <= 8
+    assert (jobs["instances"], jobs["live"], jobs["state"]) == (1, 0, "closed")
     assert len(rows) == 1 and result.report.lost == {}
-    assert jobs["full_ns"] > 0 and jobs["empty_ns"] >= 0
+    assert jobs["full_ns"] > 0 and jobs["full_waits"] > 0 and jobs["empty_ns"] >= 0
+    assert 0 < jobs["percent_full"] <= 100
     follows_the_schema(result.report)
+
+
+def test_a_slow_consumer(box):
+    """What items waited and what the producer was kept from doing, as the program saw it by its own clock."""
+    result = box.run("channels", "slow", env={"HOTPATH_PERCENTILES": "0,50,100"})
+    least_ns, most_ns, blocked_ns = map(int, result.stdout.split())
+    row = channels_of(result.report)["slow", None]
+    assert (row["sent"], row["received"], row["queue"], row["capacity"], row["queue_max"]) == (60, 60, 0, 3, 3)
+    assert 0.999 * least_ns <= 60 * row["delay_mean_ns"] <= 1.001 * most_ns  # two clocks
+    assert row["full_ns"] == pytest.approx(blocked_ns, rel=0.02)
+    # Little's law: items inside are what goes through in a second, by how long each is inside.
+    active_s = row["full_ns"] / row["percent_full"] / 1e7
+    assert row["queue_mean"] == pytest.approx(60 / active_s * row["delay_mean_ns"] / 1e9, rel=0.01)
+    assert row["delay_min_ns"] <= row["delay_p50_ns"] <= row["delay_max_ns"]
+    assert row["delay_min_ns"] * 0.99 <= row["delay_mean_ns"] <= row["delay_max_ns"] * 1.01
+    assert row["percent_full"] > 50 > row["percent_empty"]
+    assert row["rate"] == pytest.approx(60 / active_s, rel=0.25)
+    assert (row["senders"], row["receivers"]) == ("produce", "consume")
+    follows_the_schema(result.report)
+
+
+def test_a_slow_child(box):
+    """One end of the pipe is in another process: moments of both are of the same clock."""
+    result = box.run("channels", "slow_fork")
+    least_ns, most_ns, _ = map(int, result.stdout.split())
+    row = channels_of(box.read(result.folder))["slow", None]
+    assert (row["sent"], row["received"], row["queue"], row["state"]) == (60, 60, 0, "empty")
+    assert 0.999 * least_ns <= 60 * row["delay_mean_ns"] <= 1.001 * most_ns  # two clocks
+    assert row["receivers"] == "consume_pipe"
 
 
 def test_both_ends_of_a_pipe_are_one_channel(box):
     result = box.run("channels", "forks")
-    pipe = objects_of(box.read(result.folder))["pipe", None]
-    assert (pipe["sent"], pipe["received"], pipe["inside"]) == (101, 101, 0)
+    pipe = channels_of(box.read(result.folder))["pipe", None]
+    assert (pipe["sent"], pipe["received"], pipe["queue"]) == (101, 101, 0)
     assert (pipe["sent_bytes"], pipe["received_bytes"]) == (1000, 1000)
 
 
 def test_a_killed_program_says_what_was_inside(box):
     result = box.run("channels", "killed", status=-signal.SIGKILL)
-    rows = objects_of(box.read(result.sessions()[0]))
-    assert rows["left", None]["inside"] == 6 and rows["left", None]["location"]["function"] == "until_killed"
-    ended = {row["state"]: (row["sent"], row["received"], row["inside"]) for (_, where), row in rows.items() if where}
-    assert ended == {"live": (7, 2, 5), "ended": (1, 0, 1)}
+    rows = channels_of(box.read(result.sessions()[0]))
+    assert rows["left", None]["queue"] == 6 and rows["left", None]["location"]["function"] == "until_killed"
+    ended = {row["state"]: (row["sent"], row["received"], row["queue"]) for (_, where), row in rows.items() if where}
+    assert ended == {"open": (7, 2, 5), "closed": (1, 0, 1)}
 
 
 @with_cxx
 def test_cxx(box):
-    rows = objects_of(box.run("channels_cxx").report)
+    report = box.run("channels_cxx", env={"HOTPATH_LOG": "typed,counted"}).report
+    rows = channels_of(report)
+    assert rows["typed", None]["recent"] == "3 numbers" and rows["typed", None]["capacity"] == 10
+    counted = report.row("counted", "streams")
+    assert (counted.items, counted.item_bytes, counted.state) == (5, 20, "ended")
+    assert counted.recent == "number 4, number 3, number 2, number 1, number 0"
+    follows_the_schema(report)
     typed = rows.pop(("typed", None))
-    assert (typed["sent"], typed["received"], typed["inside"], typed["sent_bytes"]) == (4, 4, 0, 3 * 4 + 8)
-    assert sorted((row["sent"], row["state"]) for row in rows.values()) == [(1, "ended"), (3, "live")]
+    assert (typed["sent"], typed["received"], typed["queue"], typed["sent_bytes"]) == (4, 4, 0, 3 * 4 + 8)
+    assert sorted((row["sent"], row["state"]) for row in rows.values()) == [(1, "closed"), (3, "empty")]
 
 
 def test_the_table(box):
-    text = box.run("channels", "forks", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "objects"}).report_path.read_text()
-    assert "objects - " in text and "| Object | Kind    |" in text and "| pipe   | channel |" in text
+    text = box.run("channels", "threads", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "channels"}).report_path.read_text()
+    assert "channels - " in text and "| Channel |" in text and "| jobs    |" in text
 
 
 def test_off_at_run_time(box):
     result = box.run("channels", "threads", env={"HOTPATH": "0"})
     assert result.stderr == "" and result.stdout == ""
+
+
+def test_the_first_line_names_the_consumer(box):
+    report = box.run("channels", "slow", env={"HOTPATH_CPU": "1"}).report
+    assert re.match(r"Senders of slow were blocked \d+ % of their time: its consumer consume is the bottleneck", report.values["meta"]["headline"])

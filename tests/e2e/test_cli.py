@@ -530,6 +530,28 @@ def test_pid_namespaces(cli):
     assert cli("clean", "--elsewhere").stdout.startswith("removed 1 session, ")
 
 
+@needs_root
+def test_a_process_in_a_container(cli):
+    """Its folders are its own, and so is its pid: what it has mapped leads to its session, which is known to live."""
+    lives, hidden = cli.folder / "lives", cli.folder / "hidden"
+    lives.touch()
+    hidden.mkdir()
+    inside = f"mount -t tmpfs -o mode=700 tmpfs {hidden} && exec {GUEST} waits {lives}"
+    if subprocess.run(["unshare", "-pfm", "--mount-proc", "mount", "-t", "tmpfs", "tmpfs", hidden], capture_output=True).returncode != 0:
+        pytest.skip("no containers here")
+    process = subprocess.Popen(["unshare", "-pfm", "--mount-proc", "sh", "-c", inside], stdout=subprocess.PIPE,
+                               env={**cli.environment(), "HOTPATH_DIR": str(hidden)}, text=True)
+    assert process.stdout.readline() == "waiting\n"
+    pid = subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True, text=True).stdout.split()[0]
+    assert cli.sessions() == [] and not list(hidden.iterdir())
+    live = cli.read(pid)
+    assert live.values["state"] == "running" and live.calls("work") > 0
+    assert "● live" in cli("console", "--once", pid, env={"LC_ALL": "C.UTF-8"}).stdout.splitlines()[0]
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+    assert "no session of a process" in cli("report", pid, status=1).stderr
+
+
 def test_a_relative_folder(cli):
     done = cli("run", "--no-preload", "--dir", "here", "sh", "-c", f"cd / && {GUEST} five")
     assert "| work" in done.stderr
@@ -893,7 +915,7 @@ def test_names_that_report_takes(cli):
     name = os.path.basename(oldest["path"])
     for given in (oldest["path"], name, name.split(".")[0], str(oldest["pid"])):
         assert cli.read(given).calls("work") == 5, given
-    [file] = os.listdir(oldest["path"])
+    [file] = [file for file in os.listdir(oldest["path"]) if file.endswith(".hotpath")]
     for given in (os.path.join(oldest["path"], file), file, file.split(".")[0]):
         assert cli.read(given).calls("work") == 5, given
 
@@ -942,6 +964,8 @@ def test_clean(cli):
     for _ in range(3):
         cli.run(GUEST, "family", 2)
     (cli.folder / "somebody's.txt").write_text("stays")
+    for run in cli.folder.glob("*.run"):
+        (run / "stacks.new").touch()  # hotpath was killed while it wrote them
     assert "would remove 3 sessions" in cli("clean", "-n").stdout
     assert cli("clean", "--keep", "2").stdout.startswith("removed 1 session, ")
     assert re.fullmatch(r"removed 2 sessions, .*; 1 live left alone\n", cli("clean").stdout)
@@ -1136,7 +1160,7 @@ def completions(cli, *words):
 
 def test_bash_completions(cli):
     assert completions(cli, "rep") == ["report"]
-    assert set(completions(cli, "o")) == {"on", "off"}
+    assert set(completions(cli, "o")) == {"on", "off", "open"}
     assert "--percentiles" in completions(cli, "run", "--p")
     assert completions(cli, "report", "--format", "j") == ["json", "json-pretty"]
     assert set(completions(cli, "help", "")) >= {"run", "environment"}

@@ -2,18 +2,21 @@
 installed, a script that speaks its protocol stands for it: what is tested is whether, whom and what hotpath asks."""
 import functools
 import http.server
+import json
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 from test_cli import Cli
+from test_record import until
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -29,9 +32,12 @@ static __attribute__((noinline)) void hidden_work(void)
     for (unsigned long at = 0; at < 40000000; at++)
         sum += at;
 }
-int main(void)
+int main(int argc, char **argv)
 {
-    hidden_work();
+    (void)argv;
+    do
+        hidden_work();
+    while (argc > 1); /* until somebody ends it */
     return 0;
 }
 """
@@ -102,11 +108,50 @@ def test_nobody_is_asked_without_it(stripped):
     assert stripped.server.asked == []
 
 
-@pytest.mark.parametrize("options, variables", ((["--debuginfod"], {}), ([], {"HOTPATH_DEBUGINFOD": "1"})))
+WAYS = pytest.mark.parametrize("options, variables", ((["--debuginfod"], {}), ([], {"HOTPATH_DEBUGINFOD": "1"}),
+                                                      ([], {"HOTPATH_DEBUGINFOD": "yes"})))
+
+
+def is_asked(stripped):
+    return f"/buildid/{stripped.build_id}/debuginfo" in stripped.server.asked
+
+
+@WAYS
 def test_names_come_from_a_server(stripped, options, variables):
-    report = stripped.run(*options, stripped.hidden, env=stripped.variables | variables).report
-    assert {"hidden_work", "main"} <= names(report)
-    assert f"/buildid/{stripped.build_id}/debuginfo" in stripped.server.asked
+    done = stripped.run(*options, stripped.hidden, env=stripped.variables | variables)
+    assert {"hidden_work", "main"} <= names(done.report) and is_asked(stripped)
+    assert done.stderr == ""
+
+
+@WAYS
+def test_names_of_a_process_that_runs(stripped, options, variables):
+    process = subprocess.Popen([stripped.hidden, "for ever"])
+    path = stripped.folder / "record.json"
+    try:
+        arguments = ["record", "-p", process.pid, "--for", "300ms", "--format", "json", "--output", path, "--section", "all", "--limit", 0]
+        for more, environment in (([], {}), (options, variables)):
+            assert stripped.server.asked == []
+            stripped(*arguments, *more, env=stripped.variables | environment)
+            is_named = "hidden_work" in names(Report(json.loads(path.read_text())))
+            assert is_named == bool(more or environment)
+        assert is_asked(stripped)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+@WAYS
+def test_where_a_function_begins_comes_from_a_server(stripped, options, variables):
+    """Its name is known since the run; its instructions are all of it, from its first one on."""
+    stripped.run("--debuginfod", stripped.hidden, env=stripped.variables)
+    shutil.rmtree(stripped.folder / "cache")
+    (stripped.folder / "cache").mkdir()
+    stripped.server.asked.clear()
+    stripped("annotate", "--assembly", "hidden_work", env=stripped.variables)
+    assert stripped.server.asked == []
+    done = stripped("annotate", "--assembly", "hidden_work", *options, env=stripped.variables | variables)
+    assert is_asked(stripped) and done.stdout.startswith("hidden_work (") and done.stderr == ""
 
 
 def test_a_file_of_another_program_is_not_used(stripped):
@@ -121,3 +166,20 @@ def test_what_is_missing_is_said(stripped):
     done = stripped.run("--debuginfod", stripped.hidden, env=stripped.variables | {"PATH": "/nonexistent"})
     assert "debuginfod-find is not installed" in done.stderr and "hidden_work" not in names(done.report)
     assert stripped.server.asked == []
+
+
+def test_ctrl_c_ends_the_asking_alone(stripped):
+    """The server never answers. Ctrl-C goes to all that is in front, as from a terminal; the report comes all the same."""
+    (stripped.folder / "bin").mkdir(exist_ok=True)
+    finder, asked = stripped.folder / "bin" / "debuginfod-find", stripped.folder / "asked"
+    finder.write_text(f"#!/bin/sh\ntrap '' INT\necho $$ >> {asked}\nexec sleep 1000\n")
+    finder.chmod(0o755)
+    process = stripped.start("run", "--debuginfod", stripped.hidden, env=stripped.variables, start_new_session=True)
+    until(lambda: asked.exists() and asked.read_text().endswith("\n"))
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and "functions - " in said and "hidden+0x" in said
+    assert "debug servers were asked no further: interrupted" in said
+    assert len(asked.read_text().split()) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(asked.read_text()), 0)

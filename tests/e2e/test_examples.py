@@ -21,7 +21,8 @@ CALLS = {
     "bottleneck_lock": {"main": 1, "take_turn": 60, "write_record": 60},
     "bottleneck_sleep": {"main": 1, "work": 30, "pause_a_little": 30},
     "bottleneck_starved": {"main": 1, "work": 30},
-    "coroutine": {"main": 1, "run_all": 1, "crawl": 3, "fetch": 300, "parse": 300, "<suspended>": 300},
+    "coroutine": {"main": 1, "run_all": 1, "crawl": 3, "fetch": 300, "parse": 300, "<suspended>": 300,
+                  "crawler": 3},
     "cpp_methods": {"main": 1, "text::Words::Words": 1000, "text::Words::add": 2900, "text::Words::longest": 900,
                     "longest word": 900},
     "csv_reporter": None,
@@ -29,26 +30,36 @@ CALLS = {
     "multithreaded": {"main": 1, "sender": 1, "send_message": 5000, "handle_message": 5000},
     "no_alloc_test": None,
     "notes": {"main": 1, "index_page": 4, "count_words": 4},
-    "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
+    "orders": None,
+    "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "async_sleep": 100, "run_loop": 100},
     "peak_vs_total": {"main": 1, "sum_of_all_lines": 1, "sum_line_by_line": 1},
     "per_command": {"main": 1, "command[GET]": 4000, "command[SET]": 1000, "command[DEL]": 100, "slot_of": 5100},
-    "profile_async_io": {"main": 1, "join_all": 2, "create_file": 5, "read_file": 5},
+    "profile_async_io": {"main": 1, "join_all": 2, "create_file": 5, "read_file": 5, "uv_fs_open": 10, "uv_fs_write": 12800,
+                         "uv_fs_fsync": 5, "uv_fs_read": 12805, "uv_fs_close": 10},
+    "profile_async_io_long": None,
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
     "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
     "profile_cpu": {"main": 1, "heavy_work": 1000, "light_work": 1000},
     "recursion": {"main": 1, "round": 20, "fibonacci": 13520, "is_even": 110, "is_odd": 100},
     "sampling": {"main": 1, "render_row": 1000, "pixel": 500000},
     "slow_call": {"main": 1, "handle_request": 200, "look_up": 101, "load_table": 1, "render": 200},
+    "task_pool": {"main": 1, "resize": 40, "resize, queued": 40},
     "threads": {"main": 1, "worker": 4, "process_item": 1000, "join": 4},
     "timeout": None,
     "tree_reporter": None,
     "unit_test": None,
     "channel": {"main": 1, "produce": 1},
+    "generator": {"main": 1, "next_prime": 500},
+    "pipe": {"main": 1, "send_all": 1},
+    "slow_consumer": {"main": 1, "load": 1, "encode": 50, "write pictures": 50},
+    "worker_pool": {"main": 1, "square": 400},
+    "event_loop": {"main": 1, "work": 100},
     "values": {"main": 1, "handle_request": 1000},
 }
 
 # What an example is asked for beside its usual report.
 ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}}
+ARGUMENTS = {"orders": ["0.5"], "profile_async_io_long": ["0.5"]}
 
 
 def without_sanitizer_malloc(check):
@@ -125,10 +136,12 @@ def allocated(measured, name):
 
 @without_sanitizer_malloc
 def check_overview(measured, plain):
-    assert measured.row("wait_for_reply").min_ns >= 10e6
+    sleeps = measured.row("async_sleep", "futures")
+    assert (sleeps.calls, sleeps.polls, sleeps.open) == (100, 100, 0)
+    assert sleeps.waiting_ns >= 100 * 10e6
     assert measured.report.names()[0] == "main"
     assert allocated(measured, "sync_alloc")[:2] == (100 * 1000 * 1024, 100 * 1000)
-    assert allocated(measured, "sync_work")[:2] == allocated(measured, "wait_for_reply")[:2] == (0, 0)
+    assert allocated(measured, "sync_work")[:2] == allocated(measured, "async_sleep")[:2] == (0, 0)
 
 
 @without_sanitizer_malloc
@@ -193,11 +206,92 @@ def check_values(measured, plain):
     assert measured.row("done - REQUESTS / 2", "values").last == "500"
 
 
+def check_event_loop(measured, plain):
+    loop = measured.row("requests", "loops")
+    assert loop.turns == loop.waits == 100 and loop.longest_turn_ns >= measured.row("work").max_ns and loop.blocked_turns >= 1
+    assert plain.stdout == "100\n"
+
+
 def check_channel(measured, plain):
-    jobs = measured.row("jobs", "objects")
-    assert (jobs.kind, jobs.sent, jobs.received, jobs.inside, jobs.sent_bytes) == ("channel", 1000, 1000, 0, 4000)
-    assert 1 <= jobs.max_length <= 16 and (jobs.instances, jobs.live) == (1, 0)
+    jobs = measured.row("jobs", "channels")
+    assert (jobs.sent, jobs.received, jobs.queue, jobs.sent_bytes) == (1000, 1000, 0, 4000)
+    assert 1 <= jobs.queue_max <= 16 and (jobs.instances, jobs.live) == (1, 0)
     assert plain.stdout == "499500\n"
+
+
+def check_profile_async_io(measured, plain):
+    """Five at once: far more than the time there is, most of it waiting, for what the rows of requests say."""
+    tasks = {row.name: row for row in measured.report.rows("futures")}
+    for name in ("create_file", "read_file"):
+        task = tasks[name]
+        assert (task.calls, task.open, task.cancelled, task.misused) == (5, 0, 0, 0)
+        assert abs(task.busy_ns + task.waiting_ns - task.total_ns) <= 5
+        assert 3.5 < task.in_flight <= 5.001 and task.max_open == 5
+    created, read = tasks["create_file"], tasks["read_file"]
+    assert created.total_ns > measured.report.values["elapsed_ns"]
+    assert created.total_ns + read.total_ns > 3.5 * measured.row("join_all").total_ns
+    assert created.busy_ns < created.total_ns / 3
+    waited = sum(row.total_ns for name, row in tasks.items() if name.startswith("uv_fs_"))
+    assert 0.98 * (created.waiting_ns + read.waiting_ns) <= waited <= created.total_ns + read.total_ns
+    assert all(row.busy_ns is None for name, row in tasks.items() if name.startswith("uv_fs_"))
+
+
+def check_profile_async_io_long(measured, plain):
+    tasks = {row.name: row for row in measured.report.rows("futures")}
+    assert tasks["create_file"].calls >= 5 and sum(row.open + row.misused for row in tasks.values()) == 0
+    assert tasks["create_file"].max_open == 5
+
+
+def check_orders(measured, plain):
+    """What goes in comes out: each number is known from another one."""
+    calls = {row.name: row.calls for row in measured.report.rows("timing")}
+    orders = calls["accept_order"]
+    assert orders > 20 and all(calls[name] == orders for name in ("handle", "parse_order", "price", "reserve_stock", "render"))
+    assert calls["look_up_price"] == (orders + 2) // 3 and calls["send_mail"] == (orders + 19) // 20
+    jobs, replies = (measured.row(name, "channels") for name in ("jobs", "replies"))
+    assert (jobs.sent, jobs.received, jobs.queue, jobs.capacity) == (orders, orders, 0, 64)
+    assert (replies.sent, replies.received, replies.queue, replies.capacity) == (orders, orders, 0, 256)
+    mails = measured.row("mail", "futures")
+    assert (mails.calls, mails.open, mails.misused) == (calls["send_mail"], 0, 0)
+    assert measured.row("segments", "streams").items == 4 * calls["compact"]
+    assert measured.row("orders", "values").total == orders and measured.row("mailer", "loops").turns > 0
+    assert plain.stdout == "all orders are done\n"
+
+
+def check_task_pool(measured, plain):
+    whole, queued = (measured.row(name, "futures") for name in ("resize", "resize, queued"))
+    assert (whole.polls, whole.open, whole.misused, queued.open, queued.misused) == (40, 0, 0, 0, 0)
+    assert whole.busy_ns >= 40 * 2e6 and queued.total_ns <= whole.waiting_ns
+
+
+def check_slow_consumer(measured, plain):
+    pictures = measured.row("pictures", "channels")
+    assert (pictures.sent, pictures.received, pictures.queue, pictures.capacity) == (50, 50, 0, 4)
+    assert (pictures.senders, pictures.receivers, pictures.state) == ("load", "write pictures", "closed")
+    assert pictures.queue_max == 4 and pictures.percent_full > 50 > pictures.percent_empty
+    assert plain.stdout == f"{50 * 51 // 2}\n"
+
+
+def check_worker_pool(measured, plain):
+    rows = measured.report.section("channels")["rows"]
+    whole = [row for row in rows if row["instance"] is None]
+    assert [(row["sent"], row["received"], row["queue"], row["instances"], row["live"]) for row in whole] == [(804, 804, 0, 2, 0)]
+    assert sorted((row["sent"], row["received"]) for row in rows if row["instance"]) == [(400, 400), (404, 404)]
+    assert plain.stdout == f"{sum(number ** 2 for number in range(401))}\n"
+
+
+def check_pipe(measured, plain):
+    numbers = measured.row("numbers", "channels")
+    assert (numbers.sent, numbers.received, numbers.sent_bytes, numbers.senders) == (200, 0, 1600, "send_all")
+    assert plain.stdout == "20100\n"
+
+
+def check_generator(measured, plain):
+    primes = measured.row("primes", "streams")
+    assert (primes.items, primes.item_bytes, primes.producers, primes.state) == (500, 2000, "next_prime", "ended")
+    assert primes.produce_mean_ns > primes.consume_mean_ns
+    assert primes.gap_mean_ns > primes.produce_mean_ns * 0.5
+    assert plain.stdout == "824693\n"
 
 
 def check_threads(measured, plain):
@@ -208,8 +302,9 @@ def check_threads(measured, plain):
 @pytest.mark.parametrize("name", CALLS)
 def test_example(box, name):
     folder = box.folder()
-    plain = box.run(EXAMPLES / f"{name}_off", folder=folder, env={"TMPDIR": folder})
-    measured = box.run(EXAMPLES / name, folder=folder, env={"TMPDIR": folder, **ASKED.get(name, {})})
+    arguments = ARGUMENTS.get(name, [])
+    plain = box.run(EXAMPLES / f"{name}_off", *arguments, folder=folder, env={"TMPDIR": folder})
+    measured = box.run(EXAMPLES / name, *arguments, folder=folder, env={"TMPDIR": folder, **ASKED.get(name, {})})
     said = [line for line in measured.lines if not (SANITIZER and "has malloc for itself" in line)]
     assert said == []
     if CALLS[name] is not None:

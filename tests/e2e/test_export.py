@@ -315,3 +315,4 @@ def test_a_run_in_which_nothing_is_known(cli):
     cli("run", "--no-stacks", STACKED, "split", 20)
     for command in (["export", "-f", "folded"], ["flame"]):
         assert "the run has no stacks" in cli(*command, status=1).stderr
+    assert "what was allocated in this run is not known" in cli("export", "-f", "dhat", status=1).stderr

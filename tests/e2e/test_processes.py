@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import (IS_ROOT, PROGRAMS, again_if_stolen, between, needs_root, perf_is_allowed, with_glibc, without_emulator,
+from harness import (IS_ROOT, PROGRAMS, between, needs_root, perf_is_allowed, with_glibc, without_emulator,
                      without_sanitizer)
 from test_cli import Cli
 
@@ -73,7 +73,6 @@ def outside(done):
 
 # --------------------------------------------------------------------------------------------------------- followed
 
-@again_if_stolen
 def test_forked_without_zones(cli):
     done = cli.run(KIN, "fork", 3, 100)
     assert processes(done) == 4 and len(rows(done, KIN)) == 4 and len(pids(rows(done))) == 4
@@ -97,7 +96,6 @@ SHIMS = {
 
 
 @pytest.mark.parametrize("shim", SHIMS)
-@again_if_stolen
 def test_started_by_others(cli, shim):
     done = cli.run(*(word.format(KIN) for word in SHIMS[shim]))
     found = rows(done, KIN)
@@ -295,6 +293,14 @@ def test_where_the_kernel_does_not_tell(cli, box):
     assert len(rows(done, KIN)) == 1 and [str(STATIC) in row.name for row in outside(done)] == [True], rows(done)
     done = cli.run("sh", "-c", f"i=0; while [ $i -lt 100 ]; do {STATIC} burn 1; i=$((i+1)); done")
     assert done.report.lost["processes"] > 0
+
+
+def test_who_came_and_went_while_nobody_looked(cli):
+    """The runner gets no processor meanwhile. What such a process used is its own, and not that of some others."""
+    cli.program = PROGRAMS / "without_perf"
+    done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
+    row, = rows(done, KIN)
+    assert outside(done) == [] and between(done.burned[row.pid, 200] / 2, row.cpu_ns, done.burned[row.pid, 200] + 50 * MS), rows(done)
 
 
 def test_the_first_thread_has_ended(cli):

@@ -193,3 +193,13 @@ def test_programs_that_shut_themselves_in(cli, how):
     if done.status == 77:
         pytest.skip("no such thing here")
     assert (done.status, done.stdout) == (0, "survived\n")
+
+
+def test_a_program_whose_path_has_a_newline(cli):
+    """Which the kernel writes as \\012 in its list of what is mapped."""
+    folder = cli.folder / "two\nlines"
+    folder.mkdir()
+    program = folder / "stacked"
+    shutil.copy(STACKED, program)
+    found = {row.name: row for row in cli.run(program, "split", 300).report.rows("functions")}
+    assert found["heavy"].library == "stacked" and found["heavy"].total_ns > found["light"].total_ns > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, again_if_stolen, pairs, without_sanitizer,
+from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer,
                      without_thread_sanitizer)
 from test_cli import Cli
 from test_views import follows_the_schema, table
@@ -102,7 +102,6 @@ def skip_quick_disk(nature, truth):
 
 
 @pytest.mark.parametrize("nature", WAITING)
-@again_if_stolen
 def test_what_waits(cli, nature):
     report, truth = run(cli, nature)
     skip_quick_disk(nature, truth)
@@ -117,7 +116,6 @@ def test_what_waits(cli, nature):
 
 
 @pytest.mark.parametrize("nature", BUSY)
-@again_if_stolen
 def test_what_is_busy(cli, nature):
     if nature == "alloc":
         skip_other_malloc()
@@ -134,7 +132,6 @@ def test_what_is_busy(cli, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", "starved"])
-@again_if_stolen
 def test_processor_time_alone(box, nature):
     """Who is not busy waits, but nobody knows for what; and who is starved looks the same."""
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
@@ -153,7 +150,6 @@ def test_processor_time_alone(box, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "starved"])
-@again_if_stolen
 def test_waiting_alone(cli, nature):
     """Who is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})
@@ -212,8 +208,8 @@ def first_line(cli, scene):
     done = cli.start("run", "--", PROGRAMS / "scenes", scene)
     lines = done.communicate(timeout=120)[1].splitlines()
     assert done.returncode == 0, lines
-    title = next(line for line in lines if line.startswith("bottlenecks - "))
-    return lines[lines.index(title) + 1]
+    title = next(line for line in lines if line.startswith("[hotpath] "))
+    return lines[lines.index("", lines.index(title)) + 1]
 
 
 def check_first_line(cli, scene):
@@ -249,13 +245,40 @@ def sleeper():
 
 def test_it_comes_first(sleeper):
     box, session = sleeper
-    lines = table(box, session).splitlines()
+    lines = table(box, session, "-v").splitlines()
     title = next(line for line in lines if line.startswith("[hotpath]"))
     assert " | bottlenecks, timing, cpu" in title
     first = lines.index("bottlenecks - Where the time goes, and why.")
     assert not any(" - " in line for line in lines[:first])
     assert re.match(r"The bottleneck is subject: \d+ % of the time, waiting", lines[first + 1])
     assert list(box.read(session).values["sections"])[0] == "bottlenecks"
+
+
+def cells(line):
+    return [cell.strip() for cell in line.split("|")[1:-1]]
+
+
+def test_the_short_report(box):
+    """Functions are in one table, in which each row has its verdict; other sections are a line each, and -v has them all."""
+    measured = box.run(EXAMPLES / "overview", env={"HOTPATH_REPORT": None})
+    [session] = measured.sessions()
+    report = box.read(session, "--section", "auto").values
+    sections = report["sections"]
+    lines = table(box, session).splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("[hotpath] "))
+    assert lines[first].count("|") == 0 and lines[first + 1] == ""
+    assert lines[first + 2] == report["meta"]["headline"]
+    titles = cells(lines[first + 4])
+    rows = [dict(zip(titles, cells(line))) for line in lines[first + 6:first + 6 + len(sections["timing"]["rows"])]]
+    verdicts = {row["name"]: row["verdict"] for row in sections["bottlenecks"]["rows"]}
+    assert [(row["Function"].rstrip("*"), int(row["Calls"]), row["Verdict"]) for row in rows] == [
+        (row["name"], row["calls"], verdicts[row["name"]]) for row in sections["timing"]["rows"]]
+    said = {line.split(":")[0] for line in lines}
+    assert {"cpu", "waits"} <= said and not any(line.startswith(("timing - ", "cpu - ", "waits - ")) for line in lines)
+    assert any(line.startswith("futures - ") for line in lines) and len(lines) <= 45
+    whole = table(box, session, "-v").splitlines()
+    assert {line.split(" - ")[0] for line in whole if " - " in line} >= set(sections)
+    assert whole[-1] == report["meta"]["headline"]
 
 
 def test_it_can_be_left_out(sleeper):
@@ -301,7 +324,6 @@ def waits_for_the_disk(program):
 
 
 @pytest.mark.parametrize("name", EXAMPLE_VERDICTS)
-@again_if_stolen
 def test_examples(cli, name):
     if name == "alloc":
         skip_other_malloc()

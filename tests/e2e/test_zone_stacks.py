@@ -49,10 +49,10 @@ def totals(report):
     return report.values["sections"]["functions"]["totals"]
 
 
-def by_zone(cli):
-    """{(zone, function): nanoseconds}, and all together; None is what is in no zone."""
+def by_zone(cli, of="cpu"):
+    """{(zone, function): nanoseconds or bytes}, and all together; None is what is in no zone."""
     found, whole = {}, 0
-    for names, weight in exported.folded(cli("export", "-f", "folded", "--of", "cpu", "--by-zone").stdout):
+    for names, weight in exported.folded(cli("export", "-f", "folded", "--of", of, "--by-zone").stdout):
         zone = re.fullmatch(r"\[zone: (.*)\]", names[0])
         assert zone is not None or names[0] == "[in no zone]", names
         for function in set(names):
@@ -144,6 +144,51 @@ def test_labels_of_pprof(cli):
     assert sum(weight for _, weight in labelled) == sum(weight for _, weight in plain)
 
 
+def assert_labels(cli, of, found):
+    path = cli.folder / "zones.pb.gz"
+    cli("export", "-f", "pprof", "-o", path)
+    labelled = exported.pprof_labels(path.read_bytes(), of)
+    for zone in ("first", "second", None):
+        assert sum(weight for label, weight in labelled if label == zone) == found[zone, f"[zone: {zone}]" if zone else "[in no zone]"]
+
+
+@pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
+def test_waits_below_their_zones(cli, variant):
+    done = cli.run(PROGRAMS / variant, "waits", 1500)
+    told, rest = truth(done.stdout), rows(done.report)["rest"]
+    found, exported_ns = by_zone(cli, "waits")
+    parts = {"first": told["first_heavy"], "second": told["second_heavy"], None: told["outside"]}
+    # Whose wait it was is exact; what of the last piece of it was seen is not.
+    for zone, ns in parts.items():
+        assert abs(found[zone, "rest"] - ns) < 0.1 * sum(parts.values()), (zone, found, parts)
+    assert exported_ns == totals(done.report)["waited_ns"]
+    assert rest.waiting_zone == "first" and rest.waiting_zone_ns == found["first", "rest"]
+    assert re.fullmatch(r"first \d+ %, second \d+ %", rest.waiting_zones)
+    assert_labels(cli, "waits", found)
+
+
+@pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
+def test_allocations_below_their_zones(cli, variant):
+    done = cli.run(PROGRAMS / variant, "heap", 400)
+    table = done.report.values["sections"].get("alloc-functions")
+    if variant == "zoned_static" and table is None:
+        pytest.skip("nobody watches malloc of a static program")
+    take = {row.name: row for row in done.report.rows("alloc-functions")}["take"]
+    told, samples = truth(done.stdout), table["totals"]["samples"]
+    found, exported_bytes = by_zone(cli, "alloc")
+    parts = {"first": told["first_heavy"], "second": told["second_heavy"], None: told["outside"]}
+    whole = sum(parts.values())
+    for zone, size in parts.items():
+        share = size / whole
+        assert abs(found[zone, "take"] / whole - share) < 5 * math.sqrt(share / samples), (zone, found, parts)
+    assert exported_bytes == table["totals"]["bytes"]
+    assert take.zone == "first" and take.zone_bytes == found["first", "take"] and take.zones.startswith("first ")
+    # What is kept is of one zone alone; with a few bytes of the C library's that are in none.
+    left, left_bytes = by_zone(cli, "alloc-left")
+    assert left["second", "take"] > 0.97 * left_bytes and ("first", "take") not in left
+    assert_labels(cli, "alloc", found)
+
+
 def test_not_wanted(cli):
     for flag in ("--no-stacks", "--no-cpu"):
         done = cli("run", flag, PROGRAMS / "zoned", "split", 50)
@@ -166,3 +211,26 @@ def test_what_it_writes_is_the_same(cli):
     names = [line.split("=")[0] for line in cli("run", "--format", "none", PROGRAMS / "zoned_off", "threads", 50).stdout.splitlines()]
     done = cli("run", "--format", "none", PROGRAMS / "zoned", "threads", 50)
     assert [line.split("=")[0] for line in done.stdout.splitlines()] == names
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")
+@by_chance
+def test_a_program_that_a_shell_starts(box):
+    """By perf, which knows no zones, and the last line says so; unless all programs are to take their stacks themselves."""
+    cli = Cli(box)
+    command = ("sh", "-c", f"{PROGRAMS / 'zoned'} split 300; true")
+    of = totals(cli.run(*command).report)
+    assert of["by_program"] == 0 and "stacks are by perf, which knows no zones" in cli("report").stdout
+    done = run(cli, "--zone-stacks", *command)
+    assert totals(done.report)["by_program"] == 1 and "knows no zones" not in cli("report").stdout
+    found, _ = by_zone(cli)
+    assert_shares(found, truth(done.stdout), totals(done.report)["samples"])
+
+
+@pytest.mark.parametrize("limit, reason", [("size", "file too large"), ("files", "too many open files")])
+def test_rings_that_cannot_be_made(cli, limit, reason):
+    """The session is there before the limit; the ring comes with the first sample."""
+    cli("run", PROGRAMS / "zoned", "limited", 300, limit)
+    last = cli("report").stdout.strip().splitlines()[-1]
+    assert f"stacks of 1 process could not be recorded: {reason}" in last and "nothing was lost" not in last
+    assert not [path for path in cli.folder.rglob("*") if path.suffix in (".ring", ".heap")]

@@ -30,6 +30,7 @@ def test_everything_is_installed(installed):
     files = {str(path.relative_to(installed.prefix)) for path in installed.prefix.rglob("*") if not path.is_dir()}
     expected = {"bin/hotpath", "include/hotpath.h", "share/hotpath/hotpath.c", "share/hotpath/hotpath.h",
                 "share/doc/hotpath/copyright"}
+    expected |= {f"include/hotpath/{header.name}" for header in (SOURCE / "include/hotpath").iterdir()}
     expected |= {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (SOURCE / "man").glob("*.[1357]")}
     for name, place in (("hotpath.bash", "share/bash-completion/completions/hotpath"),
                         ("_hotpath", "share/zsh/site-functions/_hotpath"),
@@ -39,7 +40,7 @@ def test_everything_is_installed(installed):
     version = installed.pkg_config("--modversion")[0]
     libraries = installed.libraries.relative_to(installed.prefix)
     expected |= {f"{libraries}/{name}" for name in (
-        "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "libhotpath_alloc.a",
+        "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "libhotpath_alloc.a",
         "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}", "libhotpath_alloc_wrap.a",
         "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
         "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
@@ -47,6 +48,12 @@ def test_everything_is_installed(installed):
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
     assert files - by_build_type == expected and len(by_build_type) == 1
     assert version in do(installed.prefix / "bin/hotpath", "--version")
+
+
+def test_demo(workshop, installed):
+    """Its program is found from where hotpath is, and finds its library from where it is."""
+    shown = workshop.do(installed.prefix / "bin/hotpath", "demo", "--once", "--seconds", "0.5")
+    assert "| main " in shown and "timing - " in shown
 
 
 @pytest.mark.parametrize("name", ["hotpath", "hotpath_alloc"])
@@ -100,6 +107,14 @@ def test_pkg_config(workshop, installed, compiler, source, link):
         options.append("-static")
     workshop.do(language(compiler, source.suffix[1:]), "-DHOTPATH", source, *options, "-o", "it")
     assert workshop.calls("it", env=installed.env) == CONSUMER
+
+
+def test_adapters_are_found(workshop, installed, compiler):
+    need("pkg-config")
+    source = SOURCE / "tests/programs/adapter_pool.c"
+    workshop.do(compiler, "-std=gnu11", "-DHOTPATH", source, *installed.pkg_config("--cflags", "--libs"), "-pthread", "-o", "it")
+    calls = workshop.calls("it", env=installed.env)
+    assert (calls["job"], calls["job, queued"]) == (5, 5)
 
 
 # ------------------------------------------------------------------------------------------------ allocations

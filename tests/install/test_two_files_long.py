@@ -18,6 +18,42 @@ def test_any_options(workshop, compiler, flags):
     assert workshop.calls("it") == CONSUMER
 
 
+SANITIZED = """#include <stdlib.h>
+#include "hotpath.h"
+static char *work(void)
+{
+    HOTPATH_MEASURE();
+    return malloc(7);
+}
+int main(int argc, char **argv)
+{
+    HOTPATH_MAIN();
+    char *block = work();
+    free(block);
+    return argc > 1 ? *(volatile char *)block : argv == 0;
+}
+"""
+
+
+@with_glibc
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
+@pytest.mark.parametrize("is_mixed", [False, True])
+def test_sanitizers_keep_malloc(workshop, compiler, objects, sanitizer, is_mixed):
+    """Whether hotpath.c is compiled with it or not: its runtime has malloc, works, and one line says what is not counted."""
+    workshop.fetch(SINGLE / "hotpath.h")
+    workshop.write("it.c", SANITIZED)
+    with_it = f"-fsanitize={sanitizer}"
+    library = objects(compiler, "-w", "-DHOTPATH_ALLOC", *([] if is_mixed else [with_it]))
+    workshop.do(compiler, "-w", "-DHOTPATH", with_it, "it.c", library, "-pthread", "-o", "it")
+    for env in ({}, {"HOTPATH": "1"}):
+        result = workshop.box.run(workshop.folder / "it", env={"ASAN_OPTIONS": "detect_leaks=0", **env}, before=["setarch", "-R"])
+        assert result.calls("work") == 1 and "alloc-bytes" not in result.report.values["sections"]
+        assert result.lines == ["hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted"]
+    if sanitizer == "address" and not is_mixed:
+        found = workshop.box.run(workshop.folder / "it", "wrongly", status=None, before=["setarch", "-R"])
+        assert "heap-use-after-free" in found.stderr
+
+
 def test_musl(workshop):
     """In a program, and in a library that an unmeasured program opens."""
     need("musl-gcc")

@@ -4,6 +4,8 @@
  *   channels threads    2 senders and 2 receivers, a queue with a lock
  *   channels forks      a pipe from the program to its child
  *   channels killed     ends by SIGKILL with items inside
+ *   channels slow       a producer that fills what has room for 3, a consumer that works while that waits; says what it saw by its own clock
+ *   channels slow_fork  the same over a pipe to a child, which has room for all
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,9 +14,13 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ITEMS 2000 /* of each sender */
@@ -134,6 +140,149 @@ static void until_killed(void)
     raise(SIGKILL);
 }
 
+/* ---------------------------------------------------------------------------------------- a slow consumer */
+
+#define SLOW_ITEMS 60
+#define SLOW_ROOM 3
+#define PACE_NS 1000000
+#define WORK_NS 5000000
+
+struct stamped {
+    uint64_t number, before_ns, sent_ns; /* before and after it was told */
+};
+
+static struct slow {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct stamped items[SLOW_ROOM];
+    unsigned first, length, sent;
+    bool is_blocked;
+    uint64_t blocked_ns, least_ns, most_ns; /* that items were inside, at least and at most */
+} slow = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void pause_ns(long ns) { nanosleep(&(struct timespec){.tv_nsec = ns}, NULL); }
+
+static void put_slow(uint64_t number)
+{
+    pthread_mutex_lock(&slow.lock);
+    while (slow.length == SLOW_ROOM) {
+        HOTPATH_CHANNEL_FULL("slow", &slow);
+        const uint64_t since = clock_ns();
+        slow.is_blocked = true;
+        pthread_cond_broadcast(&slow.changed);
+        pthread_cond_wait(&slow.changed, &slow.lock);
+        slow.is_blocked = false;
+        slow.blocked_ns += clock_ns() - since;
+    }
+    slow.sent++;
+    const uint64_t before = clock_ns();
+    HOTPATH_CHANNEL_SENT("slow", &slow, 1, 0, slow.length + 1, number);
+    slow.items[(slow.first + slow.length++) % SLOW_ROOM] = (struct stamped){number, before, clock_ns()};
+    pthread_cond_broadcast(&slow.changed);
+    pthread_mutex_unlock(&slow.lock);
+}
+
+static void take_slow(void)
+{
+    pthread_mutex_lock(&slow.lock);
+    while (slow.length == 0) {
+        HOTPATH_CHANNEL_EMPTY("slow", &slow);
+        pthread_cond_wait(&slow.changed, &slow.lock);
+    }
+    const struct stamped item = slow.items[slow.first];
+    slow.first = (slow.first + 1) % SLOW_ROOM;
+    slow.length--;
+    slow.least_ns += clock_ns() - item.sent_ns;
+    HOTPATH_CHANNEL_RECEIVED("slow", &slow, 1, 0, slow.length, item.number);
+    slow.most_ns += clock_ns() - item.before_ns;
+    pthread_cond_broadcast(&slow.changed);
+    pthread_mutex_unlock(&slow.lock);
+}
+
+static void *produce(void *context)
+{
+    HOTPATH_MEASURE();
+    for (uint64_t at = 1; at <= SLOW_ITEMS; at++)
+        put_slow(at);
+    return context;
+}
+
+/* So that the producer waits for this one, however busy the machine is. */
+static void until_the_producer_waits(void)
+{
+    pthread_mutex_lock(&slow.lock);
+    while (!slow.is_blocked && slow.sent < SLOW_ITEMS)
+        pthread_cond_wait(&slow.changed, &slow.lock);
+    pthread_mutex_unlock(&slow.lock);
+}
+
+static void consume(void)
+{
+    HOTPATH_MEASURE();
+    for (int at = 0; at < SLOW_ITEMS; at++) {
+        take_slow();
+        until_the_producer_waits();
+        pause_ns(WORK_NS);
+    }
+}
+
+static void with_slow_consumer(void)
+{
+    pthread_t producer;
+    HOTPATH_CHANNEL_CAPACITY("slow", &slow, SLOW_ROOM);
+    pthread_create(&producer, NULL, produce, NULL);
+    consume();
+    pthread_join(producer, NULL);
+    printf("%llu %llu %llu\n", (unsigned long long)slow.least_ns, (unsigned long long)slow.most_ns,
+           (unsigned long long)slow.blocked_ns);
+}
+
+static void consume_pipe(int from)
+{
+    HOTPATH_MEASURE();
+    struct stamped item;
+    uint64_t least_ns = 0, most_ns = 0;
+    while (read(from, &item, sizeof item) == (ssize_t)sizeof item) {
+        least_ns += clock_ns() - item.sent_ns;
+        HOTPATH_CHANNEL_RECEIVED("slow", NULL, 1, sizeof item, -1, item.number);
+        most_ns += clock_ns() - item.before_ns;
+        pause_ns(WORK_NS);
+    }
+    printf("%llu %llu 0\n", (unsigned long long)least_ns, (unsigned long long)most_ns);
+    fflush(stdout);
+}
+
+static void with_slow_child(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        exit(3);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        consume_pipe(ends[0]);
+        exit(0);
+    }
+    close(ends[0]);
+    for (uint64_t at = 1; at <= SLOW_ITEMS; at++) {
+        pause_ns(PACE_NS);
+        struct stamped item = {.number = at, .before_ns = clock_ns()};
+        HOTPATH_CHANNEL_SENT("slow", NULL, 1, sizeof item, -1, at);
+        item.sent_ns = clock_ns();
+        if (write(ends[1], &item, sizeof item) != (ssize_t)sizeof item)
+            exit(3);
+    }
+    close(ends[1]);
+    waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
@@ -144,6 +293,10 @@ int main(int argc, char **argv)
         with_child();
     else if (strcmp(what, "killed") == 0)
         until_killed();
+    else if (strcmp(what, "slow") == 0)
+        with_slow_consumer();
+    else if (strcmp(what, "slow_fork") == 0)
+        with_slow_child();
     else
         return 2;
     return 0;

@@ -24,5 +24,13 @@ int main()
         pass(numbers, at);
     pass(reals, 2.5);
     HOTPATH_CHANNEL_END("typed", &reals);
+    HOTPATH_CHANNEL_CAPACITY("typed", &numbers, 10);
+    HOTPATH_CHANNEL_TEXT("typed", &numbers, "%d numbers", 3);
+    for (int at = 0; at < 5; at++) {
+        HOTPATH_STREAM_NEXT("counted", &numbers);
+        HOTPATH_STREAM_ITEM("counted", &numbers, 1, sizeof at);
+        HOTPATH_STREAM_TEXT("counted", &numbers, "number %d", static_cast<int>(at));
+    }
+    HOTPATH_STREAM_END("counted", &numbers);
     return 0;
 }

@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         share_no_files();
     if (is_case(argc, argv, "signals"))
         take_signals();
-    for (int n = 0; is_case(argc, argv, "naps") && n < 40; n++)
+    for (int n = 0; is_case(argc, argv, "naps") && n < 100; n++)
         nap();
     return 0;
 }

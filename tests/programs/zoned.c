@@ -6,6 +6,9 @@
  *     zoned forked MS     the same in a forked child, which then becomes this program, and does it again
  *     zoned childless MS  a forked child that has no zone calls only light (`bare`); its parent did split before
  *     zoned kernel MS     "first" reads without end, "second" computes
+ *     zoned waits MS      "first" and "second" have rest sleep, three parts and one, and outside of both it sleeps for two; parts are nanoseconds of that
+ *     zoned limited MS WHAT  as split, after a limit of the `size` of files, or of `files` that may be open, that lets nobody make a new one
+ *     zoned heap MB       the same of bytes that take allocates; what "second" takes is never freed
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -150,6 +154,72 @@ static void in_kernel(uint64_t ms)
     close(zeros);
 }
 
+static APART uint64_t rest(uint64_t ms)
+{
+    struct timespec before, after;
+    const struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    return (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000u + (uint64_t)after.tv_nsec -
+           (uint64_t)before.tv_nsec;
+}
+
+static void in_waits(uint64_t ms)
+{
+    for (uint64_t left = ms / 600 + 1; left > 0; left--) {
+        {
+            HOTPATH_BLOCK("first");
+            parts[FIRST_HEAVY] += rest(300);
+        }
+        {
+            HOTPATH_BLOCK("second");
+            parts[SECOND_HEAVY] += rest(100);
+        }
+        parts[OUTSIDE] += rest(200);
+    }
+}
+
+static void *volatile latest; /* so that the compiler leaves none of them out */
+
+static APART uint64_t take(uint64_t blocks, int is_kept)
+{
+    uint64_t bytes = 0;
+    for (uint64_t at = 0; at < blocks; at++) {
+        const size_t size = 500 + at * 37 % 1000;
+        void *block = malloc(size);
+        bytes += size;
+        latest = block;
+        if (!is_kept)
+            free(block);
+    }
+    return bytes;
+}
+
+static void in_heap(uint64_t mb)
+{
+    for (uint64_t turn = 0; turn < mb; turn++) {
+        {
+            HOTPATH_BLOCK("first");
+            parts[FIRST_HEAVY] += take(500, 0);
+        }
+        {
+            HOTPATH_BLOCK("second");
+            parts[SECOND_HEAVY] += take(166, 1);
+        }
+        parts[OUTSIDE] += take(333, 0);
+    }
+}
+
+static void set_limit(const char *what)
+{
+    const struct rlimit size = {100000, 100000}, files = {3, 3};
+    if (strcmp(what, "size") == 0)
+        setrlimit(RLIMIT_FSIZE, &size);
+    else
+        setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argument_count, char **arguments)
 {
     if (argument_count < 3)
@@ -165,6 +235,12 @@ int main(int argument_count, char **arguments)
         in_childless(ms);
     else if (strcmp(arguments[1], "kernel") == 0)
         in_kernel(ms);
+    else if (strcmp(arguments[1], "limited") == 0 && argument_count > 3)
+        set_limit(arguments[3]), outer(ms);
+    else if (strcmp(arguments[1], "waits") == 0)
+        in_waits(ms);
+    else if (strcmp(arguments[1], "heap") == 0)
+        in_heap(ms);
     else
         return 2;
     tell();

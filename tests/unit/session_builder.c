@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel_layout.h"
+#include "stream_layout.h"
+#include "task_layout.h"
+
 #define FRAMES 16u
 #define NODES_PER_CHUNK 4u /* small, so that tests walk several */
 
@@ -360,6 +364,37 @@ static struct hp_kind_field field(struct session_builder *builder, const char *k
                                   .merge = merge};
 }
 
+/* As recorders describe it. */
+static void describe_channel(struct session_builder *builder, struct hp_kind *kind)
+{
+    kind->flags |= HP_KIND_OWN_TABLE;
+    kind->counter_count = HP_CHANNEL_CAPACITY + 1;
+    kind->histogram_count = HP_CHANNEL_DELAYS + 1;
+    for (uint32_t at = 0; at < kind->counter_count; at++)
+        kind->counters[at] = field(builder, "counter", at < HP_CHANNEL_MOST_INSIDE ? HP_MERGE_SUM : HP_MERGE_MOST);
+    kind->histograms[HP_CHANNEL_DELAYS] = field(builder, "delay", HP_MERGE_SUM);
+}
+
+static void describe_task(struct session_builder *builder, struct hp_kind *kind)
+{
+    kind->flags |= HP_KIND_OWN_TABLE;
+    kind->counter_count = HP_TASK_MOST_OPEN + 1;
+    kind->histogram_count = HP_TASK_WALLS + 1;
+    for (uint32_t at = 0; at < kind->counter_count; at++)
+        kind->counters[at] = field(builder, "counter", at < HP_TASK_MOST_OPEN ? HP_MERGE_SUM : HP_MERGE_MOST);
+    kind->histograms[HP_TASK_WALLS] = field(builder, "wall", HP_MERGE_SUM);
+}
+
+static void describe_stream(struct session_builder *builder, struct hp_kind *kind)
+{
+    kind->flags |= HP_KIND_OWN_TABLE;
+    kind->counter_count = HP_STREAM_CONSUMED_ITEMS + 1;
+    kind->histogram_count = HP_STREAM_GAP_TIMES + 1;
+    for (uint32_t at = 0; at < kind->counter_count; at++)
+        kind->counters[at] = field(builder, "counter", HP_MERGE_SUM);
+    kind->histograms[HP_STREAM_GAP_TIMES] = field(builder, "gap", HP_MERGE_SUM);
+}
+
 static uint32_t kind_named(struct session_builder *builder, const char *name)
 {
     static const struct {
@@ -379,14 +414,20 @@ static uint32_t kind_named(struct session_builder *builder, const char *name)
                            .name = builder_text(builder, name),
                            .title = builder_text(builder, name),
                            .flags = HP_KIND_BY_NAME,
-                           .counter_count = HP_KIND_COUNTERS,
-                           .histogram_count = HP_KIND_HISTOGRAMS};
+                           .counter_count = 8,
+                           .histogram_count = 2};
     if (strcmp(name, "value") == 0 || strcmp(name, "gauge") == 0 || strcmp(name, "count") == 0)
         made.flags |= HP_KIND_OWN_TABLE;
-    for (size_t at = 0; at < HP_KIND_COUNTERS; at++)
+    for (size_t at = 0; at < made.counter_count; at++)
         made.counters[at] = field(builder, counters[at].key, counters[at].merge);
     made.histograms[0] = field(builder, "value", HP_MERGE_SUM);
     made.histograms[1] = field(builder, "negative", HP_MERGE_SUM);
+    if (strcmp(name, "channel") == 0)
+        describe_channel(builder, &made);
+    if (strcmp(name, "task") == 0)
+        describe_task(builder, &made);
+    if (strcmp(name, "stream") == 0)
+        describe_stream(builder, &made);
     *(struct hp_kind *)builder_at(builder, offset) = made;
     builder_header(builder)->kinds = offset;
     return offset;
@@ -407,7 +448,7 @@ uint32_t builder_object(struct session_builder *builder, const char *kind, const
 
 uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t thread)
 {
-    const uint32_t offset = take(builder, sizeof(struct hp_part), 64);
+    const uint32_t offset = take(builder, sizeof(struct hp_instance_part), 64);
     const uint32_t ring = take(builder, sizeof(struct hp_ring) + 4 * sizeof(struct hp_recent), 64);
     const uint32_t histograms[] = {take(builder, sizeof(struct hp_histogram), 64),
                                    take(builder, sizeof(struct hp_histogram), 64)};
@@ -421,6 +462,20 @@ uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t
     ((struct hp_ring *)builder_at(builder, ring))->capacity = 4;
     of->parts = offset;
     return offset;
+}
+
+void builder_open_task(struct session_builder *builder, uint32_t object, uint32_t thread, uint64_t born)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_task_chunk), 64);
+    struct hp_task_chunk *chunk = builder_at(builder, offset);
+    chunk->next = builder_header(builder)->tasks;
+    chunk->slots[0] = (struct hp_task_slot){.self = offset + (uint32_t)offsetof(struct hp_task_chunk, slots),
+                                            .generation = 1,
+                                            .object = object,
+                                            .number = 1,
+                                            .born = BUILDER_START + born,
+                                            .thread = thread};
+    builder_header(builder)->tasks = offset;
 }
 
 static void remember(struct session_builder *builder, struct hp_part *part, const struct hp_recent *recent)

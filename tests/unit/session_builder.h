@@ -112,6 +112,9 @@ void builder_update(struct session_builder *builder, uint32_t part, uint64_t tic
 /* The same for a text, which is only counted and kept. */
 void builder_update_text(struct session_builder *builder, uint32_t part, uint64_t tick, const char *text);
 
+/* A task of that class that is open, created `born` ticks after the start, with a chunk of its own. */
+void builder_open_task(struct session_builder *builder, uint32_t object, uint32_t thread, uint64_t born);
+
 /* The processor time of a thread, with a table of so many places; the session then has processor time. */
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
 /* What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free place of the table. Sums of the thread and the process are raised, too. */

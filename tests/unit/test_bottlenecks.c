@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "channel_layout.h"
 #include "report_fixture.h"
+#include "task_layout.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -393,6 +395,37 @@ static void an_idle_server_says_so(void **state)
                         "bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
 }
 
+/* A task whose wall time is that; nothing is known of its polls. */
+static void task_of(uint32_t on, const char *name, uint64_t ticks)
+{
+    struct hp_part *part =
+        builder_at(&builder, builder_part(&builder, builder_object(&builder, "task", name, 1), on));
+    part->count[HP_TASK_CREATED] = part->count[HP_TASK_READY] = 1;
+    part->count[HP_TASK_BORN_TICKS] = BUILDER_START;
+    part->count[HP_TASK_ENDED_TICKS] = BUILDER_START + ticks;
+}
+
+/* What did not run meanwhile is what it idled for, if that was most of the time; of one inside another, the outer one. */
+static void who_idles_for_a_task_says_so(void **state)
+{
+    static const char
+        before[] = "The program is idle for 70 % of the time: listen waits (poll: ppoll). Otherwise",
+        after[] = "The program is idle for 70 % of the time: listen waits (poll: ppoll) for load. Otherwise";
+    (void)state;
+    build_pool();
+    const uint32_t listener = builder_thread(&builder);
+    const uint32_t listen = call_of(listener, 0, "listen", 10 * SECOND);
+    builder_wait(&builder, listen, HP_WAIT_POLL, SYS_ppoll, "", 10 * SECOND);
+    builder_elapse(&builder, 20 * SECOND, 1);
+    task_of(listener, "short", 6 * SECOND); /* the program idles for 14 */
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, before, sizeof before - 1);
+    task_of(listener, "load", 9 * SECOND);
+    task_of(listener, "read", 8 * SECOND);
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, after, sizeof after - 1);
+}
+
 /* On a busy machine who wakes up to wait again waits for a processor most of the time. */
 static void the_run_queue_is_no_reason_to_idle(void **state)
 {
@@ -597,6 +630,83 @@ static void sentences_stand_below_the_table(void **state)
         strstr(text, "\nload: waiting for 5.94 s of its 6.00 s, 4.00 s of\nthat for disk: /data/large\n"));
 }
 
+/* ------------------------------------------------------------------------------------------------- channels */
+
+/* One thread's use of a channel from the first second to the tenth: blocked for so long, in a node, on one side. */
+static void use_channel(const char *label, uint32_t of, uint32_t node, bool is_sender, uint64_t blocked)
+{
+    static uint32_t channel;
+    static const char *last;
+    if (last == NULL || strcmp(last, label) != 0 || is_sender)
+        channel = builder_object(&builder, "channel", label, 3);
+    last = label;
+    struct hp_part *part = builder_at(&builder, builder_part(&builder, channel, of));
+    part->node = node;
+    part->first_tick = BUILDER_START;
+    part->last_tick = BUILDER_START + 10 * SECOND;
+    part->count[is_sender ? HP_CHANNEL_SENT : HP_CHANNEL_RECEIVED] = 100;
+    part->count[is_sender ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY] = blocked;
+    part->count[is_sender ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS] = 1;
+}
+
+static void a_full_channel_names_its_consumer(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    const uint32_t producer = builder_thread(&builder);
+    const uint32_t consumer = builder_thread(&builder);
+    const uint32_t encode = call_of(consumer, 0, "encode", 2 * SECOND);
+    use_channel("jobs", producer, 0, true, 9300 * MS);
+    use_channel("jobs", consumer, encode, false, 0);
+    use_channel("less", producer, 0, true, 8 * SECOND);
+    use_channel("less", thread, load, false, 0);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck. "
+                        "Most time of its own has load: 50 % of the time, waiting");
+}
+
+/* Its threads receive in a function of the queue, wait there for 4 of its 5 seconds, and have their work beside it. */
+static void who_only_takes_from_a_queue_is_not_its_consumer(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    const uint32_t producer = builder_thread(&builder), consumer = builder_thread(&builder);
+    const uint32_t take = call_of(consumer, 0, "take", 5 * SECOND);
+    const uint32_t handle = call_of(consumer, 0, "handle", 4 * SECOND);
+    call_of(consumer, handle, "inside", 3 * SECOND);
+    call_of(consumer, 0, "answer", SECOND / 2);
+    use_channel("jobs", producer, 0, true, 9300 * MS);
+    use_channel("jobs", consumer, take, false, 4 * SECOND);
+    fixture_build();
+    assert_non_null(strstr(bottlenecks()->summary, "its consumer handle is the bottleneck"));
+}
+
+static void a_channel_that_is_not_full_names_nobody(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    use_channel("jobs", builder_thread(&builder), 0, true, 5 * SECOND); /* half of the time is not more than that */
+    use_channel("jobs", thread, compute, false, 9 * SECOND);            /* and it is known what else goes on */
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is load: ", 24);
+}
+
+static void an_empty_channel_names_its_producer_where_nothing_else_is_known(void **state)
+{
+    (void)state;
+    build_times();
+    build_allocs();
+    use_channel("jobs", builder_thread(&builder), 0, true, 0);
+    use_channel("jobs", thread, compute, false, 9 * SECOND);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "Receivers of jobs were blocked 90 % of their time: its producer is the bottleneck");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +722,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lock_is_work, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(an_idle_server_says_so, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(who_idles_for_a_task_says_so, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_child_is_named, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_threads_that_wait, fixture_set_up, fixture_tear_down),
@@ -626,6 +737,12 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_stand_below_the_table, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(who_only_takes_from_a_queue_is_not_its_consumer, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_channel_that_is_not_full_names_nobody, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_channel_names_its_producer_where_nothing_else_is_known,
+                                        fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

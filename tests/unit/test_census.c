@@ -147,6 +147,34 @@ static void what_was_used_unseen_is_of_who_was_busy(void **state)
 }
 
 /*
+ * A shell is seen once, at its start, when it is busy, and so is what it has started, which has had no processor until then. Nobody looks again before both end:
+ * the shell waited, and what another one can not have used is its child's, too.
+ */
+static void who_has_children_waits_for_them(void **state)
+{
+    (void)state;
+    is_exact = true;
+    hp_census_begin(SHELL);
+    tell_of_program(SHELL, "sh", "/bin/sh");
+    tell(HP_TASK_FORKED, KIN, SHELL, "");
+    tell_of_program(KIN, "kin", "/bin/kin");
+    fake_ns += 10 * MS;
+    used[SHELL] = 9 * MS;
+    used[KIN] = 1 * MS;
+    look_after(1 * MS);
+    fake_ns += 110 * MS;
+    tell(HP_TASK_ENDED, KIN, 0, "");
+    fake_ns += 2 * MS;
+    tell(HP_TASK_ENDED, SHELL, 0, "");
+    used[KIN] = used[SHELL] = 0;
+    used_by_children = 110 * MS; /* 10 of the shell, 100 of kin */
+    const struct hp_census *census = hp_census_end();
+    assert_in_range(census->all[1].cpu_ns, 95 * MS, 101 * MS);
+    assert_in_range(census->all[0].cpu_ns, 9 * MS, 12 * MS);
+    check_sums(census);
+}
+
+/*
  * An orphan used 100 ms, which it leaves with whoever takes it in. What another one used after the last look at it is told by what was left
  * with us, and that has nothing of the orphan's in it.
  */
@@ -426,17 +454,84 @@ static void who_is_met_belongs_to_it(void **state)
     show(SHELL, 'R', "/bin/sh", "");
     show(KIN, 'R', "/opt/kin", "");
     hp_census_begin(SHELL);
-    hp_census_meet(KIN, 1);
-    hp_census_meet(KIN, 1);
+    const struct hp_citizen met = {.pid = KIN, .parent = 1, .began_ns = fake_ns};
+    hp_census_meet(&met);
+    hp_census_meet(&met);
     const struct hp_census *census = hp_census_end();
     assert_int_equal(census->count, 2);
     assert_int_equal(census->all[1].parent, 1);
+}
+
+/* Nobody looks for 200 ms, in which somebody comes and goes who leaves a session: what is more than was seen is its own. */
+static void who_came_and_went_unseen_has_its_time(void **state)
+{
+    (void)state;
+    show(SHELL, 'S', "/bin/sh", "");
+    hp_census_begin(SHELL);
+    used[SHELL] = MS;
+    look_after(100 * MS);
+    const struct hp_citizen gone = {.pid = KIN,
+                                    .parent = SHELL,
+                                    .began_ns = fake_ns + 20 * MS,
+                                    .ended_ns = fake_ns + 200 * MS,
+                                    .seen_cpu_ns = 30 * MS,
+                                    .seen_ns = fake_ns + 50 * MS};
+    fake_ns += 200 * MS;
+    hp_census_meet(&gone);
+    fake_remove("100");
+    used[SHELL] = 0;
+    used_by_children = 131 * MS;
+    const struct hp_census *census = hp_census_end();
+    assert_int_equal(census->count, 2);
+    assert_int_equal(census->all[1].ended_ns, gone.ended_ns);
+    assert_true(census->all[1].cpu_ns > 120 * MS && census->all[1].cpu_ns <= 130 * MS);
+    check_sums(census);
+}
+
+/* One look finds that both have ended, and the session a moment later: nobody has outlived anybody. */
+static void who_is_gone_with_its_parent_has_its_time(void **state)
+{
+    (void)state;
+    show(SHELL, 'S', "/bin/sh", "");
+    hp_census_begin(SHELL);
+    used[SHELL] = MS;
+    look_after(100 * MS);
+    const uint64_t began_ns = fake_ns + 20 * MS;
+    show(SHELL, 'Z', "/bin/sh", "");
+    look_after(200 * MS);
+    fake_ns += MS / 10;
+    hp_census_meet(&(struct hp_citizen){
+        .pid = KIN, .parent = SHELL, .began_ns = began_ns, .ended_ns = fake_ns, .seen_ns = began_ns});
+    used_by_children = 101 * MS;
+    const struct hp_census *census = hp_census_end();
+    assert_true(census->all[1].cpu_ns > 90 * MS);
+    check_sums(census);
+}
+
+/* Its session is found when it has been seen to end: that is nobody new. The same number later is. */
+static void who_ended_is_not_met_again(void **state)
+{
+    (void)state;
+    show(SHELL, 'S', "/bin/sh", "101 ");
+    show(KIN, 'R', "/opt/kin", "");
+    hp_census_begin(SHELL);
+    look_after(10 * MS);
+    const uint64_t found_ns = fake_ns;
+    show(KIN, 'Z', "/opt/kin", "");
+    look_after(10 * MS);
+    hp_census_meet(&(struct hp_citizen){.pid = KIN, .parent = SHELL, .began_ns = found_ns - 5 * MS});
+    assert_int_equal(hp_census_find(KIN)->ended_ns, fake_ns);
+    fake_ns += MS;
+    hp_census_meet(&(struct hp_citizen){.pid = KIN, .parent = SHELL, .began_ns = fake_ns});
+    assert_int_equal(hp_census_find(KIN)->began_ns, fake_ns);
+    assert_int_equal(hp_census_end()->count, 3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_unseen_is_of_who_was_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_has_children_waits_for_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_orphans_used_is_not_left_with_us, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_has_more_than_the_time_there_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_thread_ends_the_process, set_up, tear_down),
@@ -452,6 +547,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_is_found_is_looked_at_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_only_forks_is_no_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_met_belongs_to_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_came_and_went_unseen_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_gone_with_its_parent_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_ended_is_not_met_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static const struct hp_named_stacks example = {.images = images,
                                                .node_count = 7};
 
 static struct hp_named_zone zones[] = {{"load"}, {"check"}};
-static struct hp_zone_share shares[] = {{3, 0, 10 * MS, 0, 10}, {5, 1, 15 * MS, 0, 15}, {5, 0, 2 * MS, 0, 2}};
+static struct hp_zone_share shares[] = {{3, 0, {10 * MS, 0, 10}}, {5, 1, {15 * MS, 0, 15}}, {5, 0, {2 * MS, 0, 2}}};
 
 static struct hp_named_stacks example_with_zones(void)
 {

@@ -64,11 +64,11 @@ struct thread {
     struct hp_heap_pace pace;
     struct hp_heap_countdown countdown;
     struct hp_heap_live heap;
-    uint64_t bytes, samples;
+    uint64_t bytes, samples, looks;
     double variance; /* of the sum of bytes, as it is expected */
     struct hp_heap_worth sum;
     uint64_t now_ns, per_block_ns;
-    bool is_crowded;
+    uint64_t used; /* eighths of the room */
 };
 
 static void begin(struct thread *thread, uint64_t mean, uint64_t seed)
@@ -86,13 +86,19 @@ static bool allocate(struct thread *thread, uint64_t size)
     thread->now_ns += thread->per_block_ns;
     const double share = size > 0 ? hp_heap_share(size, thread->countdown.mean) : 1;
     thread->variance += (double)size * (double)size * (1 - share) / share;
-    if (thread->bytes < thread->countdown.sample_at)
+    if (thread->bytes < thread->countdown.due_at)
         return false;
+    hp_heap_pace_crowd(&thread->pace, thread->used, 8);
+    if (thread->bytes < thread->countdown.sample_at) {
+        thread->looks++;
+        hp_heap_countdown_next(&thread->countdown, &thread->pace, thread->bytes);
+        return false;
+    }
     const struct hp_heap_worth worth = hp_heap_worth(&thread->heap, size, thread->countdown.mean);
     thread->sum.bytes += worth.bytes;
     thread->sum.blocks += worth.blocks;
     thread->samples++;
-    hp_heap_pace_count(&thread->pace, 0, thread->is_crowded, thread->now_ns);
+    hp_heap_pace_count(&thread->pace, 0, thread->now_ns);
     hp_heap_countdown_next(&thread->countdown, &thread->pace, thread->bytes);
     return true;
 }
@@ -176,11 +182,45 @@ static void crowds_are_thinned_out(void **state)
     (void)state;
     begin(&thread, MEAN, 6);
     thread.per_block_ns = 1;
-    thread.is_crowded = true;
+    thread.used = 7;
     for (unsigned at = 0; at < 1000000; at++)
         allocate(&thread, 100);
-    assert_int_equal(thread.pace.mean, HP_HEAP_MOST_GROWTH * MEAN);
+    assert_int_equal(hp_heap_pace_mean(&thread.pace), HP_HEAP_MOST_GROWTH * MEAN);
     assert_true(thread.samples > 50 && thread.samples < 250);
+    assert_true(fabs((double)thread.sum.bytes - (double)thread.bytes) < 4 * sqrt(thread.variance));
+    hp_heap_live_free(&thread.heap);
+}
+
+/* A reader that had no processor for a moment leaves nothing behind: soon after it is back, samples are as close as before. */
+static void after_a_crowd_it_is_as_before(void **state)
+{
+    struct thread thread;
+    (void)state;
+    begin(&thread, MEAN, 8);
+    thread.used = 7;
+    while (hp_heap_pace_mean(&thread.pace) == MEAN)
+        allocate(&thread, 100);
+    thread.used = 3;
+    const uint64_t back = thread.bytes;
+    while (hp_heap_pace_mean(&thread.pace) != MEAN)
+        allocate(&thread, 100);
+    assert_true(thread.bytes - back <= 4 * MEAN + 100);
+    hp_heap_live_free(&thread.heap);
+}
+
+/* Crowds that come and go while nothing is sampled: what is drawn anew is as likely as what was drawn before. */
+static void looks_between_samples_bias_nothing(void **state)
+{
+    struct thread thread;
+    uint64_t random = 11;
+    (void)state;
+    begin(&thread, MEAN, 12);
+    for (unsigned at = 0; at < 4000000; at++) {
+        if (at % 3000 == 0)
+            thread.used = hp_random_next(&random) % 8;
+        allocate(&thread, at % 7 == 0 ? 3000 : 100);
+    }
+    assert_true(thread.looks > 1000);
     assert_true(fabs((double)thread.sum.bytes - (double)thread.bytes) < 4 * sqrt(thread.variance));
     hp_heap_live_free(&thread.heap);
 }
@@ -191,10 +231,10 @@ static void many_live_samples_make_them_rarer(void **state)
     (void)state;
     hp_heap_pace_begin(&pace, MEAN, 0);
     for (uint64_t at = 1; at <= 256; at++)
-        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE + 1, false, at * 2000000);
+        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE + 1, at * 2000000);
     assert_int_equal(pace.mean, MEAN << 4);
     for (uint64_t at = 257; at <= 512; at++)
-        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE, false, at * 4000000);
+        hp_heap_pace_count(&pace, HP_HEAP_MOST_LIVE, at * 4000000);
     assert_int_equal(pace.mean, MEAN << 4);
 }
 
@@ -387,6 +427,8 @@ int main(void)
         cmocka_unit_test(sizes_do_not_bias_each_other),
         cmocka_unit_test(haste_is_slowed_down),
         cmocka_unit_test(crowds_are_thinned_out),
+        cmocka_unit_test(after_a_crowd_it_is_as_before),
+        cmocka_unit_test(looks_between_samples_bias_nothing),
         cmocka_unit_test(many_live_samples_make_them_rarer),
         cmocka_unit_test(blocks_are_found_until_they_are_freed),
         cmocka_unit_test(a_full_set_refuses),

@@ -49,16 +49,18 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
 /* What was heard. */
 static struct {
     struct hp_wait_found taken;
+    uint32_t zone;
     uint32_t kept, ended; /* how many */
     uint64_t ns, idle_ns;
 } heard;
 
-static void take(void *context, uint32_t pid, uint32_t tid, const struct hp_wait_found *found)
+static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)
 {
     (void)context;
     assert_int_equal(pid, PID);
     assert_true(tid >= PID);
     heard.taken = *found;
+    heard.zone = zone;
 }
 
 static uint32_t keep(void *context)
@@ -233,6 +235,7 @@ static void who_listens_hears_of_each_wait(void **state)
     assert_int_equal(heard.taken.sp, 0x7ffc0000);
     assert_int_equal(heard.taken.pc, 0x550000);
     assert_int_equal(heard.taken.cause, HP_WAIT_SLEEP);
+    assert_int_equal(heard.zone, 0);
     fake_ns += PERIOD;
     look(&task);
     assert_int_equal(heard.kept, 1);
@@ -288,7 +291,8 @@ static void the_run_queue_after_a_wake_up_is_of_who_waited(void **state)
     wait_for(&task, 50 * MS);
     look(&task);
     assert_int_equal(credited(HP_WAIT_SLEEP, inner), 50 * MS);
-    fake_ns += 20 * MS; /* it was woken at once */
+    assert_int_equal(heard.zone, 2); /* the second site */
+    fake_ns += 20 * MS;              /* it was woken at once */
     look(&task);
     fake_ns -= 20 * MS;
     be_ready_for(&task, 20 * MS);

@@ -363,8 +363,21 @@ static void no_counter_falls(void **state)
     assert_int_equal(falls, 0);
 }
 
+/* What was said of the processor time of one function was once taken for the calls of another. */
+static void kinds_are_different(void **state)
+{
+    enum { KINDS = 10, NUMBERS = 200 };
+    static uint64_t keys[KINDS * NUMBERS];
+    (void)state;
+    for (uint64_t at = 0; at < KINDS * NUMBERS; at++) {
+        keys[at] = hp_floors_mix(1 + at / NUMBERS, at % NUMBERS);
+        for (uint64_t before = 0; before < at; before++)
+            assert_int_not_equal(keys[before], keys[at]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_counter_falls)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_are_different), cmocka_unit_test(no_counter_falls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

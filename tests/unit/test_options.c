@@ -111,7 +111,7 @@ static void assert_defaults(void)
     assert_int_equal(settings.record.max_bytes, 0);
     assert_string_equal(settings.output.output_path, "");
     assert_string_equal(settings.record.dir, "");
-    assert_string_equal(settings.show.report, "auto");
+    assert_string_equal(settings.show.report, "short");
     assert_string_equal(settings.show.columns, "");
     assert_string_equal(settings.show.sort, "");
     assert_true(is_share(0));
@@ -378,7 +378,7 @@ static void percentiles_are_sorted_and_single(void **state)
 static void formats(void **state)
 {
     (void)state;
-    static const char *const names[] = {"table", "json", "json-pretty", "none"};
+    static const char *const names[] = {"table", "json", "json-pretty", "html", "none"};
     for (uint32_t i = 0; i < COUNT(names); i++) {
         resolve_variable("HOTPATH_OUTPUT_FORMAT", names[i]);
         assert_no_warning();
@@ -387,7 +387,7 @@ static void formats(void **state)
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "JSON");
     assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "xml");
-    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, none; "
+    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, html, none; "
                        "using table");
     assert_defaults();
 }
@@ -466,7 +466,7 @@ static void texts_are_bounded(void **state)
         {"HOTPATH_DIR", settings.record.dir, sizeof settings.record.dir,
          "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID"},
         {"HOTPATH_REPORT_LABEL", settings.record.label, sizeof settings.record.label, "no label"},
-        {"HOTPATH_REPORT", settings.show.report, sizeof settings.show.report, "auto"},
+        {"HOTPATH_REPORT", settings.show.report, sizeof settings.show.report, "short"},
         {"HOTPATH_COLUMNS", settings.show.columns, sizeof settings.show.columns, "the usual columns"},
         {"HOTPATH_SORT", settings.show.sort, sizeof settings.show.sort, "the usual order"},
     };
@@ -515,10 +515,11 @@ static void lists_of_names(void **state)
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
         resolve_variable("HOTPATH_REPORT", wrong[i]);
-        snprintf(expected, sizeof expected,
-                 "hotpath: HOTPATH_REPORT='%s' is not a list of sections such as auto, all, timing,calltree or "
-                 "-timing; using auto",
-                 wrong[i]);
+        snprintf(
+            expected, sizeof expected,
+            "hotpath: HOTPATH_REPORT='%s' is not a list of sections such as short, auto, all, timing,calltree or "
+            "-timing; using short",
+            wrong[i]);
         assert_one_warning(expected);
         assert_defaults();
         resolve_variable("HOTPATH_COLUMNS", wrong[i]);
@@ -835,6 +836,7 @@ static void flags(void **state)
         {"HOTPATH_LEAVE_SIGNALS", &settings.record.leave_signals},
         {"HOTPATH_RESERVE", &settings.record.reserve},
         {"HOTPATH_ALLOC_CUMULATIVE", &settings.show.alloc_cumulative},
+        {"HOTPATH_DEBUGINFOD", &settings.show.debuginfod},
         {"HOTPATH_CPU_INCLUSIVE", &settings.show.cpu_inclusive},
         {"HOTPATH_WAITS", &settings.record.waits},
     };
@@ -845,7 +847,8 @@ static void flags(void **state)
         assert_true(*cases[i].flag);
         assert_int_equal(settings.show.exclude_wrapper + settings.show.time_exclusive +
                              settings.record.leave_signals + settings.record.reserve +
-                             settings.show.alloc_cumulative + settings.show.cpu_inclusive + settings.record.waits,
+                             settings.show.alloc_cumulative + settings.show.debuginfod +
+                             settings.show.cpu_inclusive + settings.record.waits,
                          1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();
@@ -962,23 +965,25 @@ static void a_wrong_value_gives_way_to_the_next_level(void **state)
     struct variable good_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "none"}, {NULL, NULL}};
     struct variable wrong_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "yaml"}, {NULL, NULL}};
     resolve(&good, wrong_variable);
-    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, none; "
+    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, html, none; "
                        "using the value the program gives");
     assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve(&wrong, NULL);
-    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; using table");
+    assert_one_warning(
+        "hotpath: option format='xml' is not one of table, json, json-pretty, html, none; using table");
     assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
     resolve(&wrong, good_variable);
-    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; "
+    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, html, none; "
                        "using the value of HOTPATH_OUTPUT_FORMAT");
     assert_int_equal(settings.output.format, HP_FORMAT_NONE);
     resolve(&wrong, wrong_variable);
     assert_int_equal(warning_count, 2);
-    assert_string_equal(warnings[0],
-                        "hotpath: option format='xml' is not one of table, json, json-pretty, none; using table");
+    assert_string_equal(
+        warnings[0],
+        "hotpath: option format='xml' is not one of table, json, json-pretty, html, none; using table");
     assert_string_equal(warnings[1],
                         "hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, "
-                        "none; using table");
+                        "html, none; using table");
     assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
 }
 
@@ -1068,14 +1073,14 @@ static void values_are_shown_safely(void **state)
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "a\nb\x1b[31m\x7f\xc3\xa9'\\");
     assert_one_warning(
         "hotpath: HOTPATH_OUTPUT_FORMAT='a\\x0ab\\x1b[31m\\x7f\\xc3\\xa9'\\' is not one of table, json, "
-        "json-pretty, none; using table");
+        "json-pretty, html, none; using table");
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "1234567890123456789012345678901234567890");
     assert_one_warning(
         "hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890' is not one of table, "
-        "json, json-pretty, none; using table");
+        "json, json-pretty, html, none; using table");
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "12345678901234567890123456789012345678901");
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890...' is not one of "
-                       "table, json, json-pretty, none; using table");
+                       "table, json, json-pretty, html, none; using table");
 }
 
 /* The longest line there can be is not cut: 40 bytes that are shown as four each, and the longest complaint. */

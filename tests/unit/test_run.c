@@ -608,7 +608,7 @@ static void one_process_is_shown_on_request(void **state)
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
         "| Process            | State    | Started | Elapsed | Threads | Calls |   Total | % Total |\n"
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
-        "| 4242 ./demo --fast | finished | 0.00 ns | 2.00 µs |       1 |     4 | 1.00 µs | 100.00% |\n"
+        "| 4242 ./demo --fast | finished |       0 | 2.00 µs |       1 |     4 | 1.00 µs | 100.00% |\n"
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
         "\n"
         "clock monotonic; what one zone costs is not known; nothing was lost\n");

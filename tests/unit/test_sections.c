@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "function_profile.h"
 #include "report_asserts.h"
 #include "text.h"
 #include "trust_line.h"
@@ -486,7 +487,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
-    char known[1024] = "unknown section 'sql': known are auto, all";
+    char known[1024] = "unknown section 'sql': known are short, auto, all";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(known, ", ");
         strcat(known, hp_section_types[at]->name);
@@ -803,6 +804,23 @@ static void the_trust_line_says_what_is_not_known_better(void **state)
     assert_non_null(strstr(line_of(&trust), "measuring took at most about 20.0 % of the run"));
 }
 
+static void the_trust_line_says_what_is_lost_of_stacks(void **state)
+{
+    (void)state;
+    struct hp_function_profile functions = {.samples = 5, .source = HP_STACKS_BY_TIMERS};
+    struct hp_trust trust = {.clock = "monotonic", .functions = &functions};
+    assert_non_null(strstr(line_of(&trust), "; nothing was lost"));
+    functions.lost = 34;
+    assert_non_null(strstr(line_of(&trust),
+                           "5 samples by timers in the program; 34 samples of stacks were lost: no "
+                           "space for them, or their processes had ended"));
+    assert_null(strstr(line_of(&trust), "nothing was lost"));
+    functions.lost = 0;
+    functions.allocs_lost = 1;
+    assert_non_null(strstr(line_of(&trust), "; 1 sampled allocation was lost: no space for it"));
+    assert_null(strstr(line_of(&trust), "nothing was lost"));
+}
+
 static void nothing_measured_is_said(void **state)
 {
     (void)state;
@@ -900,6 +918,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_recursion_may_hide_counts_in_full, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test(the_trust_line_says_what_is_lost_of_stacks),
         cmocka_unit_test_setup_teardown(the_trust_line_says_what_is_not_known_better, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),

@@ -64,7 +64,7 @@ static void says_what_is_wrong(void **state)
     header->header_bytes = 17;
     assert_refused(4096, "a broken hotpath session: its header claims 17 bytes instead of 4096");
     header->version = 9;
-    assert_refused(4096, "a hotpath session of format version 9, while this hotpath reads version 7");
+    assert_refused(4096, "a hotpath session of format version 9, while this hotpath reads version 8");
     header->byte_order = 0x04030201u;
     assert_refused(4096, "a hotpath session of a machine with the other byte order: read it on such a machine");
     header->byte_order = 3;

@@ -82,7 +82,7 @@ static struct hp_named_node nodes[] = {
 /* Of both leaves in two zones; of tail in one; the rest is in none. */
 static struct hp_named_zone zones[] = {{"load"}, {"check"}};
 static struct hp_zone_share shares[] = {
-    {3, 0, 10 * MS, 0, 10}, {5, 0, 8 * MS, 0, 8}, {5, 1, 12 * MS, 0, 12}, {6, 1, 40 * MS, 0, 40}};
+    {3, 0, {10 * MS, 0, 10}}, {5, 0, {8 * MS, 0, 8}}, {5, 1, {12 * MS, 0, 12}}, {6, 1, {40 * MS, 0, 40}}};
 
 /* Texts lie in one piece there. */
 static struct hp_named_stacks example(void)
@@ -165,13 +165,13 @@ static void functions_by_themselves_and_with_what_they_called(void **state)
     assert_profile_of_example(&stacks);
 }
 
-static void assert_zone(const struct hp_function_profile *profile, const char *function, size_t at,
-                        const char *zone, uint64_t ms)
+static void assert_zone(const struct hp_function_profile *profile, enum hp_zone_part part, const char *function,
+                        size_t at, const char *zone, uint64_t amount)
 {
-    const struct hp_found_function *found = named(profile, function);
-    assert_true(at < found->zone_count);
-    assert_string_equal(found->zones[at].name, zone);
-    assert_int_equal(found->zones[at].ns, ms * MS);
+    const struct hp_found_zones *found = &named(profile, function)->zones[part];
+    assert_true(at < found->count);
+    assert_string_equal(found->all[at].name, zone);
+    assert_int_equal(found->all[at].amount, amount);
 }
 
 /* With what they called, and once where they called themselves; most first. */
@@ -181,14 +181,38 @@ static void functions_by_zone(void **state)
     const struct hp_named_stacks stacks = example();
     struct hp_function_profile profile;
     assert_true(hp_function_sums_make(&stacks, &profile));
-    assert_zone(&profile, "leaf", 0, "load", 18);
-    assert_zone(&profile, "leaf", 1, "check", 12);
-    assert_zone(&profile, "work", 0, "check", 52);
-    assert_zone(&profile, "work", 1, "load", 18);
-    assert_zone(&profile, "main", 0, "check", 52);
-    assert_zone(&profile, "tail", 0, "check", 40);
-    assert_int_equal(named(&profile, "tail")->zone_count, 1);
-    assert_int_equal(named(&profile, "[kernel]")->zone_count, 0);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "leaf", 0, "load", 18 * MS);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "leaf", 1, "check", 12 * MS);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "work", 0, "check", 52 * MS);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "work", 1, "load", 18 * MS);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "main", 0, "check", 52 * MS);
+    assert_zone(&profile, HP_ZONES_OF_CPU, "tail", 0, "check", 40 * MS);
+    assert_int_equal(named(&profile, "tail")->zones[HP_ZONES_OF_CPU].count, 1);
+    assert_int_equal(named(&profile, "[kernel]")->zones[HP_ZONES_OF_CPU].count, 0);
+    assert_int_equal(named(&profile, "main")->zones[HP_ZONES_OF_HEAP].count, 0);
+    hp_function_sums_free(&profile);
+}
+
+/* A place may be in several of these, each with zones of its own. */
+static void waiting_and_allocations_by_zone(void **state)
+{
+    (void)state;
+    struct hp_zone_share others[] = {
+        {3, 0, {[HP_STACK_WAITED_NS] = 7 * MS}},
+        {3, 1, {[HP_STACK_WAITED_NS] = 9 * MS, [HP_STACK_ALLOC_BYTES] = 100}},
+        {6, 0, {[HP_STACK_ALLOC_BYTES] = 50}},
+    };
+    struct hp_named_stacks stacks = example();
+    struct hp_function_profile profile;
+    stacks.shares = others;
+    stacks.share_count = 3;
+    assert_true(hp_function_sums_make(&stacks, &profile));
+    assert_zone(&profile, HP_ZONES_OF_WAITING, "leaf", 0, "check", 9 * MS);
+    assert_zone(&profile, HP_ZONES_OF_WAITING, "main", 1, "load", 7 * MS);
+    assert_zone(&profile, HP_ZONES_OF_HEAP, "main", 0, "check", 100);
+    assert_zone(&profile, HP_ZONES_OF_HEAP, "main", 1, "load", 50);
+    assert_int_equal(named(&profile, "leaf")->zones[HP_ZONES_OF_HEAP].count, 1);
+    assert_int_equal(named(&profile, "main")->zones[HP_ZONES_OF_CPU].count, 0);
     hp_function_sums_free(&profile);
 }
 
@@ -321,6 +345,7 @@ int main(void)
         cmocka_unit_test(many_stacks),
         cmocka_unit_test(functions_by_themselves_and_with_what_they_called),
         cmocka_unit_test(functions_by_zone),
+        cmocka_unit_test(waiting_and_allocations_by_zone),
         cmocka_unit_test(pairs_have_numbers),
         cmocka_unit_test(no_stacks_at_all),
         cmocka_unit_test(a_file_has_all_of_it),

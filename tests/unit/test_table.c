@@ -127,7 +127,7 @@ static void warns_in_the_report(void **state)
     (void)state;
     strcpy(settings.show.report, "timing,sql");
     build_overview();
-    char expected[1024] = "\nwarning: unknown section 'sql': known are auto, all";
+    char expected[1024] = "\nwarning: unknown section 'sql': known are short, auto, all";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(expected, ", ");
         strcat(expected, hp_section_types[at]->name);

@@ -176,9 +176,20 @@ static void sorts_pointers(void **state)
     }
 }
 
+static void newlines_of_paths_as_the_kernel_writes_them(void **state)
+{
+    (void)state;
+    char path[] = "/a\\012b/\\01\\012\\012", other[] = "/a\\013";
+    hp_text_read_newlines(path);
+    assert_string_equal(path, "/a\nb/\\01\n\n");
+    hp_text_read_newlines(other);
+    assert_string_equal(other, "/a\\013");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newlines_of_paths_as_the_kernel_writes_them),
         cmocka_unit_test(writes_numbers),
         cmocka_unit_test(writes_fixed_decimals),
         cmocka_unit_test(cuts_what_does_not_fit),

@@ -122,11 +122,22 @@ struct table {
     size_t count;
 };
 
+static const char *text_before(const struct hp_column_spec *spec)
+{
+    return spec->before != NULL ? spec->before : "";
+}
+
+/* Families may differ in what is before their percentiles alone. */
+static bool is_same(const struct hp_column_spec *one, const struct hp_column_spec *other)
+{
+    return strcmp(one->key, other->key) == 0 && strcmp(text_before(one), text_before(other)) == 0;
+}
+
 /* A key that comes twice is there in either place. */
 static bool is_first(const struct table *table, size_t at)
 {
     size_t first = 0;
-    while (strcmp(table->specs[first].key, table->specs[at].key) != 0)
+    while (!is_same(&table->specs[first], &table->specs[at]))
         first++;
     return first == at;
 }
@@ -135,14 +146,14 @@ static bool is_always_there(const struct table *table, size_t at)
 {
     size_t places = 0;
     for (size_t other = 0; other < table->count; other++)
-        places += strcmp(table->specs[other].key, table->specs[at].key) == 0;
+        places += is_same(&table->specs[other], &table->specs[at]);
     return table->specs[at].needs == 0 || places > 1;
 }
 
 static const char *about_of(const struct table *table, size_t at)
 {
     for (size_t other = at; other < table->count; other++)
-        if (strcmp(table->specs[other].key, table->specs[at].key) == 0 && table->specs[other].about != NULL)
+        if (is_same(&table->specs[other], &table->specs[at]) && table->specs[other].about != NULL)
             return table->specs[other].about;
     return NULL;
 }
@@ -164,7 +175,9 @@ static void put_column(FILE *out, const struct table *table, size_t at, const ch
 {
     fprintf(out, "%s%s", before, indent);
     if (is_family(table, at))
-        fprintf(out, "\"^(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ", table->specs[at].key);
+        fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ",
+                text_before(&table->specs[at]),
+                table->specs[at].before != NULL ? "_" : "", table->specs[at].key);
     else
         fprintf(out, "\"%s\": { ", table->specs[at].key);
     put_description(out, about_of(table, at));

@@ -36,6 +36,7 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 #define fail_msg(...)                                                                                              \
     (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), puts(""), longjmp(cmocka_end, CMOCKA_FAILED))
 #define print_message(...) printf(__VA_ARGS__)
+#define print_error(...) printf(__VA_ARGS__)
 #define fail() fail_msg("failed")
 #define skip() longjmp(cmocka_end, CMOCKA_SKIPPED)
 
@@ -46,20 +47,44 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 #define assert_non_null(p) cmocka_check((p) != NULL, "NULL: %s", #p)
 #define assert_ptr_equal(a, b) cmocka_check((const void *)(a) == (const void *)(b), "not the same: %s, %s", #a, #b)
 #define assert_ptr_not_equal(a, b) cmocka_check((const void *)(a) != (const void *)(b), "the same: %s, %s", #a, #b)
-#define assert_int_equal(a, b)                                                                                     \
-    cmocka_check((uintmax_t)(a) == (uintmax_t)(b), "%s is %" PRIdMAX ", %s is %" PRIdMAX, #a, (intmax_t)(a), #b,   \
-                 (intmax_t)(b))
+#define assert_int_equal(a, b) cmocka_int_equal((uintmax_t)(a), (uintmax_t)(b), #a, #b, __FILE__, __LINE__)
 #define assert_int_not_equal(a, b)                                                                                 \
     cmocka_check((uintmax_t)(a) != (uintmax_t)(b), "%s and %s are both %" PRIdMAX, #a, #b, (intmax_t)(a))
 #define assert_in_range(v, low, high)                                                                              \
-    cmocka_check((uintmax_t)(v) >= (uintmax_t)(low) && (uintmax_t)(v) <= (uintmax_t)(high), "%s is %" PRIuMAX, #v, \
-                 (uintmax_t)(v))
-#define assert_string_equal(a, b)                                                                                  \
-    cmocka_check(strcmp(a, b) == 0, "\"%s\" is not \"%s\"", (const char *)(a), (const char *)(b))
+    cmocka_in_range((uintmax_t)(v), (uintmax_t)(low), (uintmax_t)(high), #v, __FILE__, __LINE__)
+#define assert_string_equal(a, b) cmocka_string_equal(a, b, __FILE__, __LINE__)
 #define assert_string_not_equal(a, b) cmocka_check(strcmp(a, b) != 0, "both are \"%s\"", (const char *)(a))
 #define assert_memory_equal(a, b, size) cmocka_check(memcmp(a, b, size) == 0, "bytes differ: %s, %s", #a, #b)
 #define assert_float_equal(a, b, most)                                                                             \
     cmocka_check((a) - (b) <= (most) && (b) - (a) <= (most), "%s is %g, %s is %g", #a, (double)(a), #b, (double)(b))
+
+/* Functions, as in cmocka: arguments are evaluated once, and the compiler does not warn about what it can compute. */
+__attribute__((unused)) static void cmocka_int_equal(uintmax_t a, uintmax_t b, const char *a_text,
+                                                     const char *b_text, const char *file, int line)
+{
+    if (a == b)
+        return;
+    printf("%s:%d: %s is %" PRIdMAX ", %s is %" PRIdMAX "\n", file, line, a_text, (intmax_t)a, b_text, (intmax_t)b);
+    longjmp(cmocka_end, CMOCKA_FAILED);
+}
+
+__attribute__((unused)) static void cmocka_in_range(uintmax_t value, uintmax_t low, uintmax_t high,
+                                                    const char *text, const char *file, int line)
+{
+    if (value >= low && value <= high)
+        return;
+    printf("%s:%d: %s is %" PRIuMAX "\n", file, line, text, value);
+    longjmp(cmocka_end, CMOCKA_FAILED);
+}
+
+__attribute__((unused, noinline)) static void cmocka_string_equal(const char *a, const char *b, const char *file,
+                                                                  int line)
+{
+    if (strcmp(a, b) == 0)
+        return;
+    printf("%s:%d: \"%s\" is not \"%s\"\n", file, line, a, b);
+    longjmp(cmocka_end, CMOCKA_FAILED);
+}
 
 static int cmocka_run_one(const struct CMUnitTest *test)
 {

@@ -1,0 +1,326 @@
+/*
+ * The table of descriptors. No lock and no heap: two threads that look at the same time find the same. What is anonymous is known by its
+ * number in the kernel, which is the same in all processes; what has a name, by that. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include "descriptors.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "socket_peer.h"
+#include "sys.h"
+#include "text.h"
+
+#define MOST_NAMED 64u /* FIFOs, sockets and queues with names; further ones share the row of their kind */
+#define LONGEST_NAME 128u
+#define MOST_STREAMS 4u
+
+struct hp_descriptor hp_descriptors[HP_DESCRIPTORS];
+static uint32_t highest; /* atomic: no descriptor from here on is known */
+
+/* ------------------------------------------------------------------------------------------------- sites */
+
+struct named {
+    struct hotpath_site site;
+    char name[LONGEST_NAME];
+    uint32_t kind;
+};
+
+#define SITE(name_)                                                                                                \
+    .site = {.id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_OBJECT_, .name = (name_), .function = "", .file = ""}
+
+enum { PIPE, FIFO, SOCKET, EVENTFD, QUEUE, FIRST_NAMED };
+static struct named sites[FIRST_NAMED + MOST_NAMED] = {
+    [PIPE] = {SITE("pipe"), .kind = HOTPATH_PIPE_},
+    [FIFO] = {SITE("fifo"), .kind = HOTPATH_PIPE_},
+    [SOCKET] = {SITE("unix socket"), .kind = HOTPATH_PIPE_},
+    [EVENTFD] = {SITE("eventfd"), .kind = HOTPATH_MESSAGES_},
+    [QUEUE] = {SITE("mq"), .kind = HOTPATH_MESSAGES_},
+};
+static uint32_t named_count; /* atomic: of those with names, taken ... */
+
+/* ... and this one is whole. */
+static bool is_whole(const struct named *named)
+{
+    return __atomic_load_n(&named->site.name, __ATOMIC_ACQUIRE) != NULL;
+}
+
+/* The number of the site of that kind and name. Two that are made at the same time are one for the recorder, by their names. */
+static uint32_t site_named(uint32_t kind, const char *name, size_t length)
+{
+    char whole[LONGEST_NAME];
+    struct hp_text text;
+    uint32_t count = __atomic_load_n(&named_count, __ATOMIC_RELAXED);
+    hp_text_init(&text, whole, sizeof whole);
+    hp_text_string(&text, sites[kind].site.name);
+    hp_text_char(&text, ' ');
+    hp_text_bytes(&text, name, length);
+    hp_text_end(&text);
+    for (uint32_t at = FIRST_NAMED; at < FIRST_NAMED + count; at++)
+        if (is_whole(&sites[at]) && strcmp(sites[at].name, whole) == 0)
+            return at;
+    do
+        if (count == MOST_NAMED)
+            return kind;
+    while (
+        !__atomic_compare_exchange_n(&named_count, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    struct named *named = &sites[FIRST_NAMED + count];
+    memcpy(named->name, whole, sizeof whole);
+    named->kind = sites[kind].kind;
+    named->site =
+        (struct hotpath_site){.id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_OBJECT_, .function = "", .file = ""};
+    __atomic_store_n(&named->site.name, named->name, __ATOMIC_RELEASE);
+    return FIRST_NAMED + count;
+}
+
+/* --------------------------------------------------------------------------------------- what leads out of the run */
+
+static uint64_t streams[MOST_STREAMS];
+static bool is_off;
+
+/* A forked child may have got others in their places by a function of the C library's own, such as daemon. */
+static void forget_all(void)
+{
+    for (uint32_t at = 0; at < highest; at++)
+        __atomic_store_n(&hp_descriptors[at].what, HP_UNKNOWN, __ATOMIC_RELAXED);
+}
+
+/* When the process begins: programs may empty their environment. */
+__attribute__((constructor)) static void read_streams(void)
+{
+    pthread_atfork(NULL, NULL, forget_all);
+    const char *list = getenv("HOTPATH_RUN_STREAMS");
+    is_off = list != NULL && strcmp(list, "off") == 0;
+    for (size_t at = 0; list != NULL && *list != '\0' && at < MOST_STREAMS; at++) {
+        for (; *list >= '0' && *list <= '9'; list++)
+            streams[at] = streams[at] * 10 + (uint64_t)(*list - '0');
+        list += *list != '\0';
+    }
+}
+
+static bool leads_out(uint64_t inode)
+{
+    for (size_t at = 0; at < MOST_STREAMS; at++)
+        if (streams[at] == inode && inode != 0)
+            return true;
+    return false;
+}
+
+bool hp_descriptors_are_off(void) { return is_off; }
+
+/* ------------------------------------------------------------------------------------------- asking the kernel */
+
+#define LONGEST_LINK 256u
+
+/* What /proc says the descriptor is, "pipe:[48211]" or a path. Returns its length, 0: nothing. */
+static size_t read_link(int number, char *link)
+{
+    char path[64];
+    struct hp_text text;
+    hp_text_init(&text, path, sizeof path);
+    hp_text_string(&text, "/proc/self/fd/");
+    hp_text_u64(&text, (unsigned)number);
+    static const char gone[] = " (deleted)"; /* what a name is that nobody else can open any more */
+    ssize_t length = readlink(hp_text_end(&text), link, LONGEST_LINK - 1);
+    link[length > 0 ? length : 0] = '\0';
+    if (length > (ssize_t)sizeof gone && hp_text_has_suffix(link, gone))
+        link[length -= (ssize_t)sizeof gone - 1] = '\0';
+    return length > 0 ? (size_t)length : 0;
+}
+
+static uint32_t look_at_pipe(int number, uint64_t inode, uintptr_t *ret_key)
+{
+    char link[LONGEST_LINK];
+    const size_t length = read_link(number, link);
+    *ret_key = (uintptr_t)inode;
+    return HP_FIRST_CHANNEL +
+           (length == 0 || strncmp(link, "pipe:", 5) == 0 ? PIPE : site_named(FIFO, link, length));
+}
+
+/* The path that one end is bound to: the same for both. */
+static size_t path_of(int number, bool is_peer, struct sockaddr_un *ret_address)
+{
+    socklen_t length = sizeof *ret_address;
+    const size_t before = offsetof(struct sockaddr_un, sun_path);
+    struct sockaddr *address = (struct sockaddr *)(void *)ret_address;
+    memset(ret_address, 0, sizeof *ret_address);
+    const int status = is_peer ? getpeername(number, address, &length) : getsockname(number, address, &length);
+    if (status != 0 || ret_address->sun_family != AF_UNIX || length <= before)
+        return 0;
+    if (ret_address->sun_path[0] != '\0')
+        return strnlen(ret_address->sun_path, length - before);
+    ret_address->sun_path[0] = '@'; /* an abstract one */
+    return length - before;
+}
+
+/* Both ends of what has no name are known by the lower of their numbers. */
+static uintptr_t key_of_two(uint64_t one, uint64_t other) { return (uintptr_t)(one < other ? one : other); }
+
+static uintptr_t key_of_socket(uint64_t inode)
+{
+    const uint64_t peer = hp_socket_peer(inode);
+    return peer != 0 ? key_of_two(inode, peer) : (uintptr_t)inode;
+}
+
+static uint32_t look_at_socket(int number, uint64_t inode, uintptr_t *ret_key)
+{
+    struct sockaddr_un address;
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (getsockopt(number, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
+        return HP_NO_CHANNEL;
+    size_t length = path_of(number, false, &address);
+    if (length == 0)
+        length = path_of(number, true, &address);
+    *ret_key = length != 0 ? 0 : key_of_socket(inode);
+    return HP_FIRST_CHANNEL + (length != 0 ? site_named(SOCKET, address.sun_path, length) : SOCKET);
+}
+
+/* All of them have one inode. A number of their own they have since Linux 5.2. */
+static uintptr_t eventfd_number(int number)
+{
+    char path[64], bytes[512];
+    struct hp_text text;
+    uintptr_t found = 0;
+    hp_text_init(&text, path, sizeof path);
+    hp_text_string(&text, "/proc/self/fdinfo/");
+    hp_text_u64(&text, (unsigned)number);
+    const int info = hp_sys_open(hp_text_end(&text), O_RDONLY, 0);
+    if (info < 0)
+        return 0;
+    const ssize_t length = hp_sys_read(info, bytes, sizeof bytes - 1);
+    hp_sys_close(info);
+    bytes[length > 0 ? length : 0] = '\0';
+    const char *at = strstr(bytes, "eventfd-id:");
+    for (at = at != NULL ? at + strcspn(at, "0123456789\n") : ""; *at >= '0' && *at <= '9'; at++)
+        found = found * 10 + (uintptr_t)(*at - '0');
+    return found + 1; /* the first has 0 */
+}
+
+static uint32_t look_at_anonymous(int number, uintptr_t *ret_key)
+{
+    char link[LONGEST_LINK];
+    if (read_link(number, link) == 0 || strcmp(link, "anon_inode:[eventfd]") != 0)
+        return HP_NO_CHANNEL;
+    *ret_key = eventfd_number(number);
+    return HP_FIRST_CHANNEL + EVENTFD;
+}
+
+static uint32_t look(int number, uintptr_t *ret_key)
+{
+    struct stat file;
+    *ret_key = 0;
+    if (is_off || fstat(number, &file) != 0 || leads_out(file.st_ino))
+        return HP_NO_CHANNEL;
+    if (S_ISFIFO(file.st_mode))
+        return look_at_pipe(number, file.st_ino, ret_key);
+    if (S_ISSOCK(file.st_mode))
+        return look_at_socket(number, file.st_ino, ret_key);
+    return (file.st_mode & S_IFMT) == 0 ? look_at_anonymous(number, ret_key) : HP_NO_CHANNEL;
+}
+
+/* ------------------------------------------------------------------------------------------------- the table */
+
+static uint32_t remember(int number, uint32_t what, uintptr_t key)
+{
+    uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    while (end <= (unsigned)number)
+        if (__atomic_compare_exchange_n(&highest, &end, (unsigned)number + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            break;
+    __atomic_store_n(&hp_descriptors[number].key, key, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_descriptors[number].what, what, __ATOMIC_RELEASE);
+    return what;
+}
+
+uint32_t hp_descriptor_look(int number)
+{
+    const int saved = errno;
+    uintptr_t key;
+    uint32_t what = HP_NO_CHANNEL;
+    if (hotpath_v1_transfer_may_look()) {
+        what = look(number, &key);
+        remember(number, what, key);
+    }
+    errno = saved;
+    return what;
+}
+
+uint32_t hp_descriptor_look_for_queue(int number)
+{
+    const int saved = errno;
+    char link[LONGEST_LINK];
+    uint32_t what = HP_NO_CHANNEL;
+    if (!is_off && hotpath_v1_transfer_may_look()) {
+        const size_t length = read_link(number, link);
+        what = remember(number, HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : QUEUE), 0);
+    }
+    errno = saved;
+    return what;
+}
+
+bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+{
+    struct named *named = &sites[what - HP_FIRST_CHANNEL];
+    const uintptr_t key = __atomic_load_n(&hp_descriptors[number].key, __ATOMIC_RELAXED);
+    *ret_transfer = (struct hotpath_transfer_){.site = &named->site,
+                                               .channel = (const void *)key,
+                                               .kind = (uint16_t)named->kind,
+                                               .is_sending = is_sending};
+    hotpath_v1_transfer(ret_transfer);
+    return ret_transfer->since != 0;
+}
+
+void hp_descriptor_pair(int one, int other)
+{
+    const int saved = errno;
+    struct stat first, second;
+    if ((unsigned)one < HP_DESCRIPTORS && (unsigned)other < HP_DESCRIPTORS && !is_off &&
+        hotpath_v1_transfer_may_look() && fstat(one, &first) == 0 && fstat(other, &second) == 0) {
+        const uintptr_t key = key_of_two(first.st_ino, second.st_ino);
+        remember(one, HP_FIRST_CHANNEL + SOCKET, key);
+        remember(other, HP_FIRST_CHANNEL + SOCKET, key);
+    }
+    errno = saved;
+}
+
+static bool is_still_open(uint32_t what, uintptr_t key)
+{
+    const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    for (uint32_t at = 0; at < end; at++)
+        if (__atomic_load_n(&hp_descriptors[at].what, __ATOMIC_RELAXED) == what &&
+            __atomic_load_n(&hp_descriptors[at].key, __ATOMIC_RELAXED) == key)
+            return true;
+    return false;
+}
+
+/* A child of vfork has its own, and ours are still there: they are looked at again, that is all. */
+void hp_descriptor_forget(int number)
+{
+    if ((unsigned)number >= HP_DESCRIPTORS)
+        return;
+    const uintptr_t key = __atomic_load_n(&hp_descriptors[number].key, __ATOMIC_RELAXED);
+    const uint32_t what = __atomic_load_n(&hp_descriptors[number].what, __ATOMIC_RELAXED);
+    if (what == HP_UNKNOWN)
+        return;
+    __atomic_store_n(&hp_descriptors[number].what, HP_UNKNOWN, __ATOMIC_RELAXED);
+    if (what < HP_FIRST_CHANNEL || key == 0 || is_still_open(what, key) || !hotpath_v1_transfer_may_look())
+        return;
+    hotpath_v1_transfer_over(&sites[what - HP_FIRST_CHANNEL].site, (const void *)key,
+                             (int)sites[what - HP_FIRST_CHANNEL].kind);
+}
+
+void hp_descriptor_forget_range(unsigned first, unsigned last)
+{
+    const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    for (unsigned at = first; at < end && at <= last; at++)
+        hp_descriptor_forget((int)at);
+}

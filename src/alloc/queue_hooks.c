@@ -1,0 +1,171 @@
+/*
+ * Queues of messages that programs have from others: POSIX message queues, and GAsyncQueue of GLib. The library that `hotpath run` preloads
+ * stands in front of what puts messages in and takes them out, and passes all on as it is. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <mqueue.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "behind_us.h"
+#include "descriptors.h"
+#include "loaded.h"
+
+/* ---------------------------------------------------------------------------------------------- POSIX queues */
+
+static struct {
+    HP_BEHIND_US(mq_send);
+    HP_BEHIND_US(mq_timedsend);
+    HP_BEHIND_US(mq_receive);
+    HP_BEHIND_US(mq_timedreceive);
+    HP_BEHIND_US(mq_close);
+} next;
+
+static void find_each(void)
+{
+    HP_FIND(mq_send);
+    HP_FIND(mq_timedsend);
+    HP_FIND(mq_receive);
+    HP_FIND(mq_timedreceive);
+    HP_FIND(mq_close);
+}
+
+__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+
+/* A queue is a descriptor, but what it is only these functions know. */
+static bool begin(mqd_t queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+{
+    if ((unsigned)queue >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_head->skip) != 0)
+        return false;
+    uint32_t what = __atomic_load_n(&hp_descriptors[queue].what, __ATOMIC_ACQUIRE);
+    if (what < HP_FIRST_CHANNEL)
+        what = hp_descriptor_look_for_queue(queue);
+    return what != HP_NO_CHANNEL && hp_descriptor_transfer(what, queue, is_sending, ret_transfer);
+}
+
+#define MOVE(type, is_sending, size, name, ...)                                                                    \
+    struct hotpath_transfer_ transfer;                                                                             \
+    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
+        find_next();                                                                                               \
+    const bool is_known = begin(queue, is_sending, &transfer);                                                     \
+    const type result = HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function();                        \
+    if (is_known)                                                                                                  \
+        hotpath_v1_transferred(&transfer, result >= 0, result >= 0 ? (uint64_t)(size) : 0,                         \
+                               result < 0 && (is_sending) && (errno == EAGAIN || errno == ETIMEDOUT));             \
+    return result
+
+HP_PUBLIC int mq_send(mqd_t queue, const char *bytes, size_t size, unsigned priority)
+{
+    MOVE(int, true, size, mq_send, queue, bytes, size, priority);
+}
+HP_PUBLIC int mq_timedsend(mqd_t queue, const char *bytes, size_t size, unsigned priority,
+                           const struct timespec *until)
+{
+    MOVE(int, true, size, mq_timedsend, queue, bytes, size, priority, until);
+}
+HP_PUBLIC ssize_t mq_receive(mqd_t queue, char *bytes, size_t size, unsigned *priority)
+{
+    MOVE(ssize_t, false, result, mq_receive, queue, bytes, size, priority);
+}
+HP_PUBLIC ssize_t mq_timedreceive(mqd_t queue, char *bytes, size_t size, unsigned *priority,
+                                  const struct timespec *until)
+{
+    MOVE(ssize_t, false, result, mq_timedreceive, queue, bytes, size, priority, until);
+}
+
+HP_PUBLIC int mq_close(mqd_t queue)
+{
+    if (__builtin_expect(!HP_IS_THERE(mq_close), 0))
+        find_next();
+    const int result = HP_IS_THERE(mq_close) ? next.mq_close(queue) : hp_no_such_function();
+    hp_descriptor_forget(queue);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------ GAsyncQueue */
+
+static struct hotpath_site glib = {
+    .id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_OBJECT_, .name = "GAsyncQueue", .function = "", .file = "glib"};
+
+static __thread bool is_inside __attribute__((tls_model("initial-exec"))); /* one of them may call another */
+
+static bool begin_glib(const void *queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+{
+    if (is_inside || HOTPATH_GET_(hotpath_v1_head->skip) != 0 || hp_descriptors_are_off())
+        return false;
+    *ret_transfer = (struct hotpath_transfer_){
+        .site = &glib, .channel = queue, .kind = HOTPATH_QUEUE_, .is_sending = is_sending};
+    hotpath_v1_transfer(ret_transfer);
+    is_inside = ret_transfer->since != 0;
+    return is_inside;
+}
+
+static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
+{
+    is_inside = false;
+    hotpath_v1_transferred(transfer, is_moved, 0, 0);
+}
+
+/*
+ * As their header has them, which is not needed to build us. Those that are there from the start stay; what is opened later may be closed
+ * again, and is looked for each time. Without any, whoever calls found us where he would have found nothing.
+ */
+#define DECLARE(type, name, parameters)                                                                            \
+    static struct hp_loaded_function next_##name;                                                                  \
+    HP_PUBLIC type name parameters;                                                                                \
+    HP_PUBLIC type name parameters
+#define FIND_GLIB(name)                                                                                            \
+    struct hp_loaded_function found = next_##name;                                                                 \
+    const bool is_there = found.address != 0 || hp_loaded_find(#name, &found);                                     \
+    struct hotpath_transfer_ transfer
+
+#define PUSH(name, parameters, ...)                                                                                \
+    DECLARE(void, name, parameters)                                                                                \
+    {                                                                                                              \
+        FIND_GLIB(name);                                                                                           \
+        const bool is_known = is_there && begin_glib(queue, true, &transfer);                                      \
+        if (is_there)                                                                                              \
+            ((__typeof__(name) *)found.address)(__VA_ARGS__);                                                      \
+        if (is_known)                                                                                              \
+            end_glib(&transfer, true);                                                                             \
+    }
+#define POP(name, parameters, ...)                                                                                 \
+    DECLARE(void *, name, parameters)                                                                              \
+    {                                                                                                              \
+        FIND_GLIB(name);                                                                                           \
+        const bool is_known = is_there && begin_glib(queue, false, &transfer);                                     \
+        void *const result = is_there ? ((__typeof__(name) *)found.address)(__VA_ARGS__) : NULL;                   \
+        if (is_known)                                                                                              \
+            end_glib(&transfer, result != NULL);                                                                   \
+        return result;                                                                                             \
+    }
+
+typedef int compare_data(const void *a, const void *b, void *context);
+
+PUSH(g_async_queue_push, (void *queue, void *data), queue, data)
+PUSH(g_async_queue_push_unlocked, (void *queue, void *data), queue, data)
+PUSH(g_async_queue_push_front, (void *queue, void *data), queue, data)
+PUSH(g_async_queue_push_front_unlocked, (void *queue, void *data), queue, data)
+PUSH(g_async_queue_push_sorted, (void *queue, void *data, compare_data *compare, void *context), queue, data,
+     compare, context)
+PUSH(g_async_queue_push_sorted_unlocked, (void *queue, void *data, compare_data *compare, void *context), queue,
+     data, compare, context)
+POP(g_async_queue_pop, (void *queue), queue)
+POP(g_async_queue_pop_unlocked, (void *queue), queue)
+POP(g_async_queue_try_pop, (void *queue), queue)
+POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
+POP(g_async_queue_timeout_pop, (void *queue, uint64_t timeout), queue, timeout)
+POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, timeout)
+
+/* A sanitizer may stand in front of what a search needs, and may not have begun yet. */
+__attribute__((constructor)) static void find_glib(void)
+{
+    if (hp_find_has_sanitizer() || !hp_loaded_find("g_async_queue_push", &next_g_async_queue_push))
+        return;
+    hp_loaded_find("g_async_queue_push_unlocked", &next_g_async_queue_push_unlocked);
+    hp_loaded_find("g_async_queue_push_front", &next_g_async_queue_push_front);
+    hp_loaded_find("g_async_queue_pop", &next_g_async_queue_pop);
+    hp_loaded_find("g_async_queue_pop_unlocked", &next_g_async_queue_pop_unlocked);
+    hp_loaded_find("g_async_queue_try_pop", &next_g_async_queue_try_pop);
+    hp_loaded_find("g_async_queue_timeout_pop", &next_g_async_queue_timeout_pop);
+}

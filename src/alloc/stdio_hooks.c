@@ -1,0 +1,196 @@
+/*
+ * What the C library reads and writes for streams (printf, fread, getline) does not go through read and write of the program, but
+ * through tables of functions that each stream points to, for streams of files and of popen. In glibc these tables are data that is
+ * read-only after the start, and what belongs in their places for reading and writing are functions that it exports: where a table has
+ * these, and nothing else, we put ours in front. In any other C library streams are not seen. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <stdio.h>
+
+#include "behind_us.h"
+#include "descriptors.h"
+
+#ifdef __GLIBC__
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef ssize_t move_for_stream(FILE *stream, void *bytes, ssize_t size);
+
+/* In our headers these two are one. */
+HP_PUBLIC FILE *reopen_large(const char *path, const char *mode, FILE *stream) __asm__("freopen64");
+HP_PUBLIC FILE *reopen(const char *path, const char *mode, FILE *stream) __asm__("freopen");
+
+static struct {
+    HP_BEHIND_US(fclose);
+    HP_BEHIND_US(pclose);
+    HP_BEHIND_US(popen);
+    __typeof__(reopen) *freopen;
+    __typeof__(reopen_large) *freopen64;
+    move_for_stream *_IO_file_read, *_IO_file_write;
+} next;
+
+/* ------------------------------------------------------------------------------------------------- streams */
+
+static bool is_over; /* what is written from now on has been counted */
+
+static void end(const struct hotpath_transfer_ *transfer, ssize_t result)
+{
+    hotpath_v1_transferred(transfer, result > 0, result > 0 ? (uint64_t)result : 0,
+                           result < 0 && transfer->is_sending && errno == EAGAIN);
+}
+
+static ssize_t read_for_stream(FILE *stream, void *bytes, ssize_t size)
+{
+    struct hotpath_transfer_ transfer;
+    const bool is_known = hp_transfer_begin(stream->_fileno, false, &transfer);
+    const ssize_t result = next._IO_file_read(stream, bytes, size);
+    if (is_known)
+        end(&transfer, result);
+    return result;
+}
+
+static ssize_t write_for_stream(FILE *stream, void *bytes, ssize_t size)
+{
+    struct hotpath_transfer_ transfer;
+    const bool is_known = !is_over && hp_transfer_begin(stream->_fileno, true, &transfer);
+    const ssize_t result = next._IO_file_write(stream, bytes, size);
+    if (is_known)
+        end(&transfer, result);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------- tables */
+
+/* Their places in a table, ever since glibc 2.1. */
+enum { READ = 14, WRITE = 15 };
+
+struct range {
+    uintptr_t address; /* of the table */
+    bool is_protected;
+};
+
+static int look_at(struct dl_phdr_info *image, size_t size, void *context)
+{
+    struct range *range = context;
+    (void)size;
+    for (size_t at = 0; at < image->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &image->dlpi_phdr[at];
+        const uintptr_t from = image->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_GNU_RELRO && range->address >= from && range->address - from < part->p_memsz)
+            range->is_protected = true;
+    }
+    return range->is_protected;
+}
+
+/* Whole pointers are stored, so that whoever uses the table meanwhile calls the one or the other. */
+static void stand_in_front(move_for_stream **table)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)&table[READ] & ~(page - 1),
+                    to = ((uintptr_t)&table[WRITE + 1] + page - 1) & ~(page - 1);
+    struct range range = {.address = (uintptr_t)table};
+    if (table == NULL || next._IO_file_read == NULL || table[READ] != next._IO_file_read ||
+        table[WRITE] != next._IO_file_write || dl_iterate_phdr(look_at, &range) == 0 ||
+        mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) != 0)
+        return;
+    __atomic_store_n(&table[READ], read_for_stream, __ATOMIC_RELEASE);
+    __atomic_store_n(&table[WRITE], write_for_stream, __ATOMIC_RELEASE);
+    mprotect((void *)from, to - from, PROT_READ);
+}
+
+static void find_each(void)
+{
+    HP_FIND(fclose);
+    HP_FIND(pclose);
+    HP_FIND(popen);
+    HP_FIND(freopen);
+    HP_FIND(freopen64);
+    HP_FIND(_IO_file_read);
+    HP_FIND(_IO_file_write);
+}
+
+static void find_next(void) { hp_find_all(find_each); }
+
+__attribute__((constructor)) static void begin(void)
+{
+    find_next();
+    if (hp_find_has_sanitizer() || !HP_IS_THERE(_IO_file_write))
+        return;
+    stand_in_front(hp_find_symbol("_IO_file_jumps"));
+    stand_in_front(hp_find_symbol("_IO_wfile_jumps"));
+}
+
+/*
+ * What streams still hold when the process ends, the C library writes when all of us is over. So it counts now, without the time that this will
+ * take. To have it written now would change the order in which things are written.
+ */
+__attribute__((destructor)) static void count_what_is_left(void)
+{
+    FILE *const *const first = hp_find_symbol("_IO_list_all");
+    for (FILE *stream = first != NULL ? *first : NULL; stream != NULL; stream = stream->_chain) {
+        struct hotpath_transfer_ transfer;
+        const char *const from = stream->_IO_write_base, *const to = stream->_IO_write_ptr;
+        move_for_stream **const table = *(move_for_stream ***)(void *)(stream + 1);
+        if (to > from && table[WRITE] == write_for_stream && hp_transfer_begin(stream->_fileno, true, &transfer))
+            hotpath_v1_transferred(&transfer, 1, (uint64_t)(to - from), 0);
+    }
+    is_over = true;
+}
+
+/* ----------------------------------------------------------------------------------------- streams that begin and end */
+
+#define NEED(name)                                                                                                 \
+    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
+    find_next()
+
+/* After the call: it writes what is left. */
+HP_PUBLIC int fclose(FILE *stream)
+{
+    NEED(fclose);
+    const int number = stream->_fileno, result = HP_IS_THERE(fclose) ? next.fclose(stream) : EOF;
+    hp_descriptor_forget(number);
+    return result;
+}
+
+HP_PUBLIC int pclose(FILE *stream)
+{
+    NEED(pclose);
+    const int number = stream->_fileno, result = HP_IS_THERE(pclose) ? next.pclose(stream) : hp_no_such_function();
+    hp_descriptor_forget(number);
+    return result;
+}
+
+/* A stream of its own has a table of its own, which has no name; it is behind what all streams have. */
+HP_PUBLIC FILE *popen(const char *command, const char *mode)
+{
+    NEED(popen);
+    FILE *stream = HP_IS_THERE(popen) ? next.popen(command, mode) : NULL;
+    if (stream != NULL && !hp_find_has_sanitizer())
+        stand_in_front(*(move_for_stream ***)(void *)(stream + 1));
+    return stream;
+}
+
+static FILE *forget(int number, FILE *stream)
+{
+    hp_descriptor_forget(number);
+    if (stream != NULL)
+        hp_descriptor_forget(stream->_fileno);
+    return stream;
+}
+
+HP_PUBLIC FILE *reopen(const char *path, const char *mode, FILE *stream)
+{
+    NEED(freopen);
+    const int number = stream->_fileno;
+    return forget(number, HP_IS_THERE(freopen) ? next.freopen(path, mode, stream) : NULL);
+}
+
+HP_PUBLIC FILE *reopen_large(const char *path, const char *mode, FILE *stream)
+{
+    NEED(freopen64);
+    const int number = stream->_fileno;
+    return forget(number, HP_IS_THERE(freopen64) ? next.freopen64(path, mode, stream) : NULL);
+}
+#endif

@@ -1,0 +1,323 @@
+/*
+ * The functions that move data by descriptors. The library that `hotpath run` preloads stands in front of them, tells the recorder of calls that
+ * go through a channel (descriptors.h), and passes all on as they are: what they return, errno, signals and cancellation are those of
+ * the C library. And those that close descriptors or put others in their places. SPDX-License-Identifier: MIT
+ */
+#undef _FORTIFY_SOURCE /* which has a read of its own */
+#define _GNU_SOURCE 1
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "behind_us.h"
+#include "descriptors.h"
+
+/* Headers may not have these, ... */
+HP_PUBLIC ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
+HP_PUBLIC ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags);
+HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
+                                 socklen_t *from_size);
+HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags) __asm__("close_range");
+HP_PUBLIC void close_from(int first) __asm__("closefrom");
+HP_PUBLIC ssize_t sendfile(int out, int in, void *offset, size_t size);
+HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size);
+/* ... and have types of their own in these. */
+HP_PUBLIC ssize_t send_to(int fd, const void *bytes, size_t size, int flags, const void *to,
+                          socklen_t to_size) __asm__("sendto");
+HP_PUBLIC ssize_t receive_from(int fd, void *bytes, size_t size, int flags, void *from,
+                               socklen_t *from_size) __asm__("recvfrom");
+HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags) __asm__("sendmmsg");
+HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags,
+                           struct timespec *timeout) __asm__("recvmmsg");
+
+static struct {
+    HP_BEHIND_US(read);
+    HP_BEHIND_US(write);
+    HP_BEHIND_US(readv);
+    HP_BEHIND_US(writev);
+    HP_BEHIND_US(eventfd_read);
+    HP_BEHIND_US(eventfd_write);
+    HP_BEHIND_US(splice);
+    HP_BEHIND_US(sendfile);
+    HP_BEHIND_US(sendfile64);
+    HP_BEHIND_US(send);
+    HP_BEHIND_US(recv);
+    __typeof__(send_to) *sendto;
+    __typeof__(receive_from) *recvfrom;
+    HP_BEHIND_US(sendmsg);
+    HP_BEHIND_US(recvmsg);
+    __typeof__(send_many) *sendmmsg;
+    __typeof__(receive_many) *recvmmsg;
+    HP_BEHIND_US(__read_chk);
+    HP_BEHIND_US(__recv_chk);
+    HP_BEHIND_US(__recvfrom_chk);
+    HP_BEHIND_US(close);
+    __typeof__(close_numbers) *close_range;
+    __typeof__(close_from) *closefrom;
+    HP_BEHIND_US(dup2);
+    HP_BEHIND_US(dup3);
+    HP_BEHIND_US(socketpair);
+} next;
+
+static void find_each(void)
+{
+    HP_FIND(read);
+    HP_FIND(write);
+    HP_FIND(readv);
+    HP_FIND(writev);
+    HP_FIND(eventfd_read);
+    HP_FIND(eventfd_write);
+    HP_FIND(splice);
+    HP_FIND(sendfile);
+    HP_FIND(sendfile64);
+    HP_FIND(send);
+    HP_FIND(recv);
+    HP_FIND(sendto);
+    HP_FIND(recvfrom);
+    HP_FIND(sendmsg);
+    HP_FIND(recvmsg);
+    HP_FIND(sendmmsg);
+    HP_FIND(recvmmsg);
+#ifdef __GLIBC__
+    HP_FIND(__read_chk);
+    HP_FIND(__recv_chk);
+    HP_FIND(__recvfrom_chk);
+#endif
+    HP_FIND(close);
+    HP_FIND(close_range);
+    HP_FIND(closefrom);
+    HP_FIND(dup2);
+    HP_FIND(dup3);
+    HP_FIND(socketpair);
+}
+
+__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+
+#define NEED(name)                                                                                                 \
+    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
+    find_next()
+#define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
+
+/* ------------------------------------------------------------------------------------------------- a call */
+
+static bool is_refused(const struct hotpath_transfer_ *transfer, ssize_t result)
+{
+    return result < 0 && transfer->is_sending && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+/* What goes through an eventfd is a number; through all others the bytes that the call returns. */
+static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const void *bytes)
+{
+    uint64_t items = result > 0, moved = result > 0 ? (uint64_t)result : 0;
+    if (transfer->kind == HOTPATH_MESSAGES_) {
+        items = 0;
+        if (moved == sizeof items && bytes != NULL)
+            memcpy(&items, bytes, sizeof items);
+        moved = 0;
+    }
+    hotpath_v1_transferred(transfer, items, moved, is_refused(transfer, result));
+}
+
+/* `bytes` are where the call has its data in one piece, else NULL. */
+#define MOVE_IF(is_wanted, is_sending, fd, bytes, name, ...)                                                       \
+    struct hotpath_transfer_ transfer;                                                                             \
+    NEED(name);                                                                                                    \
+    const bool is_known = (is_wanted) && hp_transfer_begin(fd, is_sending, &transfer);                             \
+    const ssize_t result = CALL(name, __VA_ARGS__);                                                                \
+    if (__builtin_expect(is_known, 0))                                                                             \
+        end(&transfer, result, bytes);                                                                             \
+    return result
+#define RECEIVE(fd, bytes, name, ...) MOVE_IF(true, false, fd, bytes, name, __VA_ARGS__)
+#define SEND(fd, bytes, name, ...) MOVE_IF(true, true, fd, bytes, name, __VA_ARGS__)
+/* What is looked at stays inside. */
+#define RECEIVE_BY(flags, fd, name, ...) MOVE_IF(!((flags)&MSG_PEEK), false, fd, NULL, name, __VA_ARGS__)
+
+HP_PUBLIC ssize_t read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
+HP_PUBLIC ssize_t write(int fd, const void *bytes, size_t size) { SEND(fd, bytes, write, fd, bytes, size); }
+HP_PUBLIC ssize_t readv(int fd, const struct iovec *pieces, int count)
+{
+    RECEIVE(fd, NULL, readv, fd, pieces, count);
+}
+HP_PUBLIC ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+    SEND(fd, NULL, writev, fd, pieces, count);
+}
+HP_PUBLIC ssize_t sendfile(int out, int in, void *offset, size_t size)
+{
+    SEND(out, NULL, sendfile, out, in, offset, size);
+}
+HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size)
+{
+    SEND(out, NULL, sendfile64, out, in, offset, size);
+}
+
+/* Both ends may be channels; which of the two it waited for is not known, so it counts for both. */
+HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags)
+{
+    struct hotpath_transfer_ out;
+    const bool has_out = hp_transfer_begin(from, false, &out);
+    NEED(splice);
+    struct hotpath_transfer_ in;
+    const bool has_in = hp_transfer_begin(to, true, &in);
+    const ssize_t result = CALL(splice, from, from_offset, to, to_offset, size, flags);
+    if (has_out)
+        end(&out, result, NULL);
+    if (has_in)
+        end(&in, result, NULL);
+    return result;
+}
+
+/* --- eventfds: these return 0 */
+
+#define COUNT(is_sending_, name, value)                                                                            \
+    struct hotpath_transfer_ transfer;                                                                             \
+    NEED(name);                                                                                                    \
+    const bool is_known = hp_transfer_begin(fd, is_sending_, &transfer);                                           \
+    const int result = CALL(name, fd, value);                                                                      \
+    if (is_known)                                                                                                  \
+        end(&transfer, result == 0 ? (ssize_t)sizeof(eventfd_t) : -1, counted);                                    \
+    return result
+
+HP_PUBLIC int eventfd_read(int fd, eventfd_t *counted) { COUNT(false, eventfd_read, counted); }
+HP_PUBLIC int eventfd_write(int fd, eventfd_t value)
+{
+    const eventfd_t *counted = &value;
+    COUNT(true, eventfd_write, value);
+}
+
+/* ------------------------------------------------------------------------------------------------- sockets */
+
+HP_PUBLIC ssize_t send(int fd, const void *bytes, size_t size, int flags)
+{
+    SEND(fd, NULL, send, fd, bytes, size, flags);
+}
+HP_PUBLIC ssize_t send_to(int fd, const void *bytes, size_t size, int flags, const void *to, socklen_t to_size)
+{
+    SEND(fd, NULL, sendto, fd, bytes, size, flags, to, to_size);
+}
+HP_PUBLIC ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    SEND(fd, NULL, sendmsg, fd, message, flags);
+}
+HP_PUBLIC ssize_t recv(int fd, void *bytes, size_t size, int flags)
+{
+    RECEIVE_BY(flags, fd, recv, fd, bytes, size, flags);
+}
+HP_PUBLIC ssize_t receive_from(int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size)
+{
+    RECEIVE_BY(flags, fd, recvfrom, fd, bytes, size, flags, from, from_size);
+}
+HP_PUBLIC ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    RECEIVE_BY(flags, fd, recvmsg, fd, message, flags);
+}
+
+/* Several messages in one call. */
+static void end_many(const struct hotpath_transfer_ *transfer, const struct mmsghdr *messages, int result)
+{
+    uint64_t bytes = 0;
+    for (int at = 0; at < result; at++)
+        bytes += messages[at].msg_len;
+    hotpath_v1_transferred(transfer, result > 0 ? (uint64_t)result : 0, bytes, is_refused(transfer, result));
+}
+
+HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags)
+{
+    struct hotpath_transfer_ transfer;
+    NEED(sendmmsg);
+    const bool is_known = hp_transfer_begin(fd, true, &transfer);
+    const int result = CALL(sendmmsg, fd, messages, count, flags);
+    if (is_known)
+        end_many(&transfer, messages, result);
+    return result;
+}
+
+HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags,
+                           struct timespec *timeout)
+{
+    struct hotpath_transfer_ transfer;
+    NEED(recvmmsg);
+    const bool is_known = !(flags & MSG_PEEK) && hp_transfer_begin(fd, false, &transfer);
+    const int result = CALL(recvmmsg, fd, messages, count, flags, timeout);
+    if (is_known)
+        end_many(&transfer, messages, result);
+    return result;
+}
+
+#ifdef __GLIBC__
+HP_PUBLIC ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room)
+{
+    RECEIVE(fd, bytes, __read_chk, fd, bytes, size, room);
+}
+HP_PUBLIC ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags)
+{
+    RECEIVE_BY(flags, fd, __recv_chk, fd, bytes, size, room, flags);
+}
+HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
+                                 socklen_t *from_size)
+{
+    RECEIVE_BY(flags, fd, __recvfrom_chk, fd, bytes, size, room, flags, from, from_size);
+}
+#endif
+
+/* --------------------------------------------------------------------------------- descriptors that change */
+
+/* Before, since another thread may have the number a moment later; and after, since another may have looked meanwhile. */
+HP_PUBLIC int close(int fd)
+{
+    NEED(close);
+    hp_descriptor_forget(fd);
+    const int result = CALL(close, fd);
+    hp_descriptor_forget(fd);
+    return result;
+}
+
+HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags)
+{
+    NEED(close_range);
+    const int result = CALL(close_range, first, last, flags);
+    hp_descriptor_forget_range(first, last);
+    return result;
+}
+
+HP_PUBLIC void close_from(int first)
+{
+    NEED(closefrom);
+    if (HP_IS_THERE(closefrom))
+        next.closefrom(first);
+    else /* of a C library that is older, whoever calls has looked for it, and found us */
+        for (long fd = first, end = sysconf(_SC_OPEN_MAX); fd < end && HP_IS_THERE(close); fd++)
+            next.close((int)fd);
+    hp_descriptor_forget_range(first > 0 ? (unsigned)first : 0, HP_DESCRIPTORS);
+}
+
+HP_PUBLIC int dup2(int from, int to)
+{
+    NEED(dup2);
+    hp_descriptor_forget(to);
+    const int result = CALL(dup2, from, to);
+    hp_descriptor_forget(to);
+    return result;
+}
+
+HP_PUBLIC int dup3(int from, int to, int flags)
+{
+    NEED(dup3);
+    hp_descriptor_forget(to);
+    const int result = CALL(dup3, from, to, flags);
+    hp_descriptor_forget(to);
+    return result;
+}
+
+HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
+{
+    NEED(socketpair);
+    const int result = CALL(socketpair, domain, type, protocol, ends);
+    if (result == 0 && domain == AF_UNIX)
+        hp_descriptor_pair(ends[0], ends[1]);
+    return result;
+}

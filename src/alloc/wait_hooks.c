@@ -1,0 +1,240 @@
+/*
+ * The functions by which event loops wait. The library that `hotpath run` preloads stands in front of them, tells the recorder when a wait
+ * begins and ends, and passes the call on as it is: what it returns, errno, signals and cancellation are those of the C library. Which
+ * loop it is, is known by the function that calls, the thread, and the descriptor of epoll; or by the loop that a library
+ * is running (loop_bounds.h). Whether it is one at all, readers decide: it has to wait there again and again.
+ * SPDX-License-Identifier: MIT
+ */
+#undef _FORTIFY_SOURCE /* which has a poll of its own */
+#define _GNU_SOURCE 1
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "behind_us.h"
+#include "hotpath.h"
+#include "loaded.h"
+#include "loop_bounds.h"
+#include "stack_place.h"
+
+#define INLINED inline __attribute__((always_inline))
+
+/* Headers may not have these. */
+HP_PUBLIC int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
+                           const sigset_t *mask);
+HP_PUBLIC int __poll_chk(struct pollfd *files, nfds_t count, int timeout, size_t size);
+HP_PUBLIC int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                          size_t size);
+
+/* ------------------------------------------------------------------------------------------ those behind us */
+
+static struct {
+    HP_BEHIND_US(epoll_wait);
+    HP_BEHIND_US(epoll_pwait);
+    HP_BEHIND_US(epoll_pwait2);
+    HP_BEHIND_US(poll);
+    HP_BEHIND_US(ppoll);
+    HP_BEHIND_US(__poll_chk);
+    HP_BEHIND_US(__ppoll_chk);
+    HP_BEHIND_US(select);
+    HP_BEHIND_US(pselect);
+} next;
+
+static void find_each(void)
+{
+    HP_FIND(epoll_wait);
+    HP_FIND(epoll_pwait);
+    HP_FIND(epoll_pwait2);
+    HP_FIND(poll);
+    HP_FIND(ppoll);
+    HP_FIND(select);
+    HP_FIND(pselect);
+#ifdef __GLIBC__
+    HP_FIND(__poll_chk);
+    HP_FIND(__ppoll_chk);
+#endif
+}
+
+__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+
+#define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
+
+/* ------------------------------------------------------------------------------------------------- a wait */
+
+/* The loop that the thread waited for last, and the place that called. */
+struct latest {
+    const void *caller;
+    struct hotpath_loop_ loop;
+};
+static __thread struct latest latest __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline)) void find_loop(struct latest *found, const char *name, const void *caller,
+                                                const void *which)
+{
+    *found = (struct latest){caller, {.site = hotpath_v1_loop_site(name, caller), .loop = which}};
+    if (found->loop.site == NULL)
+        found->caller = NULL; /* it is asked for again */
+}
+
+/* The loop that begins to wait; NULL: it is not recorded. */
+static struct hotpath_loop_ *begin(const char *name, const void *caller, uintptr_t stack, const void *which)
+{
+    struct hotpath_loop_ *loop = &latest.loop;
+    if (hp_loop_has(&hp_loop_bounds, caller, stack))
+        loop = &hp_loop_bounds.loop;
+    else if (__builtin_expect(latest.caller != caller || latest.loop.loop != which, 0))
+        find_loop(&latest, name, caller, which);
+    return loop->site != NULL && hotpath_v1_loop_waits(loop) ? loop : NULL;
+}
+
+static INLINED bool is_recorded(void) { return HOTPATH_GET_(hotpath_v1_head->skip) == 0; }
+
+/* In the function itself, so that what calls it is what the program has written. A handler may wait meanwhile: hence the copy. */
+#define WAIT_AS(text, name, which, ...)                                                                            \
+    struct hotpath_loop_ *loop = NULL, copy;                                                                       \
+    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
+        find_next();                                                                                               \
+    if (is_recorded() && (loop = begin(text, __builtin_return_address(0), HP_STACK_PLACE(), which)) != NULL)       \
+        copy = *loop;                                                                                              \
+    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    if (loop != NULL)                                                                                              \
+        hotpath_v1_loop_woke(&copy, result > 0 ? (uint64_t)result : 0);                                            \
+    return result
+#define WAIT(name, ...) WAIT_AS(#name, name, __VA_ARGS__)
+
+/* Neither NULL nor an address. */
+static INLINED const void *loop_of(int epoll) { return (const void *)((uintptr_t)(unsigned)epoll + 1); }
+
+/* ------------------------------------------------------------------------------------------------- epoll */
+
+HP_PUBLIC int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+{
+    WAIT(epoll_wait, loop_of(epoll), epoll, events, most, timeout);
+}
+
+HP_PUBLIC int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
+{
+    WAIT(epoll_pwait, loop_of(epoll), epoll, events, most, timeout, mask);
+}
+
+HP_PUBLIC int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
+                           const sigset_t *mask)
+{
+    WAIT(epoll_pwait2, loop_of(epoll), epoll, events, most, timeout, mask);
+}
+
+/* ------------------------------------------------------------------------------------------------- poll */
+
+HP_PUBLIC int poll(struct pollfd *files, nfds_t count, int timeout) { WAIT(poll, NULL, files, count, timeout); }
+
+HP_PUBLIC int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    WAIT(ppoll, NULL, files, count, timeout, mask);
+}
+
+#ifdef __GLIBC__
+HP_PUBLIC int __poll_chk(struct pollfd *files, nfds_t count, int timeout, size_t size)
+{
+    WAIT_AS("poll", __poll_chk, NULL, files, count, timeout, size);
+}
+
+HP_PUBLIC int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                          size_t size)
+{
+    WAIT_AS("ppoll", __ppoll_chk, NULL, files, count, timeout, mask, size);
+}
+#endif
+
+/* ------------------------------------------------------------------------------------------------- select */
+
+HP_PUBLIC int select(int count, fd_set *readable, fd_set *writable, fd_set *other, struct timeval *timeout)
+{
+    WAIT(select, NULL, count, readable, writable, other, timeout);
+}
+
+HP_PUBLIC int pselect(int count, fd_set *readable, fd_set *writable, fd_set *other, const struct timespec *timeout,
+                      const sigset_t *mask)
+{
+    WAIT(pselect, NULL, count, readable, writable, other, timeout, mask);
+}
+
+/* ------------------------------------------------------------------------------------------------- io_uring */
+
+/*
+ * Those of liburing, which is no part of the C library: it may not be there, or come and go later. io_uring_wait_cqe and its kin are inline, and
+ * call the first of these where nothing has completed yet. What is asked for without waiting for it is no wait. They return errors below 0, and
+ * errno as it is; which ring it is, is the loop.
+ */
+HP_PUBLIC int __io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask);
+HP_PUBLIC int io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask);
+HP_PUBLIC int io_uring_wait_cqe_timeout(void *ring, void **completion, void *timeout);
+HP_PUBLIC int io_uring_submit_and_wait(void *ring, unsigned count);
+HP_PUBLIC int io_uring_submit_and_wait_timeout(void *ring, void **completion, unsigned count, void *timeout,
+                                               sigset_t *mask);
+
+enum { GET_CQE, WAIT_CQES, WAIT_CQE_TIMEOUT, SUBMIT_AND_WAIT, SUBMIT_AND_WAIT_TIMEOUT, RING_FUNCTIONS };
+static const char *const ring_names[RING_FUNCTIONS] = {"__io_uring_get_cqe", "io_uring_wait_cqes",
+                                                       "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
+                                                       "io_uring_submit_and_wait_timeout"};
+static uintptr_t ring_functions[RING_FUNCTIONS]; /* what was there from the start, and so stays; 0: was not */
+
+__attribute__((constructor)) static void find_ring_functions(void)
+{
+    struct hp_loaded_function found;
+    for (size_t at = 0; at < RING_FUNCTIONS && !hp_find_has_sanitizer(); at++)
+        ring_functions[at] = hp_loaded_find(ring_names[at], &found) ? found.address : 0;
+}
+
+/* 0: there is none, and whoever calls found us where he would have found nothing. */
+static uintptr_t ring_function(size_t which)
+{
+    struct hp_loaded_function found;
+    if (ring_functions[which] != 0)
+        return ring_functions[which];
+    return hp_loaded_find(ring_names[which], &found) ? found.address : 0;
+}
+
+/* In the function itself, as above. */
+#define RING_WAIT(text, which, function, count, ...)                                                               \
+    struct hotpath_loop_ *loop = NULL, copy;                                                                       \
+    const uintptr_t behind = ring_function(which);                                                                 \
+    if ((count) > 0 && is_recorded() &&                                                                            \
+        (loop = begin(text, __builtin_return_address(0), HP_STACK_PLACE(), ring)) != NULL)                         \
+        copy = *loop;                                                                                              \
+    const int result = behind != 0 ? ((__typeof__(function) *)behind)(__VA_ARGS__) : -ENOSYS;                      \
+    if (loop != NULL)                                                                                              \
+        hotpath_v1_loop_woke(&copy, result >= 0 ? (count) : 0);                                                    \
+    return result
+
+HP_PUBLIC int __io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask)
+{
+    RING_WAIT("io_uring_wait_cqe", GET_CQE, __io_uring_get_cqe, count, ring, completion, submitted, count, mask);
+}
+
+HP_PUBLIC int io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask)
+{
+    RING_WAIT("io_uring_wait_cqes", WAIT_CQES, io_uring_wait_cqes, count, ring, completion, count, timeout, mask);
+}
+
+HP_PUBLIC int io_uring_wait_cqe_timeout(void *ring, void **completion, void *timeout)
+{
+    RING_WAIT("io_uring_wait_cqe_timeout", WAIT_CQE_TIMEOUT, io_uring_wait_cqe_timeout, 1u, ring, completion,
+              timeout);
+}
+
+HP_PUBLIC int io_uring_submit_and_wait(void *ring, unsigned count)
+{
+    RING_WAIT("io_uring_submit_and_wait", SUBMIT_AND_WAIT, io_uring_submit_and_wait, count, ring, count);
+}
+
+HP_PUBLIC int io_uring_submit_and_wait_timeout(void *ring, void **completion, unsigned count, void *timeout,
+                                               sigset_t *mask)
+{
+    RING_WAIT("io_uring_submit_and_wait_timeout", SUBMIT_AND_WAIT_TIMEOUT, io_uring_submit_and_wait_timeout, count,
+              ring, completion, count, timeout, mask);
+}

@@ -1,0 +1,55 @@
+/* The browser. SPDX-License-Identifier: MIT */
+#include "browser.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "in_path.h"
+
+bool hp_browser_has_screen(void)
+{
+    return isatty(STDOUT_FILENO) && (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL);
+}
+
+/* $BROWSER is a list of programs; the first that is there is taken. */
+static bool choose(char *program, size_t size)
+{
+    const char *list = getenv("BROWSER");
+    while (list != NULL && *list != '\0') {
+        const size_t length = strcspn(list, ":");
+        if (length > 0 && length < size) {
+            memcpy(program, list, length);
+            program[length] = '\0';
+            if (strchr(program, '/') != NULL ? access(program, X_OK) == 0 : hp_is_in_path(program))
+                return true;
+        }
+        list += length;
+        list += *list == ':';
+    }
+    memcpy(program, "xdg-open", sizeof "xdg-open");
+    return hp_is_in_path(program);
+}
+
+/* It may stay as long as the browser does, and say what it likes: neither is ours. A child between us keeps it from becoming a zombie. */
+bool hp_browser_open(const char *what)
+{
+    char program[1024];
+    if (!choose(program, sizeof program))
+        return false;
+    const pid_t pid = fork();
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+    if (pid != 0)
+        return pid > 0;
+    if (fork() != 0)
+        _exit(0);
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(nothing, fd);
+    setsid();
+    execlp(program, program, what, (char *)NULL);
+    _exit(127);
+}

@@ -1,0 +1,103 @@
+/* hotpath open: the page of a session, in the browser. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "browser.h"
+#include "command.h"
+#include "places.h"
+#include "session_choice.h"
+#include "show.h"
+
+/* A file that only we can read; it stays, since the browser reads it after we have ended. False, with one line on stderr: there is none. */
+static bool make_temporary(char *path, size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || folder[0] != '/')
+        folder = "/tmp";
+    if (snprintf(path, size, "%s/hotpath-XXXXXX.html", folder) >= (int)size) {
+        hp_fail("the path in TMPDIR is too long; name a file with --output");
+        return false;
+    }
+    const int fd = mkstemps(path, (int)strlen(".html"));
+    if (fd < 0) {
+        hp_fail("cannot make a file in '%s': %s; name one with --output", folder, strerror(errno));
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
+/* Where the page goes. */
+static bool choose_path(const struct hp_arguments *arguments, const struct hp_sessions *parts,
+                        struct hp_settings *settings)
+{
+    char *path = settings->output.output_path;
+    const char *output = hp_arguments_flag(arguments, "output");
+    if (output == NULL)
+        return make_temporary(path, sizeof settings->output.output_path);
+    if (hp_place_of_report(output, parts->all[0].pid, path, sizeof settings->output.output_path))
+        return true;
+    hp_fail("the path of the output is empty or too long: '%s'", output);
+    return false;
+}
+
+static int open_page(const struct hp_arguments *arguments, const char *path)
+{
+    char whole[PATH_MAX];
+    const char *shown = realpath(path, whole) != NULL ? whole : path;
+    puts(shown);
+    fflush(stdout);
+    if (hp_arguments_flag(arguments, "no-open") == NULL && !hp_browser_open(shown))
+        fputs("hotpath: neither $BROWSER nor xdg-open is there: open the file yourself\n", stderr);
+    return EXIT_DONE;
+}
+
+static int run(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    struct hp_sessions parts = {0};
+    int status = EXIT_FAILED;
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+    hp_arguments_settle(arguments, &settings);
+    settings.output.format = HP_FORMAT_HTML;
+    if (hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL) &&
+        choose_path(arguments, &parts, &settings)) {
+        status =
+            hp_show_page(&parts, &settings, stdout,
+                         &(struct hp_show_page){.against = hp_arguments_flag(arguments, "against"),
+                                                .has_sources = hp_arguments_flag(arguments, "source") != NULL});
+        if (status == EXIT_DONE)
+            status = open_page(arguments, settings.output.output_path);
+        else if (hp_arguments_flag(arguments, "output") == NULL)
+            unlink(settings.output.output_path);
+    }
+    hp_sessions_free(&parts);
+    return status;
+}
+
+static const struct hp_flag flags[] = {
+    {"output", 'o', "PATH", "The page; %p is the process id. Without it a new file in $TMPDIR or /tmp."},
+    {"source", 0, NULL, "Have the source text of measured functions on it, too: it is in no page otherwise."},
+    {"against", 0, "SESSION", "Show in the flame graph what became more and less since that other run."},
+    {"no-open", 0, NULL, "Do not open it in the browser."},
+};
+
+const struct hp_command hp_command_open = {
+    .name = "open",
+    .operands = "[SESSION|PID|FILE]",
+    .operand = HP_OPERAND_SESSION,
+    .summary = "Writes the page of a session and opens it in the browser.",
+    .details = "The page is that of 'hotpath report --format html'. Its path is printed, and it\n"
+               "is opened by $BROWSER or xdg-open. Which session is meant is as with\n"
+               "'hotpath report'. 'hotpath serve' shows one that goes on while it runs.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_FOLDER,
+    .run = run,
+};

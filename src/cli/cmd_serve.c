@@ -1,0 +1,210 @@
+/* hotpath serve: the page of a session in a browser, while the program runs. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "arguments.h"
+#include "browser.h"
+#include "cold.h"
+#include "command.h"
+#include "instrumented.h"
+#include "listener.h"
+#include "program_list.h"
+#include "request.h"
+#include "server.h"
+#include "session_choice.h"
+#include "text.h"
+
+#define USUAL_PORT 7878u
+#define USUAL_EVERY_MS 1000u
+
+struct wishes {
+    uint16_t port;
+    bool is_port_given;
+    uint32_t every_ms;
+    char token[HP_TOKEN_MOST + 1];
+};
+
+/* ---------------------------------------------------------------------------------------------- options */
+
+static bool read_port(const struct hp_arguments *arguments, struct wishes *wishes)
+{
+    const char *text = hp_arguments_flag(arguments, "port");
+    char *end;
+    wishes->port = USUAL_PORT;
+    wishes->is_port_given = text != NULL;
+    if (text == NULL)
+        return true;
+    const unsigned long port = strtoul(text, &end, 10);
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && port <= 65535) {
+        wishes->port = (uint16_t)port;
+        return true;
+    }
+    hp_misuse(arguments->command, "--port '%s' is not between 0 and 65535", text);
+    return false;
+}
+
+static bool read_interval(const struct hp_arguments *arguments, struct wishes *wishes)
+{
+    const char *text = hp_arguments_flag(arguments, "every");
+    char *end;
+    wishes->every_ms = USUAL_EVERY_MS;
+    if (text == NULL)
+        return true;
+    const double seconds = strtod(text, &end);
+    if (end != text && *end == '\0' && seconds >= 0.1 && seconds <= 60) {
+        wishes->every_ms = (uint32_t)(seconds * 1000 + 0.5);
+        return true;
+    }
+    hp_misuse(arguments->command, "--every '%s' is not between 0.1 and 60 seconds", text);
+    return false;
+}
+
+static bool make_token(char *token)
+{
+    unsigned char bytes[16];
+    struct hp_text text;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        hp_fail("the kernel has no random numbers for a token: %s", strerror(errno));
+        return false;
+    }
+    hp_text_init(&text, token, HP_TOKEN_MOST + 1);
+    for (size_t at = 0; at < sizeof bytes; at++)
+        hp_text_hex(&text, bytes[at], 2);
+    hp_text_end(&text);
+    return true;
+}
+
+/* The first line of a file: on the command line everybody could read it. */
+static bool read_token(const struct hp_arguments *arguments, char *token)
+{
+    const char *path = hp_arguments_flag(arguments, "token-file");
+    if (path == NULL)
+        return make_token(token);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        hp_fail("cannot read the token in '%s': %s", path, strerror(errno));
+        return false;
+    }
+    const bool is_read = fgets(token, HP_TOKEN_MOST + 1, file) != NULL;
+    const int next = fgetc(file);
+    fclose(file);
+    const size_t length = is_read ? strcspn(token, "\n") : 0;
+    const bool is_whole = is_read && (token[length] == '\n' || next == EOF || next == '\n');
+    token[length] = '\0';
+    if (is_whole && hp_token_is_sound(token))
+        return true;
+    hp_fail("the first line of '%s' is no token: that is %u to %u letters, digits, '-', '.', '_' or '~'", path,
+            HP_TOKEN_LEAST, HP_TOKEN_MOST);
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------- work */
+
+static volatile sig_atomic_t told;
+
+static void on_signal(int signal) { told = signal; }
+
+/* Without SA_RESTART: waiting for requests has to end. */
+static void listen_to_signals(void)
+{
+    const struct sigaction ends = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ends, NULL);
+    sigaction(SIGTERM, &ends, NULL);
+    sigaction(SIGPIPE, &ignored, NULL);
+}
+
+/* False, with one line on stderr: there is no such session. */
+static bool choose(struct hp_session *session, const struct hp_settings *settings, const char *name)
+{
+    /* A program's file is often in the folder where one is. */
+    if ((strchr(name, '/') == NULL && hp_program_find(session, settings, name)) ||
+        hp_session_find(session, settings, name))
+        return true;
+    hp_fail("there is no session, process or program '%s'; see 'hotpath ls -a'", name);
+    return false;
+}
+
+static void say_address(const struct hp_arguments *arguments, const struct hp_listener *listener, const char *token,
+                        bool has_session)
+{
+    char address[400];
+    snprintf(address, sizeof address, "http://%s/%s?token=%s", listener->host, has_session ? "page" : "", token);
+    puts(address);
+    fflush(stdout);
+    if (!listener->is_loopback)
+        fputs("hotpath: others can reach this address: whoever has the token sees names, paths and command lines, "
+              "and "
+              "nothing is encrypted\n",
+              stderr);
+    fputs("hotpath: Ctrl-C ends it\n", stderr);
+    if (hp_arguments_flag(arguments, "open") != NULL && !hp_browser_open(address))
+        hp_fail("neither $BROWSER nor xdg-open is there: open the address yourself");
+}
+
+static int serve(const struct hp_arguments *arguments, const struct wishes *wishes, struct hp_serving *serving)
+{
+    const char *address = hp_arguments_flag(arguments, "address");
+    const struct hp_server_settings settings = {.token = wishes->token, .every_ms = wishes->every_ms};
+    struct hp_listener listener;
+    char problem[300];
+    if (hp_server_is_missing() != NULL)
+        return hp_fail("%s", hp_server_is_missing());
+    if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", wishes->port, !wishes->is_port_given,
+                          problem, sizeof problem))
+        return hp_fail("%s", problem);
+    listen_to_signals();
+    say_address(arguments, &listener, wishes->token, serving->usual != NULL);
+    const bool has_served = hp_server_run(serving, &listener, &settings, &told, problem, sizeof problem);
+    hp_serving_free(serving);
+    return has_served ? EXIT_DONE : hp_fail("%s", problem);
+}
+
+static int run(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    static struct wishes wishes;
+    static struct hp_session session;
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command,
+                         "one session at a time, not also '%s'; without one, all can be looked at",
+                         arguments->operands[1]);
+    if (!read_port(arguments, &wishes) || !read_interval(arguments, &wishes))
+        return EXIT_USAGE;
+    hp_arguments_settle(arguments, &settings);
+    if (arguments->operand_count > 0 && !choose(&session, &settings, arguments->operands[0]))
+        return EXIT_FAILED;
+    if (!read_token(arguments, wishes.token))
+        return EXIT_FAILED;
+    hp_cold_reader = hp_instrumented_read;
+    const struct hp_program_source source = hp_program_source_of(&settings);
+    struct hp_serving serving = {
+        .source = &source, .settings = &settings, .usual = arguments->operand_count > 0 ? session.path : NULL};
+    return serve(arguments, &wishes, &serving);
+}
+
+static const struct hp_flag flags[] = {
+    {"address", 0, "ADDRESS", "Listen there; 0.0.0.0 lets other machines in (127.0.0.1)."},
+    {"port", 0, "N", "Listen at that port; 0 is any free one (7878, or any where that is taken)."},
+    {"every", 0, "SECONDS", "How often a page is told of new numbers, from 0.1 to 60 (1)."},
+    {"token-file", 0, "FILE", "Its first line is the token that requests need; without it, a new one each time."},
+    {"open", 0, NULL, "Open the page in the browser."},
+};
+
+const struct hp_command hp_command_serve = {
+    .name = "serve",
+    .operands = "[SESSION|PID|PROGRAM]",
+    .operand = HP_OPERAND_SESSION,
+    .summary = "Serves the page of a session to a browser while the program runs, and metrics.",
+    .details = "Prints the address to open, and serves until Ctrl-C. Without an operand the page\n"
+               "lists all sessions. /report.json?section=NAME has the report, /metrics has numbers\n"
+               "for Prometheus. Only this machine can connect, and only with the token in the\n"
+               "address. Nothing is ever written.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,
+    .run = run,
+};

@@ -1,0 +1,45 @@
+/* Files that are installed with the program. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* readlink, realpath */
+#include "installed.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* by the build: from the folder of programs to that of libraries */
+#define HOTPATH_LIBRARIES_FROM_PROGRAMS "../lib"
+#endif
+
+static bool own_folder(char *folder, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", folder, size - 1);
+    if (length <= 0)
+        return false;
+    folder[length] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+bool hp_installed_find(const char *name, char *path, size_t size)
+{
+    static const char *const places[] = {HOTPATH_LIBRARIES_FROM_PROGRAMS, "../lib"};
+    char folder[PATH_MAX], file[2 * PATH_MAX], whole[PATH_MAX];
+    if (!own_folder(folder, sizeof folder))
+        return false;
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
+        if (places[at][0] == '/')
+            snprintf(file, sizeof file, "%s/%s", places[at], name);
+        else
+            snprintf(file, sizeof file, "%s/%s/%s", folder, places[at], name);
+        if (realpath(file, whole) == NULL || strlen(whole) >= size)
+            continue;
+        memcpy(path, whole, strlen(whole) + 1);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,124 @@
+/* The sessions there are, as programs. SPDX-License-Identifier: MIT */
+#include "program_list.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command.h"
+#include "console_page.h"
+#include "places.h"
+#include "run_ending.h"
+#include "text.h"
+
+static enum hp_program_state state_of(const struct hp_session *session)
+{
+    if (session->is_paused)
+        return HP_PROGRAM_OFF;
+    switch (session->state) {
+    case HP_SESSION_LIVE:
+        return HP_PROGRAM_LIVE;
+    case HP_SESSION_FINISHED:
+        return HP_PROGRAM_FINISHED;
+    case HP_SESSION_CRASHED:
+        return HP_PROGRAM_CRASHED;
+    case HP_SESSION_ELSEWHERE:
+        break;
+    }
+    return HP_PROGRAM_ELSEWHERE;
+}
+
+static void add(struct hp_programs *programs, const struct hp_session *session)
+{
+    struct hp_program *program = hp_programs_add(programs);
+    if (program == NULL)
+        return;
+    memcpy(program->path, session->path, sizeof program->path);
+    hp_copy_printable(program->command, sizeof program->command, session->command);
+    program->began_unix_ns = session->began_ns;
+    program->disk_bytes = session->disk_bytes;
+    program->pid = session->pid;
+    program->processes = session->processes;
+    program->is_run = session->is_run;
+    program->state = state_of(session);
+}
+
+static void add_all(struct hp_programs *programs, const struct hp_sessions *sessions)
+{
+    for (size_t at = 0; at < sessions->count; at++)
+        if (sessions->all[at].processes > 0)
+            add(programs, &sessions->all[at]);
+}
+
+static bool list(void *context, struct hp_programs *ret_programs)
+{
+    const struct hp_settings *settings = context;
+    struct hp_sessions sessions = {0};
+    const bool is_complete = hp_sessions_find(&sessions, &settings->record, false);
+    add_all(ret_programs, &sessions);
+    hp_sessions_free(&sessions);
+    return is_complete;
+}
+
+static bool parts(void *context, const char *path, struct hp_programs *ret_parts)
+{
+    struct hp_sessions sessions = {0};
+    struct stat status;
+    (void)context;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        struct hp_program *program = hp_programs_add(ret_parts);
+        if (program != NULL)
+            snprintf(program->path, sizeof program->path, "%s", path);
+        return program != NULL;
+    }
+    const bool is_read = hp_sessions_in(&sessions, path);
+    add_all(ret_parts, &sessions);
+    hp_sessions_free(&sessions);
+    return is_read;
+}
+
+static bool ending(void *context, const char *path, char *text, size_t size)
+{
+    (void)context;
+    return hp_text_has_suffix(path, HP_RUN_SUFFIX) && hp_run_ending_read(path, text, size);
+}
+
+static bool write_page(void *context, const char *path, const char *program, char *text, size_t size)
+{
+    return hp_console_page(context, path, program, text, size);
+}
+
+struct hp_program_source hp_program_source_of(const struct hp_settings *settings)
+{
+    return (struct hp_program_source){.list = list,
+                                      .parts = parts,
+                                      .ending = ending,
+                                      .write_page = write_page,
+                                      .context = (void *)(uintptr_t)settings};
+}
+
+/* Whether the program of a command is called so. */
+static bool is_called(const char *command, const char *name)
+{
+    char program[256];
+    snprintf(program, sizeof program, "%.*s", (int)strcspn(command, " "), command);
+    return strcmp(hp_text_base_name(program), name) == 0;
+}
+
+bool hp_program_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
+{
+    struct hp_sessions sessions = {0};
+    const struct hp_session *best = NULL;
+    hp_sessions_find(&sessions, &settings->record, false);
+    for (size_t at = 0; at < sessions.count; at++) {
+        const struct hp_session *session = &sessions.all[at];
+        if (session->processes == 0 || !is_called(session->command, name))
+            continue;
+        if (best == NULL || (session->state == HP_SESSION_LIVE && best->state != HP_SESSION_LIVE))
+            best = session;
+    }
+    if (best != NULL)
+        *ret_session = *best;
+    hp_sessions_free(&sessions);
+    return best != NULL;
+}

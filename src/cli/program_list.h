@@ -1,0 +1,15 @@
+/* The sessions there are, as programs that the console can watch. SPDX-License-Identifier: MIT */
+#ifndef HP_CLI_PROGRAM_LIST_H
+#define HP_CLI_PROGRAM_LIST_H
+
+#include "options.h"
+#include "programs.h"
+#include "sessions.h"
+
+/* The settings have to stay. */
+struct hp_program_source hp_program_source_of(const struct hp_settings *settings);
+
+/* The newest session or run of a program of that name, one that lives first. False: there is none. */
+bool hp_program_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
+
+#endif

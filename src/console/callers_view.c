@@ -1,0 +1,166 @@
+/* The call tree turned round: below each function those that called it, with the time that it had of its own then. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "sort.h"
+#include "views.h"
+
+/* Rows of the section that a row of the turned tree stands for: where time was spent, and how far up it has come. */
+struct turned {
+    const struct hotpath_section *section;
+    struct hp_console *console;
+    size_t name, self, calls;
+    double elapsed, sum;
+    uint32_t *origins, *currents; /* of all rows that have time of their own */
+    size_t made, room;
+};
+
+#define MOST_TURNED 4000u
+#define MOST_TURNED_DEPTH 24u
+
+static const char *turned_name(const struct turned *turned, uint32_t row)
+{
+    const char *name = turned->section->rows[row].cells[turned->name].text;
+    return name != NULL ? name : "?";
+}
+
+static double turned_time(const struct turned *turned, size_t from, size_t to)
+{
+    double time = 0;
+    for (size_t at = from; at < to; at++)
+        time += turned->section->rows[turned->origins[at]].cells[turned->self].number;
+    return time;
+}
+
+static void make_turned_row(struct turned *turned, size_t from, size_t to, unsigned depth, uint64_t id)
+{
+    struct hp_table *table = &turned->console->table;
+    struct hp_table_row *row = &table->rows[turned->made];
+    const double time = turned_time(turned, from, to) / turned->elapsed;
+    double calls = 0;
+    for (size_t at = from; at < to; at++)
+        calls += (double)turned->section->rows[turned->origins[at]].cells[turned->calls].count;
+    row->id = id;
+    row->index = turned->made++;
+    row->depth = depth;
+    row->is_folded = hp_view_is_folded(turned->console->view, id);
+    hp_view_set_text(&row->cells[0], turned_name(turned, turned->currents[from]));
+    hp_view_set_number(&row->cells[1], true, time);
+    hp_view_set_number(&row->cells[2], turned->sum > 0, turned->sum > 0 ? 100 * time / turned->sum : 0);
+    hp_view_set_number(&row->cells[3], true, calls * 1e9 / turned->elapsed);
+}
+
+/* Those of one name, side by side: a stretch of the list. */
+struct group {
+    size_t from, to;
+    double time;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+    const double x = ((const struct group *)a)->time, y = ((const struct group *)b)->time;
+    return x == y ? 0 : x > y ? -1 : 1;
+}
+
+static void swap(struct turned *turned, size_t one, size_t other)
+{
+    const uint32_t origin = turned->origins[one], current = turned->currents[one];
+    turned->origins[one] = turned->origins[other];
+    turned->currents[one] = turned->currents[other];
+    turned->origins[other] = origin;
+    turned->currents[other] = current;
+}
+
+/* Brings all that have the name of the first to the front; returns where they end. */
+static size_t take_group(struct turned *turned, size_t from, size_t to)
+{
+    const char *name = turned_name(turned, turned->currents[from]);
+    size_t end = from + 1;
+    for (size_t at = from + 1; at < to; at++)
+        if (strcmp(turned_name(turned, turned->currents[at]), name) == 0)
+            swap(turned, at, end++);
+    return end;
+}
+
+/* One up: what has nobody above it ends here, and stays behind. Returns where the others end. */
+static size_t step_up(struct turned *turned, const struct group *group)
+{
+    size_t end = group->from;
+    for (size_t at = group->from; at < group->to; at++) {
+        const uint32_t parent = turned->section->rows[turned->currents[at]].parent;
+        if (parent == 0)
+            continue;
+        turned->currents[at] = parent - 1;
+        swap(turned, at, end++);
+    }
+    return end;
+}
+
+static uint64_t id_of(uint64_t above, const char *name)
+{
+    uint64_t id = above * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    for (; *name != '\0'; name++)
+        id = (id ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return id;
+}
+
+/* The rows of a stretch of the list, those with the most time first, each with its callers below it. */
+static void turn(struct turned *turned, size_t from, size_t to, unsigned depth, uint64_t id)
+{
+    struct group **order = hp_arena_take_array(&turned->console->arena, to - from + 1, sizeof(void *));
+    struct group *groups = hp_arena_take_array(&turned->console->arena, to - from + 1, sizeof *groups);
+    size_t count = 0;
+    if (order == NULL || groups == NULL)
+        return;
+    for (; from < to; from = groups[count++].to) {
+        const size_t end = take_group(turned, from, to);
+        groups[count] = (struct group){from, end, turned_time(turned, from, end)};
+        order[count] = &groups[count];
+    }
+    hp_sort(order, count, compare_times);
+    for (size_t at = 0; at < count && turned->made < turned->room; at++) {
+        const size_t row = turned->made;
+        const uint64_t own = id_of(id, turned_name(turned, turned->currents[order[at]->from]));
+        make_turned_row(turned, order[at]->from, order[at]->to, depth, own);
+        const size_t end = depth < MOST_TURNED_DEPTH ? step_up(turned, order[at]) : order[at]->from;
+        turned->console->table.rows[row].has_children = end > order[at]->from;
+        if (end > order[at]->from)
+            turn(turned, order[at]->from, end, depth + 1, own);
+    }
+}
+
+void hp_view_callers(struct hp_console *console, const struct hotpath_section *section)
+{
+    struct hp_table *table = &console->table;
+    struct turned turned = {.section = section,
+                            .console = console,
+                            .name = hp_section_find_column(section, "name", 4),
+                            .self = hp_section_find_column(section, "self_ns", 7),
+                            .calls = hp_section_find_column(section, "calls", 5),
+                            .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
+                            .room = MOST_TURNED};
+    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
+                "Those that called, below a function.");
+    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
+                "How many threads were in the function itself, called so.");
+    hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
+                "Of the time of all threads in functions.");
+    hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
+                "Calls of it, so, for a second.");
+    table->is_tree = true;
+    table->if_empty = section->if_empty;
+    turned.origins = hp_arena_take_array(&console->arena, section->row_count + 1, sizeof *turned.origins);
+    turned.currents = hp_arena_take_array(&console->arena, section->row_count + 1, sizeof *turned.currents);
+    if (turned.origins == NULL || turned.currents == NULL ||
+        hp_table_make_rows(table, &console->arena, turned.room) == NULL) {
+        table->row_count = 0;
+        return;
+    }
+    size_t count = 0;
+    for (uint32_t row = 0; row < section->row_count; row++) {
+        turned.sum += section->rows[row].cells[turned.self].number / turned.elapsed;
+        turned.origins[count] = turned.currents[count] = row;
+        count++;
+    }
+    turn(&turned, 0, count, 0, 1);
+    table->row_count = turned.made;
+}

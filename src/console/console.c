@@ -1,0 +1,255 @@
+/* The console: what it watches, and what time does to it. SPDX-License-Identifier: MIT */
+#include "console.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "frame.h"
+#include "function_sums.h"
+#include "places.h"
+#include "profile.h"
+#include "stack_file.h"
+#include "text.h"
+
+#define LAST_NS UINT64_C(10000000000)
+#define LIST_NS UINT64_C(1000000000)
+
+void hp_console_init(struct hp_console *console, const struct hp_settings *settings,
+                     const struct hp_program_source *source)
+{
+    memset(console, 0, sizeof *console);
+    console->settings = settings;
+    console->source = source;
+    console->window = (struct hp_window){.kind = HP_WINDOW_LAST, .length_ns = LAST_NS};
+    console->measure = HP_MEASURE_CPU;
+    console->verdict_lines = 1;
+    console->columns = 100;
+    console->rows = 30;
+    console->is_due = true;
+    hp_choices_read(&console->choices);
+    hp_watched_init(&console->watched, settings);
+    hp_console_prepare(console);
+}
+
+static void forget_stacks(struct hp_console *console)
+{
+    if (console->has_stacks) {
+        hp_function_sums_free(&console->found);
+        hp_named_stacks_free(&console->stacks);
+    }
+    console->has_stacks = false;
+    console->zoomed = 0;
+    console->stacks_of[0] = '\0';
+}
+
+void hp_console_free(struct hp_console *console)
+{
+    hp_choices_write(&console->choices);
+    forget_stacks(console);
+    hp_recent_free(&console->recent);
+    hp_watched_close(&console->watched);
+    hp_programs_free(&console->programs);
+    for (size_t at = 0; at < console->view_count; at++)
+        hp_table_view_free(&console->views[at]);
+    hp_arena_release(&console->arena);
+}
+
+/* ---------------------------------------------------------------------------------------------- sessions */
+
+/* Those of a run that are new. */
+static void add_parts(struct hp_console *console)
+{
+    struct hp_programs parts = {0};
+    if (console->source->parts(console->source->context, console->path, &parts))
+        for (size_t at = 0; at < parts.count; at++)
+            if (!hp_watched_has(&console->watched, parts.all[at].path))
+                hp_watched_add(&console->watched, parts.all[at].path);
+    hp_programs_free(&parts);
+}
+
+bool hp_console_choose(struct hp_console *console, const char *path)
+{
+    char problem[sizeof console->watched.problem];
+    hp_watched_close(&console->watched);
+    hp_watched_init(&console->watched, console->settings);
+    hp_recent_free(&console->recent);
+    forget_stacks(console);
+    snprintf(console->path, sizeof console->path, "%s", path);
+    console->restarted[0] = console->ending[0] = '\0';
+    console->is_watching = console->is_due = true;
+    console->is_paused = false;
+    console->overlay = HP_OVERLAY_NONE;
+    console->window = (struct hp_window){.kind = HP_WINDOW_LAST, .length_ns = LAST_NS};
+    for (size_t at = 0; at < console->view_count; at++)
+        console->views[at].order_count = console->views[at].cursor = console->views[at].line = 0;
+    add_parts(console);
+    if (console->watched.reader.count > 0) {
+        hp_console_prepare(console);
+        return true;
+    }
+    snprintf(problem, sizeof problem, "%s",
+             console->watched.problem[0] != '\0' ? console->watched.problem : "there is no session to read");
+    console->is_watching = false;
+    console->path[0] = '\0';
+    snprintf(console->message, sizeof console->message, "%.250s", problem);
+    hp_console_prepare(console);
+    return false;
+}
+
+static void list_programs(struct hp_console *console)
+{
+    hp_programs_free(&console->programs);
+    console->source->list(console->source->context, &console->programs);
+    console->programs_now_ns = hp_clock_wall_ns();
+    console->listed_ns = console->now_ns;
+}
+
+/* The same command, in a session that began later, of a program that is over. */
+static void find_restarted(struct hp_console *console)
+{
+    const struct hp_watched *watched = &console->watched;
+    uint64_t began = 0;
+    console->restarted[0] = '\0';
+    if (watched->is_live || console->now_ns - console->listed_ns < LIST_NS)
+        return;
+    list_programs(console);
+    for (size_t at = 0; at < console->programs.count; at++)
+        if (strcmp(console->programs.all[at].path, console->path) == 0)
+            began = console->programs.all[at].began_unix_ns;
+    for (size_t at = 0; began > 0 && at < console->programs.count; at++) {
+        const struct hp_program *program = &console->programs.all[at];
+        if (program->state == HP_PROGRAM_LIVE && program->began_unix_ns > began &&
+            strncmp(program->command, watched->command, sizeof program->command - 1) == 0) {
+            snprintf(console->restarted, sizeof console->restarted, "%s", program->path);
+            console->restarted_pid = program->pid;
+            return;
+        }
+    }
+}
+
+/* Known a moment after it has ended. */
+static void find_ending(struct hp_console *console)
+{
+    const struct hp_program_source *source = console->source;
+    if (!console->watched.is_live && console->ending[0] == '\0' && source->ending != NULL &&
+        !source->ending(source->context, console->path, console->ending, sizeof console->ending))
+        console->ending[0] = '\0';
+}
+
+/* ---------------------------------------------------------------------------------------------- refresh */
+
+static void find_tabs_with_data(struct hp_console *console)
+{
+    const enum hp_tab tab = console->tab;
+    for (unsigned at = 0; at < HP_CONSOLE_TABS; at++) {
+        console->tab = (enum hp_tab)at;
+        hp_console_find_subs(console);
+        console->tab_has_data[at] = at == HP_TAB_OVERVIEW || console->sub_count > 0;
+    }
+    console->tab = tab;
+    console->tab_has_data[HP_TAB_STACKS] = console->has_stacks;
+    hp_console_find_subs(console);
+}
+
+/* A run leaves stacks when it is over. */
+static void read_stacks(struct hp_console *console)
+{
+    char folder[sizeof console->path];
+    if (console->has_stacks || strcmp(console->stacks_of, console->path) == 0)
+        return;
+    if (!console->watched.is_live)
+        snprintf(console->stacks_of, sizeof console->stacks_of, "%s", console->path);
+    snprintf(folder, sizeof folder, "%s", console->path);
+    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX)) {
+        char *slash = strrchr(folder, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    }
+    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX) || !hp_stack_file_read(folder, &console->stacks))
+        return;
+    console->has_stacks = hp_function_sums_make(&console->stacks, &console->found);
+    if (!console->has_stacks)
+        hp_named_stacks_free(&console->stacks);
+}
+
+/* Reads what the view is made of. False: that turned out to be something else, by what there is. */
+static bool read_view(struct hp_console *console)
+{
+    char whole[200], stretch[200], whole_now[200], stretch_now[200];
+    hp_reader_model(&console->watched.reader)->functions = console->has_stacks ? &console->found : NULL;
+    hp_console_wish(console, whole, stretch, sizeof whole);
+    struct hp_wish wish = {.window = console->window, .whole = whole, .stretch = stretch, .slowest = ""};
+    if (strcmp(whole, "slowest") == 0)
+        wish.slowest = console->overlay == HP_OVERLAY_INSPECT ? console->slowest : "/./";
+    hp_watched_refresh(&console->watched, &wish);
+    find_tabs_with_data(console);
+    hp_console_wish(console, whole_now, stretch_now, sizeof whole_now);
+    return strcmp(whole, whole_now) == 0 && strcmp(stretch, stretch_now) == 0;
+}
+
+void hp_console_refresh(struct hp_console *console)
+{
+    const uint64_t before = hp_clock_thread_ns();
+    console->is_due = false;
+    console->refreshed_ns = console->now_ns;
+    if (!console->is_watching) {
+        list_programs(console);
+        hp_console_prepare(console);
+        return;
+    }
+    add_parts(console);
+    read_stacks(console);
+    if (!read_view(console))
+        read_view(console);
+    find_restarted(console);
+    find_ending(console);
+    hp_console_prepare(console);
+    console->spent_ns = hp_clock_thread_ns() - before;
+}
+
+/* Whoever watches a large session takes no more than a tenth of a processor for it. */
+#define SHARE 10u
+
+uint64_t hp_console_due_ns(const struct hp_console *console)
+{
+    const uint64_t chosen = console->choices.refresh_ms * UINT64_C(1000000);
+    return console->refreshed_ns + (SHARE * console->spent_ns > chosen ? SHARE * console->spent_ns : chosen);
+}
+
+void hp_console_tick(struct hp_console *console, uint64_t now_ns)
+{
+    console->now_ns = now_ns;
+    if (console->is_due || (!console->is_paused && now_ns >= hp_console_due_ns(console)))
+        hp_console_refresh(console);
+}
+
+/* ------------------------------------------------------------------------------------------ what is meant */
+
+const struct hp_watched_function *hp_console_function(const struct hp_console *console)
+{
+    if (!console->is_watching || !console->watched.has_data || console->view->line >= console->shown.count)
+        return NULL;
+    const struct hp_table_row *row = console->shown.all[console->view->line];
+    if (console->tab == HP_TAB_OVERVIEW || console->tab == HP_TAB_FUNCTIONS)
+        return row->index < console->watched.function_count ? &console->watched.functions[row->index] : NULL;
+    /* Rows of other tables name functions, too. */
+    if (console->tab != HP_TAB_TREE && console->tab != HP_TAB_WAITS && console->tab != HP_TAB_CALLS)
+        return NULL;
+    for (size_t at = 0; row->cells[0].text != NULL && at < console->watched.function_count; at++)
+        if (strcmp(console->watched.functions[at].name, row->cells[0].text) == 0)
+            return &console->watched.functions[at];
+    return NULL;
+}
+
+void hp_console_open_list(struct hp_console *console)
+{
+    hp_watched_close(&console->watched);
+    hp_watched_init(&console->watched, console->settings);
+    forget_stacks(console);
+    console->is_watching = false;
+    console->path[0] = console->restarted[0] = '\0';
+    console->is_due = true;
+    hp_console_prepare(console);
+}

@@ -1,0 +1,537 @@
+/*
+ * What lies on top of a list: the page about a function, or all that a row knows; help; the columns to choose from.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durations.h"
+#include "frame.h"
+#include "identity.h"
+#include "profile.h"
+#include "utf8.h"
+
+#define MOST_NEIGHBOURS 4u
+
+struct page {
+    struct hp_console *console;
+    struct hp_screen *screen;
+    unsigned row, bottom;     /* the next line; behind the last */
+    unsigned column, columns; /* inside of the box */
+};
+
+static void put_line(struct page *page, const char *text)
+{
+    if (page->row < page->bottom)
+        hp_screen_put_fitted(page->screen, page->row, page->column, page->columns, HP_INK_PLAIN, text);
+    page->row++;
+}
+
+/* -------------------------------------------------------------------------------------------- durations */
+
+#define BARS 200u
+
+/* Calls by duration, in steps of equal ratio. */
+struct bars {
+    double amounts[BARS];
+    double least, ratio; /* of the first one; of one to the next */
+    unsigned count;
+};
+
+static double power(double base, unsigned exponent)
+{
+    double result = 1;
+    for (; exponent > 0; exponent--)
+        result *= base;
+    return result;
+}
+
+/* The root of a ratio, by bisection. */
+static double root_of(double number, unsigned degree)
+{
+    double low = 1, high = number > 1 ? number : 1;
+    for (unsigned step = 0; step < 60; step++) {
+        const double middle = (low + high) / 2;
+        if (power(middle, degree) < number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Where a step of such a histogram begins, in ticks: see HP_DURATION_LINES. */
+static double bound_of(unsigned line, unsigned step)
+{
+    if (line == 0)
+        return step;
+    const double width = (double)(UINT64_C(32) << line) / 64;
+    return (double)(UINT64_C(32) << line) + width * step;
+}
+
+static void gather_bars(const struct hp_durations *durations, double ns_per_tick, unsigned count, struct bars *bars)
+{
+    double least = 0, most = 0;
+    *bars = (struct bars){.count = count < BARS ? count : BARS};
+    for (unsigned line = 0; line < HP_DURATION_LINES; line++)
+        for (unsigned step = 0; step < 64; step++)
+            if (durations->lines[line][step] > 0) {
+                least = least > 0 ? least : bound_of(line, step);
+                most = bound_of(line, step + 1);
+            }
+    least = (least > 1 ? least : 1) * ns_per_tick;
+    most *= ns_per_tick;
+    if (most < 4 * least)
+        most = 4 * least;
+    bars->least = least;
+    bars->ratio = root_of(most / least * 1.01, bars->count);
+    for (unsigned line = 0; line < HP_DURATION_LINES; line++)
+        for (unsigned step = 0; step < 64; step++) {
+            const double ns = (bound_of(line, step) + bound_of(line, step + 1)) / 2 * ns_per_tick;
+            double bound = least * bars->ratio;
+            unsigned bar = 0;
+            if (durations->lines[line][step] == 0)
+                continue;
+            while (bar + 1 < bars->count && ns >= bound) {
+                bound *= bars->ratio;
+                bar++;
+            }
+            bars->amounts[bar] += (double)durations->lines[line][step];
+        }
+}
+
+static unsigned column_of_ns(const struct bars *bars, double ns)
+{
+    double bound = bars->least * bars->ratio;
+    unsigned bar = 0;
+    while (bar + 1 < bars->count && ns >= bound) {
+        bound *= bars->ratio;
+        bar++;
+    }
+    return bar;
+}
+
+static void draw_bars(struct page *page, const struct bars *bars, unsigned height)
+{
+    double highest = 0;
+    for (unsigned bar = 0; bar < bars->count; bar++)
+        highest = bars->amounts[bar] > highest ? bars->amounts[bar] : highest;
+    for (unsigned bar = 0; bar < bars->count && highest > 0; bar++) {
+        unsigned eighths = (unsigned)(bars->amounts[bar] / highest * height * 8 + 0.5);
+        if (eighths == 0 && bars->amounts[bar] > 0)
+            eighths = 1;
+        for (unsigned line = 0; line < height && eighths > 0; line++) {
+            const unsigned part = eighths < 8 ? eighths : 8;
+            hp_screen_glyph(page->screen, page->row + height - 1 - line, page->column + 2 + bar, HP_INK_PLAIN,
+                            0x2580 + part);
+            eighths -= part;
+        }
+    }
+    page->row += height;
+}
+
+/* Marks at 1 and 3 of each decade. */
+static void draw_scale(struct page *page, const struct bars *bars)
+{
+    char figure[HP_FIGURE_BYTES];
+    unsigned free_from = 0;
+    for (unsigned bar = 0; bar < bars->count; bar++)
+        hp_screen_glyph(page->screen, page->row, page->column + 2 + bar, HP_INK_PLAIN, 0x2500);
+    for (double mark = 1; mark < 1e15; mark *= 10)
+        for (unsigned step = 0; step < 2; step++) {
+            const double ns = step == 0 ? mark : 3 * mark;
+            if (ns < bars->least || ns > bars->least * power(bars->ratio, bars->count))
+                continue;
+            const unsigned bar = column_of_ns(bars, ns);
+            hp_screen_glyph(page->screen, page->row, page->column + 2 + bar, HP_INK_PLAIN, 0x2534);
+            hp_figure(figure, HP_FIGURE_NS, ns);
+            /* "1.00 ms" is "1 ms" here. */
+            char *point = strchr(figure, '.');
+            if (point != NULL)
+                memmove(point, strchr(figure, ' '), strlen(strchr(figure, ' ')) + 1);
+            if (bar >= free_from) {
+                hp_screen_put(page->screen, page->row + 1, page->column + 2 + bar, HP_INK_PLAIN, figure);
+                free_from = bar + hp_screen_width(figure) + 2;
+            }
+        }
+    page->row += 2;
+}
+
+static void draw_durations(struct page *page, const struct hp_watched_function *function, bool is_high)
+{
+    static struct hp_durations durations;
+    static const double wanted[] = {50, 95, 99, 99.9, 100};
+    static const char *const names[] = {"p50", "p95", "p99", "p99.9", "max"};
+    const struct hp_watched *watched = &page->console->watched;
+    const double ns_per_tick = watched->reader.model.run.ns_per_tick;
+    char bytes[300], figure[HP_FIGURE_BYTES];
+    struct hp_text text;
+    struct bars bars;
+    char window[80] = "since the start";
+    if (hp_console_durations(page->console, function, &durations))
+        hp_console_name_window(page->console, window, sizeof window);
+    snprintf(bytes, sizeof bytes, "%s, %s calls", window,
+             hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed));
+    hp_screen_put_right(page->screen, page->row, page->column + page->columns, HP_INK_PLAIN, bytes);
+    put_line(page, "How long a call takes");
+    if (durations.counted == 0) {
+        put_line(page, "no call has ended");
+        return;
+    }
+    gather_bars(&durations, ns_per_tick, page->columns > 4 ? page->columns - 4 : 1, &bars);
+    draw_bars(page, &bars, is_high ? 7 : 3);
+    draw_scale(page, &bars);
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (unsigned at = 0; at < 5; at++) {
+        double ticks;
+        if (!hp_durations_percentile(&durations, wanted[at], &ticks))
+            continue;
+        hp_screen_glyph(page->screen, page->row, page->column + 2 + column_of_ns(&bars, ticks * ns_per_tick),
+                        HP_INK_PLAIN, 0x25b2);
+        hp_text_string(&text, at > 0 ? "    " : "");
+        hp_text_string(&text, names[at]);
+        hp_text_char(&text, ' ');
+        hp_text_string(&text, hp_figure(figure, HP_FIGURE_NS, ticks * ns_per_tick));
+    }
+    page->row++;
+    put_line(page, hp_text_end(&text));
+}
+
+/* ------------------------------------------------------------------------------------------- neighbours */
+
+/* Another function, and how often it calls this one or is called. */
+struct neighbour {
+    const struct hp_site_sums *site; /* NULL: none */
+    uint64_t calls;
+};
+
+static void count_neighbour(struct neighbour *neighbours, unsigned *count, const struct hp_site_sums *site,
+                            uint64_t calls)
+{
+    for (unsigned at = 0; at < *count; at++)
+        if (neighbours[at].site == site) {
+            neighbours[at].calls += calls;
+            return;
+        }
+    if (*count < 64)
+        neighbours[(*count)++] = (struct neighbour){site, calls};
+}
+
+static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, unsigned count, double elapsed_ns,
+                           const char *none)
+{
+    char figure[HP_FIGURE_BYTES];
+    if (count == 0)
+        hp_text_string(text, none);
+    for (unsigned shown = 0; shown < MOST_NEIGHBOURS && shown < count; shown++) {
+        unsigned most = shown;
+        for (unsigned at = shown; at < count; at++)
+            most = neighbours[at].calls > neighbours[most].calls ? at : most;
+        const struct neighbour swap = neighbours[shown];
+        neighbours[shown] = neighbours[most];
+        neighbours[most] = swap;
+        hp_text_string(text, shown > 0 ? ", " : "");
+        hp_text_string(text, neighbours[shown].site->name);
+        hp_text_char(text, ' ');
+        hp_text_string(text, hp_figure(figure, HP_FIGURE_RATE, (double)neighbours[shown].calls * 1e9 / elapsed_ns));
+        hp_text_string(text, "/s");
+    }
+    if (count > MOST_NEIGHBOURS) {
+        hp_text_string(text, ", ");
+        hp_text_u64(text, count - MOST_NEIGHBOURS);
+        hp_text_string(text, " more");
+    }
+}
+
+static void draw_neighbours(struct page *page, const struct hp_watched_function *function)
+{
+    const struct hp_watched *watched = &page->console->watched;
+    const struct hp_profile *profile = watched->reader.model.profile;
+    struct neighbour callers[64], callees[64];
+    unsigned caller_count = 0, callee_count = 0;
+    char bytes[400];
+    struct hp_text text;
+    for (size_t at = 0; at < profile->node_count; at++) {
+        const struct hp_tree_node *node = profile->nodes[at];
+        if (node->site == function->site && node->parent != NULL && node->parent->site != NULL)
+            count_neighbour(callers, &caller_count, node->parent->site, node->sums.calls);
+        if (node->parent != NULL && node->parent->site == function->site && node->site != NULL)
+            count_neighbour(callees, &callee_count, node->site, node->sums.calls);
+    }
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "called by  ");
+    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns, "nobody who is measured");
+    put_line(page, hp_text_end(&text));
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "calls      ");
+    put_neighbours(&text, callees, callee_count, (double)watched->elapsed_ns, "nothing measured");
+    put_line(page, hp_text_end(&text));
+}
+
+/* ----------------------------------------------------------------------------------------------- source */
+
+static void draw_source(struct page *page, const struct hp_location *location)
+{
+    char line[400], shown[460];
+    FILE *file = location->file != NULL && location->line > 0 ? fopen(location->file, "re") : NULL;
+    if (file == NULL)
+        return;
+    const unsigned room = page->bottom > page->row + 1 ? page->bottom - page->row - 1 : 0;
+    const unsigned first = location->line > 1 ? location->line - 1 : 1;
+    page->row++;
+    for (unsigned number = 1; room > 0 && number < first + room && fgets(line, sizeof line, file) != NULL;
+         number++) {
+        if (number < first)
+            continue;
+        line[strcspn(line, "\r\n")] = '\0';
+        for (char *at = line; *at != '\0'; at++)
+            *at = *at == '\t' ? ' ' : *at;
+        snprintf(shown, sizeof shown, "%4u │ %s", number, line);
+        put_line(page, shown);
+    }
+    fclose(file);
+}
+
+/* ------------------------------------------------------------------------------------------------- page */
+
+static void draw_parts(struct page *page, const struct hp_watched_function *function)
+{
+    static const char *const names[HP_PARTS] = {"cpu user", "cpu kernel", "run queue", "disk",
+                                                "lock",     "network",    "sleep"};
+    char bytes[300], figure[HP_FIGURE_BYTES];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "own ");
+    hp_text_string(&text, hp_figure(figure, HP_FIGURE_THREADS, function->own));
+    hp_text_string(&text, " threads:");
+    for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
+        if (function->parts[part] >= 0.005) {
+            hp_text_string(&text, "  ");
+            hp_text_string(&text, names[part]);
+            hp_text_char(&text, ' ');
+            hp_text_string(&text, hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
+        }
+    put_line(page, hp_text_end(&text));
+    if (function->knows_parts && page->row < page->bottom)
+        hp_draw_bar(page->screen, page->row, page->column, page->columns > 60 ? 60 : page->columns, function->parts,
+                    function->own);
+    page->row++;
+}
+
+static void draw_history(struct page *page, const struct hp_watched_function *function, const char *name,
+                         uint32_t kind, double unit, enum hp_figure unit_figure, double now)
+{
+    struct hp_history *history = &page->console->watched.history;
+    double values[HP_HISTORY_COLUMNS] = {0}, highest = 0;
+    char figure[HP_FIGURE_BYTES];
+    const unsigned width = page->columns > 90 ? 60 : page->columns > 40 ? page->columns - 30 : 10;
+    hp_history_choose(history, UINT64_C(60000000000), page->console->watched.to_ns, width);
+    if (page->row >= page->bottom ||
+        !hp_history_add(history, kind, function->site->session, function->site->id, unit, values))
+        return;
+    for (unsigned at = 0; at < width; at++)
+        highest = values[at] > highest ? values[at] : highest;
+    hp_screen_put(page->screen, page->row, page->column, HP_INK_PLAIN, name);
+    hp_draw_spark(page->screen, page->row, page->column + 11, width, values, highest, HP_INK_PLAIN);
+    hp_screen_put_right(page->screen, page->row, page->column + 11 + width + 9, HP_INK_PLAIN,
+                        hp_figure(figure, unit_figure, now));
+    page->row++;
+}
+
+static void draw_section_rows(struct page *page, const char *name)
+{
+    const struct hotpath_section *section = hp_watched_section(page->console->watched.whole, name);
+    char bytes[500], figure[HP_FIGURE_BYTES];
+    if (section == NULL || section->row_count == 0) {
+        put_line(page, section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "nothing was kept");
+        return;
+    }
+    for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++) {
+        struct hp_text text;
+        hp_text_init(&text, bytes, sizeof bytes);
+        hp_text_repeat(&text, ' ', 2 * section->rows[row].depth);
+        for (size_t at = 0; at < section->column_count; at++) {
+            const struct hp_cell *cell = &section->rows[row].cells[at];
+            const struct hp_column *column = &section->columns[at];
+            if (!cell->has_value || !column->shown.visible)
+                continue;
+            if (hp_unit_is_text(column->shown.unit)) {
+                hp_text_string(&text, cell->text != NULL ? cell->text : "");
+            } else {
+                hp_text_string(&text, column->shown.title);
+                hp_text_char(&text, ' ');
+                hp_text_string(&text, hp_figure(figure,
+                                                column->shown.unit == HOTPATH_UNIT_NS        ? HP_FIGURE_NS
+                                                : column->shown.unit == HOTPATH_UNIT_BYTES   ? HP_FIGURE_BYTES_
+                                                : column->shown.unit == HOTPATH_UNIT_PERCENT ? HP_FIGURE_PERCENT
+                                                                                             : HP_FIGURE_COUNT,
+                                                hp_cell_number(cell, column->shown.unit)));
+            }
+            hp_text_string(&text, "  ");
+        }
+        put_line(page, hp_text_end(&text));
+    }
+}
+
+static void draw_function(struct page *page, const struct hp_watched_function *function)
+{
+    const struct hp_console *console = page->console;
+    const double ns_per_tick = console->watched.reader.model.run.ns_per_tick;
+    if (function->why != NULL)
+        put_line(page, function->why);
+    if (console->inspected == HP_INSPECTED_SLOWEST) {
+        put_line(page, "The slowest call, as a tree");
+        draw_section_rows(page, "slowest");
+        return;
+    }
+    if (console->inspected == HP_INSPECTED_CALLS) {
+        put_line(page, "Recent calls");
+        draw_section_rows(page, "calls");
+        return;
+    }
+    draw_parts(page, function);
+    draw_durations(page, function, page->bottom - page->row > 18);
+    if (page->bottom - page->row > 8)
+        page->row++;
+    draw_neighbours(page, function);
+    draw_history(page, function, "calls/s", HP_AXIS_SITE_CALLS, 1, HP_FIGURE_RATE, function->calls_per_second);
+    draw_history(page, function, "own", HP_AXIS_SITE_SELF, ns_per_tick * 1e-9, HP_FIGURE_THREADS, function->own);
+    if (function->has_bytes && function->bytes_per_second > 0)
+        draw_history(page, function, "alloc/s", HP_AXIS_SITE_BYTES, 1, HP_FIGURE_BYTES_,
+                     function->bytes_per_second);
+    draw_source(page, &function->site->location);
+}
+
+/* Of rows that are no functions: every column. */
+static void draw_row(struct page *page, const struct hp_table_row *row)
+{
+    const struct hp_table *table = &page->console->table;
+    char bytes[600], figure[HP_FIGURE_BYTES];
+    for (size_t at = 0; at < table->column_count; at++) {
+        const struct hp_table_column *column = &table->columns[at];
+        const struct hp_table_cell *cell = &row->cells[at];
+        if (column->kind == HP_CELL_BAR || column->kind == HP_CELL_SPARK)
+            continue;
+        const char *value = !cell->has_value                 ? "–"
+                            : column->kind == HP_CELL_FIGURE ? hp_figure(figure, column->figure, cell->number)
+                            : cell->text != NULL             ? cell->text
+                                                             : "";
+        snprintf(bytes, sizeof bytes, "%-14s %s", column->title, value);
+        put_line(page, bytes);
+        if (column->about != NULL && page->row < page->bottom && page->columns > 60 && hp_screen_width(bytes) < 38)
+            hp_screen_put_fitted(page->screen, page->row - 1, page->column + 40, page->columns - 40, HP_INK_DIM,
+                                 column->about);
+    }
+}
+
+void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    const struct hp_table_row *row =
+        console->view->line < console->shown.count ? console->shown.all[console->view->line] : NULL;
+    char title[400];
+    struct page page = {.console = console,
+                        .screen = screen,
+                        .row = area->row + 1,
+                        .bottom = area->row + area->rows - 1,
+                        .column = area->column + 2,
+                        .columns = area->columns > 4 ? area->columns - 4 : 1};
+    if (function == NULL && row == NULL)
+        return;
+    if (function != NULL && function->site->location.file != NULL && function->site->location.file[0] != '\0')
+        snprintf(title, sizeof title, "%s  %s:%u", function->name, hp_text_base_name(function->site->location.file),
+                 (unsigned)function->site->location.line);
+    else
+        snprintf(title, sizeof title, "%s",
+                 function != NULL             ? function->name
+                 : row->cells[0].text != NULL ? row->cells[0].text
+                                              : "");
+    hp_draw_box(screen, area, title, console->overlay == HP_OVERLAY_INSPECT ? "Esc closes" : "");
+    if (function != NULL)
+        draw_function(&page, function);
+    else
+        draw_row(&page, row);
+}
+
+/* ------------------------------------------------------------------------------------------------- help */
+
+static const char *const help_keys[][2] = {
+    {"1-8, Tab, click", "a tab; its digit again: its next view"},
+    {"↑↓ j k PgUp PgDn g G", "move"},
+    {"Enter, i", "all about a row; Esc back"},
+    {"← → h l", "fold, unfold; columns that are hidden"},
+    {"/ n N", "filter by name, Esc clears it; next match, in trees"},
+    {"s S c", "next column to sort by; turned round; choose columns"},
+    {"t z", "last 10 s or since the start; from now on"},
+    {"space, p", "pause the view; the program goes on"},
+    {"[ ] End", "back and forth in time; live again"},
+    {"x", "is idle, is not"},
+    {"w o", "the slowest call; recent calls"},
+    {"v", "the source in $EDITOR; of stacks: flame or list"},
+    {"m, Enter, Backspace", "stacks: what is measured; zoom in; out"},
+    {"u", "tree: callers below functions; flame upside down"},
+    {"b a", "threads of one name as one row; with those that ended"},
+    {"f", "the report as a page, in a file"},
+    {"y e E", "copy a name; write what is shown: CSV, JSON"},
+    {"+ -", "read more or less often"},
+    {"L ? q", "the list of programs; help; quit"},
+};
+
+void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
+{
+    const unsigned count = sizeof help_keys / sizeof help_keys[0];
+    const bool is_wide = screen->columns >= 110;
+    const unsigned lines = is_wide ? (count + 1) / 2 : count;
+    const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
+                                 screen->columns};
+    char bytes[400];
+    hp_draw_box(screen, &area, "Keys, and what columns mean", "any key closes");
+    for (unsigned at = 0; at < count; at++) {
+        const unsigned row = area.row + 1 + at % lines, column = 2 + (at / lines) * (screen->columns / 2);
+        if (row >= area.row + area.rows - 1)
+            continue;
+        hp_screen_put(screen, row, column, HP_INK_PLAIN, help_keys[at][0]);
+        hp_screen_put_fitted(screen, row, column + 22, is_wide ? screen->columns / 2 - 26 : screen->columns - 26,
+                             HP_INK_PLAIN, help_keys[at][1]);
+    }
+    unsigned row = area.row + 2 + lines;
+    for (size_t at = 0; at < console->table.column_count && row < area.row + area.rows - 2; at++) {
+        if (console->table.columns[at].about == NULL)
+            continue;
+        snprintf(bytes, sizeof bytes, "%-20s  %s", console->table.columns[at].title,
+                 console->table.columns[at].about);
+        hp_screen_put_fitted(screen, row++, 2, screen->columns - 4, HP_INK_PLAIN, bytes);
+    }
+    unsigned column = 2;
+    static const char *const words[HP_PARTS + 1] = {
+        "user", "kernel", "ready, no processor", "disk", "lock", "network", "sleep", "idle"};
+    for (unsigned part = 0; part <= HP_PARTS && row < area.row + area.rows - 1; part++) {
+        hp_screen_glyph(screen, area.row + area.rows - 2, column, hp_part_ink((enum hp_activity)part),
+                        hp_part_glyph((enum hp_activity)part));
+        column = hp_screen_put(screen, area.row + area.rows - 2, column + 2, HP_INK_PLAIN, words[part]) + 2;
+    }
+}
+
+void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen)
+{
+    const struct hp_table *table = &console->table;
+    const unsigned rows = (unsigned)table->column_count + 2;
+    const struct hp_area area = {3, rows < screen->rows - 4 ? rows : screen->rows - 4, screen->columns / 4,
+                                 screen->columns / 2};
+    char bytes[300];
+    hp_draw_box(screen, &area, "Columns", "space takes, c closes");
+    const size_t top = console->chosen_column + 3 > area.rows ? console->chosen_column + 3 - area.rows : 0;
+    for (size_t at = top; at < table->column_count && at - top + 2 < area.rows; at++) {
+        const bool is_hidden = console->view->hidden >> at & 1;
+        const unsigned row = area.row + 1 + (unsigned)(at - top);
+        snprintf(bytes, sizeof bytes, "[%c] %-14s %s",
+                 at == 0     ? '*'
+                 : is_hidden ? ' '
+                             : 'x',
+                 table->columns[at].title, table->columns[at].about != NULL ? table->columns[at].about : "");
+        hp_screen_put_fitted(screen, row, area.column + 2, area.columns - 4, HP_INK_PLAIN, bytes);
+        if (at == console->chosen_column)
+            hp_screen_look(screen, row, area.column + 1, area.column + area.columns - 1, HP_LOOK_REVERSE);
+    }
+}

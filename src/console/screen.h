@@ -1,0 +1,86 @@
+/*
+ * A screen as a grid of spots: what views draw into. It knows nothing of terminals: it can be printed as text, and the terminal
+ * copies it (terminal_screen.h).
+ *
+ *     struct hp_screen screen = {0};
+ *     hp_screen_resize(&screen, 100, 30);
+ *     hp_screen_put(&screen, 0, 1, HP_INK_PLAIN, "orderd");
+ *     hp_screen_print(&screen, &text);
+ *     hp_screen_free(&screen);
+ *
+ * What is outside of it is not drawn. Texts are UTF-8; control characters in them do no harm. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_CONSOLE_SCREEN_H
+#define HP_CONSOLE_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
+
+#define HP_SCREEN_MOST 1000u /* columns, or rows */
+
+/* What a fill stands for: a terminal gives it a colour. Text is plain. */
+enum hp_ink {
+    HP_INK_PLAIN,
+    HP_INK_DIM,
+    HP_INK_USER,
+    HP_INK_KERNEL,
+    HP_INK_QUEUE,
+    HP_INK_LOCK,
+    HP_INK_DISK,
+    HP_INK_NETWORK,
+    HP_INK_SLEEP,
+    HP_INK_IDLE,
+    HP_INK_ALLOC,
+    HP_INKS
+};
+
+/* Beside its ink. */
+enum hp_look { HP_LOOK_BOLD = 1, HP_LOOK_REVERSE = 2 };
+
+struct hp_spot {
+    uint32_t glyph; /* 0: the right half of the one before it */
+    uint8_t ink;    /* enum hp_ink */
+    uint8_t look;   /* enum hp_look */
+};
+
+struct hp_screen {
+    unsigned columns, rows;
+    bool is_ascii; /* glyphs have to be: hp_glyph_ascii */
+    struct hp_spot *spots;
+};
+
+/* Also clears it. False: no memory, and it is as it was. */
+bool hp_screen_resize(struct hp_screen *screen, unsigned columns, unsigned rows);
+void hp_screen_clear(struct hp_screen *screen);
+void hp_screen_free(struct hp_screen *screen);
+
+/* Puts a text; returns the column behind it. */
+unsigned hp_screen_put(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, const char *text);
+/* The same in at most `width` columns: a longer one is shortened in its middle. */
+unsigned hp_screen_put_fitted(struct hp_screen *screen, unsigned row, unsigned column, unsigned width,
+                              enum hp_ink ink, const char *text);
+/* So that it ends before column `end`. */
+void hp_screen_put_right(struct hp_screen *screen, unsigned row, unsigned end, enum hp_ink ink, const char *text);
+void hp_screen_glyph(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, uint32_t glyph);
+
+/* Gives spots a look, from one column up to before another. */
+void hp_screen_look(struct hp_screen *screen, unsigned row, unsigned from, unsigned to, enum hp_look look);
+
+/* Blanks in a part of a row. */
+void hp_screen_blank(struct hp_screen *screen, unsigned row, unsigned from, unsigned to);
+
+/* How many columns a text takes. */
+unsigned hp_screen_width(const char *text);
+
+/* What stands for a glyph where there is only ASCII. */
+uint32_t hp_glyph_ascii(uint32_t glyph);
+/* What a spot shows. */
+uint32_t hp_screen_shown(const struct hp_screen *screen, const struct hp_spot *spot);
+
+/* As lines of text, without blanks at their ends. */
+void hp_screen_print(const struct hp_screen *screen, struct hp_text *text);
+
+#endif

@@ -1,0 +1,115 @@
+/* The console without a terminal. SPDX-License-Identifier: MIT */
+#include "script.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define STEP_US 10000u
+#define MOST_WAIT_MS 600000u
+#define MOST_REFRESHES 1000000u
+
+static bool write_out(void *context, const char *bytes, size_t length)
+{
+    return fwrite(bytes, 1, length, context) == length;
+}
+
+bool hp_console_print(struct hp_console *console, struct hp_screen *screen, FILE *output)
+{
+    char buffer[4096];
+    struct hp_text text;
+    hp_console_draw(console, screen);
+    hp_text_init_stream(&text, buffer, sizeof buffer, write_out, output);
+    hp_screen_print(screen, &text);
+    return hp_text_finish(&text) && fflush(output) == 0;
+}
+
+static void press(struct hp_console *console, const struct hp_key *key)
+{
+    hp_console_key(console, key, hp_clock_monotonic_ns());
+}
+
+static void wait_ms(struct hp_console *console, uint64_t ms)
+{
+    const uint64_t end = hp_clock_monotonic_ns() + ms * 1000000u;
+    uint64_t now;
+    while ((now = hp_clock_monotonic_ns()) < end) {
+        hp_console_tick(console, now);
+        usleep(STEP_US);
+    }
+    hp_console_tick(console, now);
+}
+
+/* As often as that, one after the other. */
+static void refresh(struct hp_console *console, struct hp_screen *screen, unsigned long count)
+{
+    for (; count > 0; count--) {
+        console->is_due = true;
+        hp_console_tick(console, hp_clock_monotonic_ns());
+        hp_console_draw(console, screen);
+    }
+}
+
+/* The number behind a word; false: there is none. */
+static bool read_number(char **rest, unsigned long most, unsigned long *ret_number)
+{
+    char *word = strtok_r(NULL, " \t\n", rest), *end;
+    if (word == NULL)
+        return false;
+    *ret_number = strtoul(word, &end, 10);
+    return end != word && *end == '\0' && *ret_number <= most;
+}
+
+static bool play_line(struct hp_console *console, struct hp_screen *screen, char *line, FILE *output)
+{
+    char *rest;
+    unsigned long first, second;
+    struct hp_key key;
+    for (char *word = strtok_r(line, " \t\n", &rest); word != NULL; word = strtok_r(NULL, " \t\n", &rest)) {
+        if (strcmp(word, "#") == 0)
+            return true;
+        if (strcmp(word, "size") == 0) {
+            if (!read_number(&rest, HP_SCREEN_MOST, &first) || !read_number(&rest, HP_SCREEN_MOST, &second) ||
+                !hp_screen_resize(screen, (unsigned)first, (unsigned)second))
+                return false;
+            hp_console_draw(console, screen);
+        } else if (strcmp(word, "wait") == 0) {
+            if (!read_number(&rest, MOST_WAIT_MS, &first))
+                return false;
+            wait_ms(console, first);
+        } else if (strcmp(word, "refresh") == 0) {
+            if (!read_number(&rest, MOST_REFRESHES, &first))
+                return false;
+            refresh(console, screen, first);
+        } else if (strcmp(word, "type") == 0) {
+            const char *letters = strtok_r(NULL, "\n", &rest);
+            for (; letters != NULL && *letters != '\0'; letters++)
+                press(console, &(struct hp_key){.code = (unsigned char)*letters});
+            return true;
+        } else if (strcmp(word, "screen") == 0) {
+            if (!hp_console_print(console, screen, output))
+                return false;
+        } else if (hp_key_read(word, &key)) {
+            press(console, &key);
+            hp_console_draw(console, screen); /* what is on it decides where keys lead */
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hp_console_play(struct hp_console *console, struct hp_screen *screen, FILE *script, FILE *output,
+                     char *problem, size_t size)
+{
+    char line[1000];
+    for (unsigned number = 1; fgets(line, sizeof line, script) != NULL && !console->is_over; number++)
+        if (!play_line(console, screen, line, output)) {
+            snprintf(problem, size, "line %u of the script has something that is neither a key nor a command",
+                     number);
+            return false;
+        }
+    return true;
+}

@@ -1,0 +1,296 @@
+/*
+ * Which tables the tabs have, and what they are made of. Those about functions are made of what is known of them in the stretch that is
+ * shown; all others are sections, as reports have them: a new section has a sub-view by itself. SPDX-License-Identifier: MIT
+ */
+#include "views.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------- sub-views */
+
+/* Where sections are; one that is not named here is beside the channels. */
+static const struct {
+    const char *section; /* or the name of a view of its own */
+    enum hp_tab tab;
+    bool is_own; /* no section */
+} places[] = {
+    {"timing", HP_TAB_FUNCTIONS, true},
+    {"cpu", HP_TAB_FUNCTIONS, true},
+    {"memory", HP_TAB_FUNCTIONS, true},
+    {"waiting", HP_TAB_FUNCTIONS, true},
+    {"calltree", HP_TAB_TREE, false},
+    {"functions", HP_TAB_STACKS, false},
+    {"alloc-functions", HP_TAB_STACKS, false},
+    {"channels", HP_TAB_FLOW, false},
+    {"futures", HP_TAB_FLOW, false},
+    {"open-futures", HP_TAB_FLOW, false},
+    {"streams", HP_TAB_FLOW, false},
+    {"loops", HP_TAB_FLOW, false},
+    {"threads", HP_TAB_THREADS, false},
+    {"alloc-threads", HP_TAB_THREADS, false},
+    {"processes", HP_TAB_THREADS, false},
+    {"waits", HP_TAB_WAITS, false},
+    {"calls", HP_TAB_CALLS, false},
+    {"slowest", HP_TAB_CALLS, false},
+    {"timeline", HP_TAB_CALLS, false},
+    {"cold", HP_TAB_CALLS, false},
+};
+
+/* Those that tables of functions stand for. */
+static bool is_shown_otherwise(const char *section)
+{
+    static const char *const names[] = {"bottlenecks", "timing", "cpu", "alloc-bytes", "alloc-count"};
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
+        if (strcmp(names[at], section) == 0)
+            return true;
+    return false;
+}
+
+static bool is_placed(const char *section)
+{
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++)
+        if (!places[at].is_own && strcmp(places[at].section, section) == 0)
+            return true;
+    return false;
+}
+
+static const struct hp_section_type *type_of(const char *name)
+{
+    for (size_t at = 0; at < hp_section_type_count; at++)
+        if (strcmp(hp_section_types[at]->name, name) == 0)
+            return hp_section_types[at];
+    return NULL;
+}
+
+/* What takes long to find out, or is there whenever somebody asks. */
+static bool has_data(const struct hp_console *console, const struct hp_section_type *type)
+{
+    const bool is_dear =
+        strcmp(type->name, "calls") == 0 || strcmp(type->name, "slowest") == 0 || strcmp(type->name, "cold") == 0;
+    if (type->is_available != NULL && !type->is_available())
+        return false;
+    if (is_dear)
+        return true;
+    /* Stacks are of all of the run, whatever stretch is shown. */
+    if (strcmp(type->name, "functions") == 0 || strcmp(type->name, "alloc-functions") == 0)
+        return console->has_stacks && (type->name[0] == 'f' || console->found.allocs > 0);
+    return type->has_data == NULL || console->watched.stretch == NULL || type->has_data(console->watched.stretch);
+}
+
+static void add_sub(struct hp_console *console, const char *name)
+{
+    if (console->sub_count < HP_CONSOLE_SUBS)
+        console->subs[console->sub_count++] = name;
+}
+
+void hp_console_find_subs(struct hp_console *console)
+{
+    console->sub_count = 0;
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
+        const struct hp_section_type *type = type_of(places[at].section);
+        if (places[at].tab == console->tab && (places[at].is_own || (type != NULL && has_data(console, type))))
+            add_sub(console, places[at].section);
+    }
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        const struct hp_section_type *type = hp_section_types[at];
+        if (!is_placed(type->name) && !is_shown_otherwise(type->name) && console->tab == HP_TAB_FLOW &&
+            has_data(console, type))
+            add_sub(console, type->name);
+    }
+    if (console->sub[console->tab] >= console->sub_count)
+        console->sub[console->tab] = 0;
+}
+
+const char *hp_console_sub(const struct hp_console *console)
+{
+    const unsigned sub = console->sub[console->tab];
+    return sub < console->sub_count ? console->subs[sub] : "";
+}
+
+static bool is_section_tab(enum hp_tab tab) { return tab != HP_TAB_OVERVIEW && tab != HP_TAB_FUNCTIONS; }
+
+/* What flows is shown together. */
+static void wish_all(const struct hp_console *console, char *whole, char *stretch, size_t size)
+{
+    for (unsigned at = 0; at < console->sub_count; at++) {
+        const struct hp_section_type *type = type_of(console->subs[at]);
+        char *to = type != NULL && type->has_history ? stretch : whole;
+        const size_t length = strlen(to);
+        snprintf(to + length, size - length, "%s%s", length > 0 ? "," : "", console->subs[at]);
+    }
+}
+
+void hp_console_wish(const struct hp_console *console, char *whole, char *stretch, size_t size)
+{
+    whole[0] = stretch[0] = '\0';
+    const char *sub = hp_console_sub(console);
+    const struct hp_section_type *type = is_section_tab(console->tab) ? type_of(sub) : NULL;
+    if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_SLOWEST)
+        snprintf(whole, size, "slowest");
+    else if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_CALLS)
+        snprintf(whole, size, "calls");
+    else if (console->tab == HP_TAB_FLOW)
+        wish_all(console, whole, stretch, size);
+    else if (type != NULL)
+        snprintf(type->has_history ? stretch : whole, size, "%s", sub);
+}
+
+/* ---------------------------------------------------------------------------------------------- columns */
+
+struct hp_table_column *hp_view_add(struct hp_table *table, const char *key, const char *title,
+                                    enum hp_column_kind kind, enum hp_figure figure, unsigned width, unsigned rank,
+                                    const char *about)
+{
+    struct hp_table_column *column = hp_table_add(table, key, title, kind, figure);
+    column->width = width;
+    column->rank = rank;
+    column->about = about;
+    return column;
+}
+
+void hp_view_set_number(struct hp_table_cell *cell, bool has_value, double number)
+{
+    cell->has_value = has_value;
+    cell->number = number;
+}
+
+void hp_view_set_text(struct hp_table_cell *cell, const char *text)
+{
+    cell->has_value = text != NULL && text[0] != '\0';
+    cell->text = text;
+}
+
+/* -------------------------------------------------------------------------------------------- programs */
+
+static const char *state_name(enum hp_program_state state)
+{
+    static const char *const names[] = {"● live", "○ off", "■ ended", "■ crashed", "  elsewhere"};
+    return names[state];
+}
+
+static void make_programs(struct hp_console *console)
+{
+    struct hp_table *table = &console->table;
+    table->if_empty = "No program is being measured. hotpath run ./program in another terminal; it appears here.";
+    hp_view_add(table, "command", "Program", HP_CELL_NAME, HP_FIGURE_TEXT, 20, 0, "What was run.");
+    hp_view_add(table, "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Whether it runs.");
+    hp_view_add(table, "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1, "Its process; of a run the first one.");
+    hp_view_add(table, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2, "How many were measured.");
+    hp_view_add(table, "age", "Age", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3, "Since it began.");
+    struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, console->programs.count);
+    for (size_t at = 0; rows != NULL && at < console->programs.count; at++) {
+        const struct hp_program *program = &console->programs.all[at];
+        char pid[16];
+        snprintf(pid, sizeof pid, "%u", (unsigned)program->pid);
+        rows[at].id = at + 1;
+        rows[at].id = program->began_unix_ns ^ (uint64_t)program->pid << 40 ^ (uint64_t)program->is_run << 63;
+        hp_view_set_text(&rows[at].cells[0], program->command[0] != '\0' ? program->command : "?");
+        hp_view_set_text(&rows[at].cells[1], state_name(program->state));
+        hp_view_set_text(&rows[at].cells[2], hp_arena_copy(&console->arena, pid, strlen(pid)));
+        hp_view_set_number(&rows[at].cells[3], true, program->processes);
+        const double age = (double)console->programs_now_ns - (double)program->began_unix_ns;
+        hp_view_set_number(&rows[at].cells[4], age >= 0, age);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- tables */
+
+static void make_functions(struct hp_console *console)
+{
+    hp_view_functions(console, hp_console_sub(console));
+    if (console->watched.unknown > 0)
+        console->table.if_empty =
+            "Of this stretch nothing is known yet of its functions: t shows them since the start.";
+    else if (console->table.if_empty == NULL)
+        console->table.if_empty = "No function was measured. Was the program compiled with -DHOTPATH?";
+}
+
+const struct hotpath_section *hp_view_section_named(const struct hp_console *console, const char *name)
+{
+    const struct hotpath_section *section = hp_watched_section(console->watched.whole, name);
+    return section != NULL ? section : hp_watched_section(console->watched.stretch, name);
+}
+
+static void make_table(struct hp_console *console)
+{
+    const struct hotpath_section *section =
+        is_section_tab(console->tab) ? hp_view_section_named(console, hp_console_sub(console)) : NULL;
+    if (!console->is_watching)
+        make_programs(console);
+    else if (!is_section_tab(console->tab))
+        make_functions(console);
+    else if (section != NULL && console->tab == HP_TAB_TREE && console->is_turned[console->tab])
+        hp_view_callers(console, section);
+    else if (section != NULL && console->tab == HP_TAB_TREE)
+        hp_view_tree(console, section);
+    else if (section != NULL)
+        hp_view_section(console, section);
+    else
+        hp_view_add(&console->table, "name", "", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0, NULL);
+}
+
+static const char *key_of(const struct hp_console *console)
+{
+    if (!console->is_watching)
+        return "programs";
+    if (console->tab == HP_TAB_TREE && console->is_turned[console->tab])
+        return "callers";
+    return console->tab == HP_TAB_OVERVIEW ? "timing" : console->sub_count > 0 ? hp_console_sub(console) : "none";
+}
+
+struct hp_table_view *hp_console_view_of(struct hp_console *console, const char *table)
+{
+    for (size_t at = 0; at < console->view_count; at++)
+        if (strcmp(console->views[at].table, table) == 0)
+            return &console->views[at];
+    if (console->view_count == HP_CONSOLE_VIEWS)
+        return &console->views[0];
+    struct hp_table_view *view = &console->views[console->view_count++];
+    snprintf(view->table, sizeof view->table, "%s", table);
+    const char *sort = hp_choice_find(&console->choices, "sort", table);
+    if (sort != NULL)
+        snprintf(view->sort, sizeof view->sort, "%s", sort);
+    view->is_reversed = hp_choice_find(&console->choices, "reverse", table) != NULL;
+    return view;
+}
+
+static void find_hidden(struct hp_console *console)
+{
+    console->view->hidden = 0;
+    for (size_t at = 1; at < console->table.column_count && at < 64; at++)
+        if (hp_choice_has(&console->choices, "hide", console->view->table, console->table.columns[at].key))
+            console->view->hidden |= UINT64_C(1) << at;
+}
+
+/* Rows are sorted anew every three seconds at most, and not while somebody moves among them. */
+#define SORT_NS UINT64_C(3000000000)
+#define QUIET_NS UINT64_C(2000000000)
+
+static bool may_sort(const struct hp_console *console)
+{
+    const struct hp_table_view *view = console->view;
+    return view->order_count == 0 || (console->now_ns - view->sorted_ns >= SORT_NS &&
+                                      (console->key_ns == 0 || console->now_ns - console->key_ns >= QUIET_NS));
+}
+
+void hp_console_prepare(struct hp_console *console)
+{
+    hp_arena_reset(&console->arena);
+    console->table = (struct hp_table){0};
+    hp_console_find_subs(console);
+    console->table.key = key_of(console);
+    console->view = hp_console_view_of(console, console->table.key);
+    make_table(console);
+    find_hidden(console);
+    const bool sorts = may_sort(console);
+    const bool has_functions = console->is_watching && !is_section_tab(console->tab);
+    if (has_functions && sorts)
+        hp_view_functions_before_order(console);
+    if (!hp_table_arrange(&console->table, console->view, &console->arena, sorts, &console->shown))
+        console->shown = (struct hp_shown_rows){0};
+    if (sorts)
+        console->view->sorted_ns = console->now_ns;
+    if (has_functions)
+        hp_view_functions_shown(console);
+}

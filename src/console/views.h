@@ -1,0 +1,33 @@
+/* What tables are made with, and those that take more than a few lines (views.c says which tab has which). SPDX-License-Identifier: MIT */
+#ifndef HP_CONSOLE_VIEWS_H
+#define HP_CONSOLE_VIEWS_H
+
+#include "state.h"
+
+#define HP_VIEW_SPARK 20u /* columns of a history */
+#define HP_VIEW_HISTORY_NS UINT64_C(60000000000)
+
+struct hp_table_column *hp_view_add(struct hp_table *table, const char *key, const char *title,
+                                    enum hp_column_kind kind, enum hp_figure figure, unsigned width, unsigned rank,
+                                    const char *about);
+void hp_view_set_number(struct hp_table_cell *cell, bool has_value, double number);
+void hp_view_set_text(struct hp_table_cell *cell, const char *text);
+/* Whether the user has folded that row of a tree. */
+bool hp_view_is_folded(const struct hp_table_view *view, uint64_t id);
+
+/* The table of functions of that name: "timing", "cpu", "memory", "waiting". */
+void hp_view_functions(struct hp_console *console, const char *name);
+/* What takes a look at all threads: before rows are put in order, if that needs it; and behind, of those on the screen. */
+void hp_view_functions_before_order(struct hp_console *console);
+void hp_view_functions_shown(struct hp_console *console);
+
+/* NULL: nobody asked for it, or there is none. */
+const struct hotpath_section *hp_view_section_named(const struct hp_console *console, const char *name);
+/* A section of a report. */
+void hp_view_section(struct hp_console *console, const struct hotpath_section *section);
+/* The call tree: times as threads, as everywhere; a bar instead of the percentage alone. */
+void hp_view_tree(struct hp_console *console, const struct hotpath_section *section);
+/* The same turned round: below each function those that called it. */
+void hp_view_callers(struct hp_console *console, const struct hotpath_section *section);
+
+#endif

@@ -1,0 +1,515 @@
+/* The program that is watched. SPDX-License-Identifier: MIT */
+#include "watched.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "arith.h"
+#include "cpu_profile.h"
+#include "crew_profile.h"
+#include "demangle.h"
+#include "durations.h"
+#include "identity.h"
+#include "profile.h"
+#include "stretch.h"
+#include "text.h"
+#include "trust.h"
+#include "wait_cause.h"
+
+#define SECOND 1e9
+
+/* -------------------------------------------------------------------------------------------- sessions */
+
+void hp_watched_init(struct hp_watched *watched, const struct hp_settings *settings)
+{
+    memset(watched, 0, sizeof *watched);
+    hp_settings_copy(&watched->whole_settings, settings);
+    hp_settings_copy(&watched->stretch_settings, settings);
+    hp_reader_open(&watched->reader, hp_demangle);
+}
+
+bool hp_watched_has(const struct hp_watched *watched, const char *path)
+{
+    for (size_t at = 0; at < watched->reader.count; at++)
+        if (strcmp(watched->reader.sessions[at]->path, path) == 0)
+            return true;
+    return false;
+}
+
+bool hp_watched_add(struct hp_watched *watched, const char *path)
+{
+    if (!hp_reader_add(&watched->reader, path)) {
+        snprintf(watched->problem, sizeof watched->problem, "%s", watched->reader.problem);
+        return false;
+    }
+    watched->is_open = true;
+    return true;
+}
+
+void hp_watched_close(struct hp_watched *watched)
+{
+    hp_reader_close(&watched->reader);
+    watched->is_open = watched->has_data = false;
+}
+
+/* --------------------------------------------------------------------------------------------- sections */
+
+const struct hotpath_section *hp_watched_section(const hotpath_results *results, const char *name)
+{
+    for (size_t at = 0; results != NULL && at < results->section_count; at++)
+        if (strcmp(results->sections[at]->name, name) == 0)
+            return results->sections[at];
+    return NULL;
+}
+
+static void set_text(char *to, size_t size, const char *from)
+{
+    const size_t length = strlen(from) < size ? strlen(from) : size - 1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* All rows, in their usual order: which are shown, and how, is for views to say. */
+static void settle(struct hp_settings *settings, const char *sections, const struct hp_wish *wish)
+{
+    struct hp_show_settings *show = &settings->show;
+    set_text(show->report, sizeof show->report, sections);
+    set_text(show->slowest, sizeof show->slowest, wish->slowest);
+    show->functions_limit = show->calltree_limit = HOTPATH_NO_LIMIT;
+    show->functions_limit_is_given = true;
+    show->columns[0] = show->sort[0] = '\0';
+    show->percentiles[0] = 50;
+    show->percentiles[1] = 95;
+    show->percentiles[2] = 99;
+    show->percentile_count = 3;
+    show->by = HP_BY_FUNCTION;
+    show->min_percent = 0;
+    show->time_exclusive = false;
+}
+
+static const hotpath_results *make(struct hp_watched *watched, struct hp_settings *settings, const char *first,
+                                   const char *others, const struct hp_wish *wish)
+{
+    char names[sizeof settings->show.report];
+    snprintf(names, sizeof names, "%s%s%s", first, first[0] != '\0' && others[0] != '\0' ? "," : "", others);
+    settle(settings, names, wish);
+    return hp_results_of_model(hp_reader_model(&watched->reader), settings);
+}
+
+/* ----------------------------------------------------------------------------------------------- parts */
+
+enum hp_activity hp_part_of_cause(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_RUN_QUEUE:
+        return HP_PART_QUEUE;
+    case HP_WAIT_LOCK:
+    case HP_WAIT_FUTEX:
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+        return HP_PART_LOCK;
+    case HP_WAIT_DISK:
+    case HP_WAIT_FAULT:
+        return HP_PART_DISK;
+    case HP_WAIT_SOCKET:
+    case HP_WAIT_CLIENT:
+    case HP_WAIT_POLL:
+    case HP_WAIT_PIPE:
+        return HP_PART_NETWORK;
+    default:
+        return HP_PART_SLEEP;
+    }
+}
+
+/* A moment of the waiting of a place, as the model would have it of a stretch. */
+static double idle_of(uint32_t cause, double ns, double beside_ns)
+{
+    const struct hp_wait_sums wait = {
+        .cause = cause, .ns = (uint64_t)ns, .beside_ns = (uint64_t)(beside_ns < ns ? beside_ns : ns)};
+    return (double)hp_wait_idle_ns(&wait);
+}
+
+static void add_place(const struct hp_watched *watched, const struct hp_history_axis *axis, uint32_t number,
+                      uint32_t cause, double (*values)[HP_HISTORY_COLUMNS])
+{
+    const struct hp_history *history = &watched->history;
+    double ns[HP_HISTORY_COLUMNS] = {0}, beside[HP_HISTORY_COLUMNS] = {0};
+    if (!hp_history_add(history, HP_AXIS_PLACE, axis->session, number, 1, ns))
+        return;
+    hp_history_add(history, HP_AXIS_BESIDE, axis->session, number, 1, beside);
+    for (unsigned column = 0; column < history->columns; column++) {
+        const double idle = idle_of(cause, ns[column], beside[column]);
+        values[hp_part_of_cause(cause)][column] += (ns[column] - idle) / SECOND;
+        values[HP_PARTS][column] += idle / SECOND;
+    }
+}
+
+void hp_watched_parts_history(const struct hp_watched *watched, double (*values)[HP_HISTORY_COLUMNS])
+{
+    const struct hp_history *history = &watched->history;
+    double kernel[HP_HISTORY_COLUMNS] = {0};
+    hp_history_add(history, HP_AXIS_CPU, HP_HISTORY_ALL, 0, 1 / SECOND, values[HP_PART_USER]);
+    hp_history_add(history, HP_AXIS_KERNEL, HP_HISTORY_ALL, 0, 1 / SECOND, kernel);
+    for (unsigned column = 0; column < history->columns; column++) {
+        values[HP_PART_USER][column] -= kernel[column];
+        values[HP_PART_KERNEL][column] += kernel[column];
+    }
+    for (size_t at = 0; at < history->count; at++) {
+        const struct hp_snapshot *session = history->run->sessions[history->axes[at].session];
+        struct hp_walk walk = {0};
+        struct hp_wait wait;
+        while (hp_snapshot_next_wait(session, &walk, &wait) && walk.index < HP_AXIS_WAITS)
+            add_place(watched, &history->axes[at], walk.index,
+                      wait.cause < HP_WAIT_CAUSES ? wait.cause : (uint32_t)HP_WAIT_OTHER, values);
+    }
+}
+
+/* What all threads together did in the stretch. */
+static void add_up_parts(struct hp_watched *watched, double window_ns)
+{
+    for (size_t at = 0; watched->waits != NULL && at < watched->waits->count; at++) {
+        const struct hp_wait_sums *wait = watched->waits->all[at];
+        const double idle = (double)hp_wait_idle_ns(wait);
+        watched->parts[hp_part_of_cause(wait->cause)] += ((double)wait->ns - idle) / window_ns;
+        watched->idle += idle / window_ns;
+    }
+    if (watched->waits != NULL)
+        watched->parts[HP_PART_SLEEP] += (double)watched->waits->left_out_ns / window_ns;
+}
+
+static void add_up_cpu(struct hp_watched *watched, double window_ns)
+{
+    const struct hp_history *history = &watched->history;
+    struct hp_model *model = hp_reader_model(&watched->reader);
+    double cpu = 0, kernel = 0;
+    if (!watched->is_whole) {
+        cpu = hp_history_gain(history, HP_AXIS_CPU, 0, watched->from_ns, watched->to_ns);
+        kernel = hp_history_gain(history, HP_AXIS_KERNEL, 0, watched->from_ns, watched->to_ns);
+    } else if (hp_run_has_cpu(&model->run) && hp_model_cpu(model) != NULL) {
+        cpu = (double)hp_cpu_ns(&hp_model_cpu(model)->total);
+        kernel = (double)hp_model_cpu(model)->total.kernel_ns;
+    } else {
+        return;
+    }
+    watched->has_cpus = true;
+    watched->cpus = cpu / window_ns;
+    watched->parts[HP_PART_USER] = (cpu - kernel) / window_ns;
+    watched->parts[HP_PART_KERNEL] = kernel / window_ns;
+}
+
+/* ------------------------------------------------------------------------------------------- functions */
+
+/* Rows of bottlenecks, by their identities. */
+struct row_table {
+    const struct hp_row **places;
+    size_t mask;
+};
+
+static bool index_rows(struct hp_arena *arena, const struct hotpath_section *section, struct row_table *ret_table)
+{
+    size_t size = 16;
+    while (section != NULL && size < 2 * section->row_count)
+        size *= 2;
+    ret_table->places = hp_arena_take_array(arena, size, sizeof(void *));
+    ret_table->mask = size - 1;
+    for (size_t row = 0; ret_table->places != NULL && section != NULL && row < section->row_count; row++) {
+        size_t at = (size_t)section->rows[row].id & ret_table->mask;
+        while (ret_table->places[at] != NULL)
+            at = (at + 1) & ret_table->mask;
+        ret_table->places[at] = &section->rows[row];
+    }
+    return ret_table->places != NULL;
+}
+
+static const struct hp_row *find_row(const struct row_table *table, uint64_t id)
+{
+    size_t at = (size_t)id & table->mask;
+    while (table->places[at] != NULL && table->places[at]->id != id)
+        at = (at + 1) & table->mask;
+    return table->places[at];
+}
+
+/* Columns of bottlenecks that are looked at. */
+struct places {
+    size_t percent, work, verdict, cause, why;
+};
+
+static size_t column_of(const struct hotpath_section *section, const char *key)
+{
+    return section != NULL ? hp_section_find_column(section, key, strlen(key)) : 0;
+}
+
+static const struct hp_cell *cell_of(const struct hotpath_section *section, const struct hp_row *row, size_t column)
+{
+    static const struct hp_cell none;
+    return row != NULL && section != NULL && column < section->column_count ? &row->cells[column] : &none;
+}
+
+static void judge(struct hp_watched_function *function, const struct hotpath_section *section,
+                  const struct hp_row *row, const struct places *places, double window_ns)
+{
+    const struct hp_cell *percent = cell_of(section, row, places->percent);
+    const struct hp_cell *work = cell_of(section, row, places->work);
+    function->has_share = percent->has_value;
+    function->share = percent->number;
+    function->work = work->has_value ? work->number / window_ns : function->own;
+    function->verdict = cell_of(section, row, places->verdict)->text;
+    function->cause = cell_of(section, row, places->cause)->text;
+    function->why = cell_of(section, row, places->why)->text;
+    function->is_idle = function->verdict != NULL && strcmp(function->verdict, "idle") == 0;
+}
+
+/* What it mostly does, in a word of the report. */
+static void find_mostly(struct hp_watched_function *function, const struct hp_site_waits *waits, double scale,
+                        double window_ns)
+{
+    double most = function->parts[HP_PART_USER] + function->parts[HP_PART_KERNEL];
+    function->mostly = "cpu";
+    for (uint32_t cause = 0; waits != NULL && cause < HP_WAIT_CAUSES; cause++) {
+        const double threads = (double)waits->by_cause[cause] * scale / window_ns;
+        if (threads > most) {
+            most = threads;
+            function->mostly = hp_wait_cause_name(cause);
+        }
+    }
+    if (function->own <= 0 || most <= 0)
+        function->mostly = NULL;
+    else
+        function->mostly_percent = 100 * most / function->own;
+    if (function->mostly_percent > 100)
+        function->mostly_percent = 100;
+}
+
+/*
+ * What is left of its time when it was on a processor is waiting, as for the verdict; where nobody sampled that, what it did not wait it
+ * ran.
+ */
+static void share_out(struct hp_watched *watched, struct hp_watched_function *function,
+                      const struct hp_cpu_sums *cpu, double window_ns)
+{
+    struct hp_site_waits waits = {0};
+    const double own_ns = function->own * window_ns;
+    if (watched->waits != NULL)
+        hp_waits_of_site(watched->waits, function->site, &waits);
+    double user = cpu != NULL ? (double)cpu->user_ns : 0, kernel = cpu != NULL ? (double)cpu->kernel_ns : 0;
+    double waited = (double)waits.ns;
+    if (cpu == NULL && watched->waits == NULL)
+        return;
+    function->knows_parts = true;
+    if (user + kernel > own_ns) {
+        const double part = own_ns / (user + kernel);
+        user *= part;
+        kernel *= part;
+    }
+    if (cpu == NULL)
+        user = waited < own_ns ? own_ns - waited : 0;
+    const double rest = own_ns - user - kernel;
+    const double scale = waited > 0 ? rest / waited : 0;
+    function->parts[HP_PART_USER] = user / window_ns;
+    function->parts[HP_PART_KERNEL] = kernel / window_ns;
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        function->parts[hp_part_of_cause(cause)] += (double)waits.by_cause[cause] * scale / window_ns;
+    if (waited <= 0)
+        function->parts[HP_PART_SLEEP] += rest / window_ns;
+    find_mostly(function, &waits, scale, window_ns);
+    /* Nobody saw for what. */
+    if (waited <= 0 && rest > user + kernel && own_ns > 0) {
+        function->mostly = "waiting";
+        function->mostly_percent = 100 * rest / own_ns;
+    }
+}
+
+static void fill_numbers(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)
+{
+    const struct hp_run *run = &watched->reader.model.run;
+    const struct hp_sums *sums = &function->site->sums;
+    function->own = hp_run_ns(run, hp_sums_self(sums)) / window_ns;
+    function->total = hp_run_ns(run, sums->total) / window_ns;
+    function->calls = (double)sums->calls;
+    function->calls_per_second = (double)sums->calls * SECOND / window_ns;
+    function->has_average = sums->calls > 0;
+    if (function->has_average)
+        function->average_ns = hp_run_ns(run, sums->total + sums->nested) / (double)sums->calls;
+}
+
+static void fill_bytes(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)
+{
+    struct hp_site_allocs allocs;
+    if (!hp_run_has_allocs(&watched->reader.model.run))
+        return;
+    if (watched->is_whole)
+        hp_allocs_of_site(function->site, &allocs);
+    const double bytes = (double)(watched->is_whole ? allocs.own_bytes : function->site->stretch_bytes);
+    function->has_bytes = true;
+    function->bytes_per_second = bytes * SECOND / window_ns;
+}
+
+static bool fill_functions(struct hp_watched *watched, double window_ns)
+{
+    struct hp_model *model = hp_reader_model(&watched->reader);
+    const struct hp_profile *profile = model->profile;
+    const struct hotpath_section *section = hp_watched_section(watched->stretch, "bottlenecks");
+    const bool has_cpu = hp_run_has_cpu(&model->run);
+    const struct hp_cpu *cpu = has_cpu && watched->is_whole ? hp_model_cpu(model) : NULL;
+    const struct places places = {column_of(section, "percent_wall"), column_of(section, "work_ns"),
+                                  column_of(section, "verdict"), column_of(section, "waits_for"),
+                                  column_of(section, "why")};
+    struct row_table rows;
+    if (cpu != NULL && !hp_cpu_is_sampled(cpu))
+        cpu = NULL;
+    watched->functions = hp_arena_take_array(model->arena, profile->site_count + 1, sizeof *watched->functions);
+    if (watched->functions == NULL || !index_rows(model->arena, section, &rows))
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        struct hp_watched_function *function = &watched->functions[watched->function_count];
+        const struct hp_site_sums *site = profile->sites[at];
+        if (site->kind == HOTPATH_KIND_SUSPENDED_)
+            continue;
+        const struct hp_cpu_sums in_stretch = {.user_ns = site->stretch_cpu_ns};
+        *function = (struct hp_watched_function){.id = hp_identity_of_site(site), .site = site, .name = site->name};
+        fill_numbers(watched, function, window_ns);
+        fill_bytes(watched, function, window_ns);
+        judge(function, section, find_row(&rows, function->id), &places, window_ns);
+        share_out(watched, function,
+                  cpu != NULL                     ? &cpu->sites[at].own
+                  : has_cpu && !watched->is_whole ? &in_stretch
+                                                  : NULL,
+                  window_ns);
+        watched->work += function->work;
+        watched->function_count++;
+    }
+    /* Where nothing but time was measured, shares are of the time of all functions. */
+    for (size_t at = 0; at < watched->function_count; at++)
+        if (!watched->functions[at].has_share && watched->work > 0) {
+            watched->functions[at].has_share = true;
+            watched->functions[at].share = 100 * watched->functions[at].work / watched->work;
+        }
+    return true;
+}
+
+const struct hp_watched_function *hp_watched_function(const struct hp_watched *watched, uint64_t id)
+{
+    for (size_t at = 0; at < watched->function_count; at++)
+        if (watched->functions[at].id == id)
+            return &watched->functions[at];
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------------------------- refresh */
+
+static bool fail(struct hp_watched *watched, const char *problem)
+{
+    snprintf(watched->problem, sizeof watched->problem, "%s", problem);
+    return false;
+}
+
+static void describe(struct hp_watched *watched)
+{
+    const struct hp_run *run = &watched->reader.model.run;
+    const struct hp_snapshot *first = run->sessions[0];
+    const char *command = hp_snapshot_text(first, first->header.command);
+    watched->command = command;
+    watched->pid = first->header.pid;
+    watched->processes = run->process_count;
+    watched->elapsed_ns = hp_run_elapsed_ns(run);
+    watched->state = hp_run_state(run);
+    watched->is_live = watched->state == HP_SNAPSHOT_RUNNING;
+    /* The command without its arguments and folders. */
+    const size_t length = strcspn(command, " ");
+    char *name = hp_arena_copy(watched->reader.model.arena, command, length);
+    watched->program = name != NULL ? hp_text_base_name(name) : command;
+}
+
+static void count_up(struct hp_watched *watched)
+{
+    struct hp_model *model = hp_reader_model(&watched->reader);
+    const struct hp_trust *trust = hp_model_trust(model);
+    const struct hp_run_crew *crew = hp_run_has_crew(&model->run) ? hp_model_crew(model) : NULL;
+    watched->lost = 0;
+    for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
+        watched->lost += trust->lost[at];
+    watched->threads = crew != NULL ? crew->threads : model->profile->forest.tree_count;
+    watched->rss_bytes = crew != NULL ? crew->rss_bytes : 0;
+}
+
+/* A program that goes on is known up to the latest sample: until the next one its counters would seem to rest. */
+static uint64_t latest_of(const struct hp_watched *watched)
+{
+    const struct hp_history *history = &watched->history;
+    uint64_t latest = 0;
+    for (size_t at = 0; at < history->count; at++) {
+        const uint64_t ns = hp_less(history->axes[at].axis.header.latest_ns, history->run->start_ns);
+        latest = ns > latest ? ns : latest;
+    }
+    return watched->is_live && latest > 0 && latest < watched->elapsed_ns ? latest : watched->elapsed_ns;
+}
+
+/* Which stretch is meant; of all of the run where there is no other. */
+static void choose_stretch(struct hp_watched *watched, const struct hp_window *window)
+{
+    const uint64_t elapsed = window->kind == HP_WINDOW_TOTALS ? watched->elapsed_ns : latest_of(watched);
+    uint64_t from = 0, to = elapsed;
+    if (window->kind == HP_WINDOW_LAST)
+        from = elapsed > window->length_ns ? elapsed - window->length_ns : 0;
+    else if (window->kind != HP_WINDOW_TOTALS)
+        from = window->from_ns;
+    /* What is counted from now on is known with the next sample. */
+    if (window->kind == HP_WINDOW_SINCE && from + HP_AXIS_FIRST_SLOT_NS > to)
+        from = to > HP_AXIS_FIRST_SLOT_NS ? to - HP_AXIS_FIRST_SLOT_NS : 0;
+    if (window->kind == HP_WINDOW_PAST && window->to_ns < to)
+        to = window->to_ns;
+    watched->has_history = watched->history.count > 0;
+    /* Of all of a run that has ended more is known than of a stretch: percentiles, for one. */
+    const bool is_all = !watched->is_live && from == 0 && to >= watched->elapsed_ns;
+    watched->is_whole = window->kind == HP_WINDOW_TOTALS || !watched->has_history || from >= to || is_all;
+    watched->from_ns = watched->is_whole ? 0 : from;
+    watched->to_ns = watched->is_whole ? watched->elapsed_ns : to;
+}
+
+static void empty(struct hp_watched *watched)
+{
+    watched->has_data = watched->has_cpus = watched->knows_waits = false;
+    watched->functions = NULL;
+    watched->function_count = watched->unknown = 0;
+    watched->work = watched->idle = watched->cpus = 0;
+    memset(watched->parts, 0, sizeof watched->parts);
+    watched->whole = watched->stretch = NULL;
+    watched->waits = NULL;
+    watched->headline = "";
+    watched->problem[0] = '\0';
+}
+
+bool hp_watched_refresh(struct hp_watched *watched, const struct hp_wish *wish)
+{
+    struct hp_model *model = hp_reader_model(&watched->reader);
+    empty(watched);
+    if (!hp_reader_refresh(&watched->reader))
+        return fail(watched, watched->reader.problem);
+    describe(watched);
+    count_up(watched);
+    if (!hp_history_read(&watched->history, model->arena, &model->run))
+        return fail(watched, "not enough memory to show it");
+    choose_stretch(watched, &wish->window);
+    if (wish->whole[0] != '\0')
+        watched->whole = make(watched, &watched->whole_settings, "", wish->whole, wish);
+    const char *problem = watched->is_whole ? NULL : hp_model_cut(model, watched->from_ns, watched->to_ns);
+    if (problem != NULL)
+        return fail(watched, problem);
+    watched->stretch =
+        make(watched, &watched->stretch_settings, "bottlenecks", wish->stretch, &(struct hp_wish){.slowest = ""});
+    if (watched->stretch == NULL)
+        return fail(watched, "not enough memory to show it");
+    watched->unknown = model->run.stretch != NULL ? model->run.stretch->unknown : 0;
+    watched->headline = hotpath_results_headline(watched->stretch);
+    watched->waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
+    watched->knows_waits = watched->waits != NULL && watched->waits->sessions > 0;
+    const double window_ns = watched->to_ns > watched->from_ns ? (double)(watched->to_ns - watched->from_ns) : 1;
+    add_up_cpu(watched, window_ns);
+    add_up_parts(watched, window_ns);
+    watched->has_data = fill_functions(watched, window_ns);
+    return watched->has_data || fail(watched, "not enough memory to show it");
+}

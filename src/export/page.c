@@ -1,0 +1,207 @@
+/* The page: its file. SPDX-License-Identifier: MIT */
+#include "page.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "json_report.h"
+#include "page_data.h"
+#include "report_page.h"
+#include "section.h"
+
+#define PAGE_VERSION 1u
+#define BUFFER_BYTES 16384u
+#define MOST_TREE_ROWS 20000u /* more than a flame graph can show at once */
+
+/* ------------------------------------------------------------------------------------------- sections */
+
+static const char *unit_name(uint32_t unit)
+{
+    static const char *const names[] = {
+        [HOTPATH_UNIT_TEXT] = "text",
+        [HOTPATH_UNIT_COUNT] = "count",
+        [HOTPATH_UNIT_NS] = "ns",
+        [HOTPATH_UNIT_BYTES] = "bytes",
+        [HOTPATH_UNIT_PERCENT] = "percent",
+        [HOTPATH_UNIT_STATE] = "state",
+        [HOTPATH_UNIT_NUMBER] = "number",
+        [HOTPATH_UNIT_RATE] = "rate",
+        [HOTPATH_UNIT_INSTANT] = "instant",
+        [HOTPATH_UNIT_HISTOGRAM] = "histogram",
+        [HOTPATH_UNIT_SERIES] = "series",
+        [HOTPATH_UNIT_SIGNED_COUNT] = "count",
+        [HOTPATH_UNIT_SIGNED_BYTES] = "bytes",
+        [HOTPATH_UNIT_VALUE] = "value",
+    };
+    return unit < sizeof names / sizeof names[0] && names[unit] != NULL ? names[unit] : "text";
+}
+
+static const char *shape_of(const struct hp_column *column)
+{
+    return column->traits & HP_COLUMN_LOCATION ? "location"
+           : column->traits & HP_COLUMN_THREAD ? "thread"
+                                               : unit_name(column->shown.unit);
+}
+
+static void put_columns(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "columns");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < section->column_count; at++) {
+        const struct hp_column *column = &section->columns[at];
+        hp_json_begin_object(json);
+        hp_json_put_string(json, "key", column->shown.key);
+        hp_json_put_string(json, "title", column->shown.title);
+        hp_json_put_string(json, "unit", shape_of(column));
+        hp_json_key(json, "shown");
+        hp_json_bool(json, column->shown.visible != 0 && !(column->traits & HP_COLUMN_BELOW));
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
+}
+
+/* [id, cell, ...]; in a tree [id, number of the row above it or 0, cell, ...]. */
+static void put_rows(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "rows");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < section->row_count; at++) {
+        const struct hp_row *row = &section->rows[at];
+        hp_json_begin_array(json);
+        hp_json_report_put_id(json, row->id);
+        if (section->is_tree)
+            hp_json_u64(json, row->parent);
+        for (size_t column = 0; column < section->column_count; column++)
+            hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
+        hp_json_end_array(json);
+    }
+    hp_json_end_array(json);
+}
+
+static void put_notes(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "notes");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < section->note_count; at++)
+        hp_json_string(json, section->notes[at]);
+    hp_json_end_array(json);
+}
+
+static void put_section(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, section->name);
+    hp_json_begin_object(json);
+    hp_json_report_put_head(json, section);
+    if (section->summary != NULL)
+        hp_json_put_string(json, "summary", section->summary);
+    if (section->row_count == 0 && section->if_empty != NULL)
+        hp_json_put_string(json, "if_empty", section->if_empty);
+    hp_json_key(json, "is_tree");
+    hp_json_bool(json, section->is_tree);
+    put_notes(json, section);
+    put_columns(json, section);
+    put_rows(json, section);
+    hp_json_end_object(json);
+}
+
+/* ----------------------------------------------------------------------------------------------- page */
+
+/* All rows of nearly all sections; their history is told once, beside them. */
+static void settle(struct hp_settings *ours, const struct hp_settings *settings)
+{
+    static const char sections[] = "all,-timeline,-cold";
+    static const double percentiles[] = {50, 95, 99};
+    struct hp_show_settings *show = &ours->show;
+    hp_settings_copy(ours, settings);
+    memcpy(show->report, sections, sizeof sections);
+    show->functions_limit = HOTPATH_NO_LIMIT;
+    show->calltree_limit = MOST_TREE_ROWS;
+    show->functions_limit_is_given = true;
+    show->columns[0] = show->sort[0] = '\0';
+    show->percentile_count = sizeof percentiles / sizeof percentiles[0];
+    for (size_t at = 0; at < show->percentile_count; at++)
+        show->percentiles[at] = percentiles[at];
+    show->by = HP_BY_FUNCTION;
+    show->min_percent = 0;
+    show->time_exclusive = false;
+}
+
+static bool put_data(struct hp_json *json, const hotpath_results *results, const struct hp_page_wishes *wishes)
+{
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "page_version", PAGE_VERSION);
+    hp_json_key(json, "is_served");
+    hp_json_bool(json, wishes->is_served);
+    hp_json_report_put_about(json, results);
+    hp_json_key(json, "sections");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < results->section_count; at++)
+        put_section(json, results->sections[at]);
+    hp_json_end_object(json);
+    hp_json_report_put_end(json, results);
+    hp_json_key(json, "history");
+    bool has_memory = hp_page_put_history(json, results->model);
+    if (wishes->has_sources) {
+        hp_json_key(json, "sources");
+        hp_page_put_sources(json, results);
+    }
+    hp_json_key(json, "stacks");
+    has_memory &= hp_page_put_stacks(json, wishes->weighted, wishes->compared_with);
+    hp_json_end_object(json);
+    return has_memory;
+}
+
+bool hp_page_write_data(struct hp_model *model, const struct hp_settings *settings,
+                        const struct hp_page_wishes *wishes, struct hp_text *out)
+{
+    struct hp_text data;
+    struct hp_json json;
+    struct hp_settings *ours = hp_arena_take(model->arena, sizeof *ours);
+    char *buffer = hp_arena_take(model->arena, BUFFER_BYTES);
+    if (ours == NULL || buffer == NULL)
+        return false;
+    settle(ours, settings);
+    const hotpath_results *results = hp_results_of_model(model, ours);
+    if (results == NULL)
+        return false;
+    hp_text_init_stream(&data, buffer, BUFFER_BYTES, hp_page_put_data, out);
+    hp_json_init(&json, &data, false);
+    const bool has_memory = put_data(&json, results, wishes);
+    hp_text_finish(&data);
+    return has_memory;
+}
+
+/* Where the policy can be made longer, in the first lines of the page. */
+static size_t end_of_policy(const char *head)
+{
+    static const char place[] = "base-uri 'none'";
+    for (size_t at = 0; at + sizeof place < hp_report_page_head_size; at++)
+        if (memcmp(head + at, place, sizeof place - 1) == 0)
+            return at;
+    return 0;
+}
+
+/* The policy of a file allows no connection at all. */
+void hp_page_write_head(bool is_served, struct hp_text *out)
+{
+    const char *head = (const char *)hp_report_page_head;
+    const size_t before = is_served ? end_of_policy(head) : 0;
+    hp_text_bytes(out, head, before);
+    if (before > 0)
+        hp_text_string(out, "connect-src 'self'; ");
+    hp_text_bytes(out, head + before, hp_report_page_head_size - before);
+}
+
+void hp_page_write_tail(struct hp_text *out)
+{
+    hp_text_bytes(out, (const char *)hp_report_page_tail, hp_report_page_tail_size);
+}
+
+bool hp_page_write(struct hp_model *model, const struct hp_settings *settings, const struct hp_page_wishes *wishes,
+                   struct hp_text *out)
+{
+    hp_page_write_head(wishes->is_served, out);
+    const bool has_memory = hp_page_write_data(model, settings, wishes, out);
+    hp_page_write_tail(out);
+    return has_memory;
+}

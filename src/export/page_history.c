@@ -1,0 +1,358 @@
+/*
+ * The page: how the numbers of the run went. Every counter is told by how much it went up between each two moments, so that a stretch is a sum;
+ * the rule is that of stretches of a run (stretch.c), so that the page has the numbers of `hotpath report --from --to`.
+ *
+ * With one session that has a history, the moments are those of its samples; with several, they have the same distance. SPDX-License-Identifier: MIT
+ */
+#include "page.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "arith.h"
+#include "axis.h"
+#include "profile.h"
+#include "system_calls.h"
+#include "units.h"
+#include "wait_cause.h"
+#include "wait_profile.h"
+
+#define MOST_STEPS 512u
+
+/* What one line of the history is about. */
+struct line {
+    struct line *next;
+    uint32_t kind; /* enum hp_axis_kind */
+    uint32_t id;   /* of a thread: its number; of waiting: the cause */
+    const struct hp_site_sums *site;
+    const char *name;    /* of a thread */
+    struct hp_wait wait; /* of HP_AXIS_PLACE */
+    const struct hp_site_sums *other;
+    double *values; /* one for each step */
+    double *beside; /* of HP_AXIS_PLACE */
+};
+
+struct history {
+    struct hp_arena *arena;
+    struct hp_model *model;
+    uint64_t *moments; /* steps + 1, since the run began */
+    size_t steps;
+    bool is_of_one; /* moments are those of its samples */
+    struct line *first, **last;
+    bool has_memory;
+};
+
+/* A session that has one. */
+struct reading {
+    uint32_t session;
+    struct hp_axis axis;
+    uint32_t moments;
+    uint64_t end_ns; /* since the run began */
+};
+
+static bool read_session(const struct hp_run *run, uint32_t session, void *bytes, struct reading *ret_reading)
+{
+    const struct hp_snapshot *snapshot = run->sessions[session];
+    *ret_reading = (struct reading){.session = session};
+    if (!hp_axis_of_session(&ret_reading->axis, snapshot, bytes) || ret_reading->axis.header.used == 0)
+        return false;
+    ret_reading->moments = hp_axis_find(&ret_reading->axis, HP_AXIS_MOMENT, 0);
+    ret_reading->end_ns = hp_run_started_ns(run, snapshot) + hp_snapshot_elapsed_ns(snapshot);
+    return ret_reading->moments < HP_AXIS_SERIES;
+}
+
+/* --------------------------------------------------------------------------------------------- moments */
+
+static void set_moments_of(struct history *history, const struct reading *reading)
+{
+    const uint64_t shift = hp_less(reading->axis.header.start_ns, history->model->run.start_ns);
+    history->is_of_one = true;
+    history->steps = reading->axis.header.used < MOST_STEPS ? reading->axis.header.used : MOST_STEPS;
+    history->moments[0] = shift;
+    for (uint32_t slot = 0; slot < history->steps; slot++)
+        history->moments[slot + 1] = shift + hp_axis_value(&reading->axis, reading->moments, slot);
+}
+
+static void set_equal_moments(struct history *history)
+{
+    const uint64_t whole = hp_run_elapsed_ns(&history->model->run);
+    const uint64_t steps = whole / HP_AXIS_FIRST_SLOT_NS;
+    history->steps = steps < 1 ? 1 : steps < MOST_STEPS ? (size_t)steps : MOST_STEPS;
+    for (size_t at = 0; at <= history->steps; at++)
+        history->moments[at] = (uint64_t)((double)whole * (double)at / (double)history->steps);
+}
+
+/* ------------------------------------------------------------------------------------------------ lines */
+
+static bool is_of_site(uint32_t kind)
+{
+    return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS || kind == HP_AXIS_SITE_SELF ||
+           kind == HP_AXIS_SITE_CPU || kind == HP_AXIS_SITE_BYTES;
+}
+
+static bool is_told(uint32_t kind)
+{
+    return kind == HP_AXIS_CPU || kind == HP_AXIS_KERNEL || kind == HP_AXIS_RESIDENT || kind == HP_AXIS_LIVE ||
+           kind == HP_AXIS_ALLOCATED || kind == HP_AXIS_THREAD || kind == HP_AXIS_WAIT || kind == HP_AXIS_WATCHED ||
+           is_of_site(kind);
+}
+
+static struct line *add_line(struct history *history, const struct line *about)
+{
+    struct line *line = hp_arena_take(history->arena, sizeof *line);
+    if (line != NULL) {
+        *line = *about;
+        line->values = hp_arena_take_array(history->arena, history->steps, sizeof line->values[0]);
+        line->beside = hp_arena_take_array(history->arena, history->steps, sizeof line->beside[0]);
+    }
+    if (line == NULL || line->values == NULL || line->beside == NULL) {
+        history->has_memory = false;
+        return NULL;
+    }
+    *history->last = line;
+    history->last = &line->next;
+    return line;
+}
+
+/* Threads of two processes are never the same. NULL: no memory. */
+static struct line *line_of(struct history *history, const struct line *about)
+{
+    for (struct line *line = history->first; line != NULL; line = line->next)
+        if (line->kind == about->kind && line->id == about->id && line->site == about->site &&
+            about->kind != HP_AXIS_THREAD && about->kind != HP_AXIS_PLACE)
+            return line;
+    return add_line(history, about);
+}
+
+/* -------------------------------------------------------------------------------------------- counters */
+
+static uint64_t value_at(const struct history *history, const struct reading *reading, uint32_t place,
+                         uint32_t first, uint64_t run_ns)
+{
+    const struct hp_run *run = &history->model->run;
+    const bool is_over = run_ns >= reading->end_ns || run_ns >= hp_run_elapsed_ns(run);
+    const uint64_t since = hp_less(run->start_ns + run_ns, reading->axis.header.start_ns);
+    return hp_axis_value_at(&reading->axis, reading->moments, place, first, is_over ? UINT64_MAX : since);
+}
+
+static void add_counter(const struct history *history, const struct reading *reading, uint32_t place,
+                        const struct hp_axis_series *series, double unit, double *values)
+{
+    uint64_t before = value_at(history, reading, place, series->first, history->moments[0]);
+    for (size_t step = 0; step < history->steps; step++) {
+        const uint64_t after = value_at(history, reading, place, series->first, history->moments[step + 1]);
+        values[step] += ((double)after - (double)before) * unit;
+        before = after;
+    }
+}
+
+static void add_level(const struct history *history, const struct reading *reading, uint32_t place, double *values)
+{
+    const struct hp_axis_header *header = &reading->axis.header;
+    for (size_t step = 0; step < history->steps; step++) {
+        const uint64_t start = history->model->run.start_ns;
+        const uint64_t from = hp_less(start + history->moments[step], header->start_ns) / header->slot_ns;
+        const uint64_t to = hp_less(start + history->moments[step + 1], header->start_ns + 1) / header->slot_ns;
+        uint64_t highest = 0;
+        for (uint64_t slot = history->is_of_one ? step : from; slot <= (history->is_of_one ? step : to); slot++) {
+            if (slot >= header->used || history->moments[step] >= reading->end_ns)
+                break;
+            const uint64_t value = hp_axis_value(&reading->axis, place, (uint32_t)slot);
+            highest = value > highest ? value : highest;
+        }
+        values[step] += (double)highest;
+    }
+}
+
+static void add_series(struct history *history, const struct reading *reading, uint32_t place,
+                       const struct hp_axis_series *series)
+{
+    const struct hp_profile *profile = history->model->profile;
+    struct line about = {.kind = series->kind};
+    if (!is_told(series->kind))
+        return;
+    if (is_of_site(series->kind) && (about.site = hp_profile_site(profile, reading->session, series->id)) == NULL)
+        return;
+    if (series->kind == HP_AXIS_THREAD || series->kind == HP_AXIS_WAIT)
+        about.id = series->id;
+    if (series->kind == HP_AXIS_THREAD)
+        about.name = hp_arena_copy(history->arena, series->name, strlen(series->name));
+    struct line *line = line_of(history, &about);
+    if (line == NULL)
+        return;
+    if (hp_axis_is_level(series->kind))
+        add_level(history, reading, place, line->values);
+    else
+        add_counter(history, reading, place, series,
+                    series->kind == HP_AXIS_SITE_TICKS || series->kind == HP_AXIS_SITE_SELF
+                        ? history->model->run.ns_per_tick
+                        : 1,
+                    line->values);
+}
+
+/* What was waited for at each place of the session. */
+static void add_waits(struct history *history, const struct reading *reading)
+{
+    const struct hp_profile *profile = history->model->profile;
+    struct hp_walk walk = {0};
+    struct hp_axis_series series;
+    struct line about = {.kind = HP_AXIS_PLACE};
+    while (hp_snapshot_next_wait(history->model->run.sessions[reading->session], &walk, &about.wait)) {
+        const uint32_t place = hp_axis_find(&reading->axis, HP_AXIS_PLACE, walk.index);
+        const uint32_t beside = hp_axis_find(&reading->axis, HP_AXIS_BESIDE, walk.index);
+        if (walk.index >= HP_AXIS_WAITS || place == HP_AXIS_SERIES)
+            continue;
+        about.site = hp_wait_site(profile, reading->session, about.wait.node);
+        about.other = hp_wait_site(profile, reading->session, about.wait.other);
+        struct line *line = add_line(history, &about);
+        if (line == NULL)
+            return;
+        if (hp_axis_series(&reading->axis, place, &series))
+            add_counter(history, reading, place, &series, 1, line->values);
+        if (beside < HP_AXIS_SERIES && hp_axis_series(&reading->axis, beside, &series))
+            add_counter(history, reading, beside, &series, 1, line->beside);
+    }
+}
+
+static void add_session(struct history *history, const struct reading *reading)
+{
+    struct hp_axis_series series;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES && history->has_memory; place++)
+        if (hp_axis_series(&reading->axis, place, &series))
+            add_series(history, reading, place, &series);
+    add_waits(history, reading);
+}
+
+/* ------------------------------------------------------------------------------------------------ JSON */
+
+static const char *kind_name(uint32_t kind)
+{
+    static const char *const names[HP_AXIS_KINDS] = {
+        [HP_AXIS_CPU] = "cpu",           [HP_AXIS_KERNEL] = "kernel",        [HP_AXIS_RESIDENT] = "resident",
+        [HP_AXIS_LIVE] = "threads",      [HP_AXIS_ALLOCATED] = "live_bytes", [HP_AXIS_THREAD] = "thread",
+        [HP_AXIS_WAIT] = "waiting",      [HP_AXIS_SITE_CALLS] = "calls",     [HP_AXIS_SITE_TICKS] = "total_ns",
+        [HP_AXIS_SITE_SELF] = "self_ns", [HP_AXIS_PLACE] = "wait",           [HP_AXIS_WATCHED] = "watched",
+        [HP_AXIS_SITE_CPU] = "cpu_ns",   [HP_AXIS_SITE_BYTES] = "bytes",
+    };
+    return names[kind];
+}
+
+/* Zeros at the end are left out. */
+static void put_steps(struct hp_json *json, const char *key, const double *values, size_t count)
+{
+    while (count > 0 && values[count - 1] >= -0.5 && values[count - 1] < 0.5)
+        count--;
+    hp_json_key(json, key);
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < count; at++)
+        hp_json_i64(json,
+                    values[at] < 0 ? -(int64_t)hp_units_round(-values[at]) : (int64_t)hp_units_round(values[at]));
+    hp_json_end_array(json);
+}
+
+static void put_name(struct hp_json *json, const char *key, const struct hp_site_sums *site)
+{
+    hp_json_key(json, key);
+    if (site != NULL)
+        hp_json_string(json, site->name);
+    else
+        hp_json_null(json);
+}
+
+static void put_wait(struct hp_json *json, const struct line *line)
+{
+    char what[sizeof line->wait.what + 1] = {0};
+    const char *call = hp_system_call_name(line->wait.call);
+    memcpy(what, line->wait.what, sizeof line->wait.what);
+    put_name(json, "name", line->site);
+    hp_json_put_string(json, "cause", hp_wait_cause_name(line->wait.cause));
+    hp_json_put_string(json, "call", call != NULL ? call : "");
+    hp_json_put_string(json, "what", what);
+    put_name(json, "other", line->other);
+}
+
+static void put_line(struct hp_json *json, const struct history *history, const struct line *line)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "kind", kind_name(line->kind));
+    if (line->kind == HP_AXIS_PLACE)
+        put_wait(json, line);
+    else if (is_of_site(line->kind))
+        put_name(json, "name", line->site);
+    else if (line->kind == HP_AXIS_WAIT)
+        hp_json_put_string(json, "name", hp_wait_cause_name(line->id));
+    else if (line->kind == HP_AXIS_THREAD) {
+        hp_json_put_string(json, "name", line->name != NULL ? line->name : "");
+        hp_json_put_u64(json, "tid", line->id);
+    }
+    put_steps(json, "steps", line->values, history->steps);
+    if (line->kind == HP_AXIS_PLACE)
+        put_steps(json, "beside", line->beside, history->steps);
+    hp_json_end_object(json);
+}
+
+/* The rules by which waiting is idle (wait_cause.h), by the names of causes. */
+static void put_idleness(struct hp_json *json)
+{
+    static const char *const words[] = {
+        [HP_IDLE_NEVER] = "never", [HP_IDLE_BESIDE_WORK] = "beside", [HP_IDLE_ALWAYS] = "always"};
+    hp_json_key(json, "idle");
+    hp_json_begin_object(json);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        hp_json_put_string(json, hp_wait_cause_name(cause),
+                           cause == HP_WAIT_RUN_QUEUE ? "beside" : words[hp_wait_idleness(cause)]);
+    hp_json_end_object(json);
+}
+
+static void put_history(struct hp_json *json, const struct history *history)
+{
+    struct hp_waits sums;
+    uint64_t looks = 0, watched_ns = 0;
+    const struct hp_run *run = &history->model->run;
+    for (size_t at = 0; at < run->count; at++)
+        if (hp_snapshot_waits(run->sessions[at], &sums)) {
+            looks += sums.looks;
+            watched_ns += sums.watched_ns;
+        }
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "looks", looks);
+    hp_json_put_u64(json, "watched_ns", watched_ns);
+    put_idleness(json);
+    hp_json_key(json, "moments_ns");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at <= history->steps; at++)
+        hp_json_u64(json, history->moments[at]);
+    hp_json_end_array(json);
+    hp_json_key(json, "lines");
+    hp_json_begin_array(json);
+    for (const struct line *line = history->first; line != NULL; line = line->next)
+        put_line(json, history, line);
+    hp_json_end_array(json);
+    hp_json_end_object(json);
+}
+
+bool hp_page_put_history(struct hp_json *json, struct hp_model *model)
+{
+    struct history history = {.arena = model->arena, .model = model, .has_memory = true};
+    struct reading reading;
+    size_t sessions = 0;
+    history.last = &history.first;
+    history.moments = hp_arena_take_array(model->arena, MOST_STEPS + 1, sizeof history.moments[0]);
+    void *bytes = hp_arena_take(model->arena, HP_AXIS_BYTES);
+    history.has_memory = history.moments != NULL && bytes != NULL;
+    for (uint32_t at = 0; history.has_memory && at < model->run.count; at++)
+        if (read_session(&model->run, at, bytes, &reading) && ++sessions == 1)
+            set_moments_of(&history, &reading);
+    if (sessions > 1) {
+        history.is_of_one = false;
+        set_equal_moments(&history);
+    }
+    for (uint32_t at = 0; sessions > 0 && history.has_memory && at < model->run.count; at++)
+        if (read_session(&model->run, at, bytes, &reading))
+            add_session(&history, &reading);
+    if (sessions > 0 && history.has_memory)
+        put_history(json, &history);
+    else
+        hp_json_null(json);
+    return history.has_memory;
+}

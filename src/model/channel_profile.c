@@ -1,0 +1,242 @@
+/* What the counters of channels say. SPDX-License-Identifier: MIT */
+#include "channel_profile.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "sort.h"
+
+/* A kind of that name that does not look as it should is another kind. */
+bool hp_is_channel(const char *name, const struct hp_kind *kind)
+{
+    const bool is_named = strcmp(name, "channel") == 0 || strcmp(name, "pipe") == 0 ||
+                          strcmp(name, "messages") == 0 || strcmp(name, "queue") == 0;
+    return is_named && kind->flags & HP_KIND_OWN_TABLE && kind->counter_count > HP_CHANNEL_CAPACITY &&
+           kind->histogram_count > HP_CHANNEL_DELAYS;
+}
+
+/* ---------------------------------------------------------------------------------------------- which side */
+
+static bool is_waiting(const struct hp_part *part, enum hp_channel_counter side)
+{
+    return part->last != 0 && part->flags == (uint32_t)side;
+}
+
+static bool is_sender(const struct hp_part *part)
+{
+    return part->count[HP_CHANNEL_SENT] != 0 || part->count[HP_CHANNEL_REFUSED] != 0 ||
+           part->count[HP_CHANNEL_FULL_WAITS] != 0 || is_waiting(part, HP_CHANNEL_FULL);
+}
+
+static bool is_receiver(const struct hp_part *part)
+{
+    return part->count[HP_CHANNEL_RECEIVED] != 0 || part->count[HP_CHANNEL_EMPTY_WAITS] != 0 ||
+           is_waiting(part, HP_CHANNEL_EMPTY);
+}
+
+/* ------------------------------------------------------------------------------------------------ its parts */
+
+/* What a walk over all parts finds. */
+struct found {
+    struct hp_channel *channel;
+    uint64_t end; /* the moment it is about */
+    uint64_t first, last, first_sent, last_sent;
+    size_t parts;
+    bool is_torn;                                /* a part was read in the middle of a change */
+    const struct hp_part **senders, **receivers; /* of one session */
+    size_t sender_count, receiver_count;
+};
+
+static void extend(uint64_t *first, uint64_t *last, const struct hp_part *part)
+{
+    if (part->first_tick != 0 && (*first == 0 || part->first_tick < *first))
+        *first = part->first_tick;
+    if (part->last_tick > *last)
+        *last = part->last_tick;
+}
+
+static void count_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct found *found = context;
+    (void)record;
+    extend(&found->first, &found->last, part);
+    if (part->count[HP_CHANNEL_SENT] != 0)
+        extend(&found->first_sent, &found->last_sent, part);
+    found->parts++;
+    found->is_torn |= part->sequence & 1;
+}
+
+/* Who died of the wait waits no more. */
+static void add_wait(struct hp_channel_side *side, const struct hp_object_record *record,
+                     const struct hp_part *part)
+{
+    const uint64_t now = record->session->now_ticks;
+    side->blocked += now > part->last ? now - part->last : 0;
+    side->waiting += !(record->kind.flags & HP_KIND_FOUND) || record->session->is_live;
+}
+
+/* A wait that is not over goes on until now, or until its process ended. */
+static void take_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
+{
+    struct found *found = context;
+    if (is_waiting(part, HP_CHANNEL_FULL))
+        add_wait(&found->channel->full, record, part);
+    if (is_waiting(part, HP_CHANNEL_EMPTY))
+        add_wait(&found->channel->empty, record, part);
+    if (is_sender(part))
+        found->senders[found->sender_count++] = part;
+    if (is_receiver(part))
+        found->receivers[found->receiver_count++] = part;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+    const struct hp_part *x = a, *y = b;
+    return x->thread == y->thread ? 0 : x->thread < y->thread ? -1 : 1;
+}
+
+/* A thread has a part for each channel it uses, and is one thread all the same. */
+static uint32_t count_threads(const struct hp_part **parts, size_t count)
+{
+    uint32_t threads = 0;
+    hp_sort(parts, count, compare_threads);
+    for (size_t at = 0; at < count; at++)
+        threads += at == 0 || parts[at]->thread != parts[at - 1]->thread;
+    return threads;
+}
+
+/* `parts` are in the order of threads. */
+static bool is_among(const struct hp_part **parts, size_t count, const struct hp_part *part)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (parts[middle]->thread == part->thread)
+            return true;
+        if (parts[middle]->thread < part->thread)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return false;
+}
+
+/* When a thread used channels whose records others have now, its part of the class knows. */
+static void add_former_times(struct found *found, const struct hp_object_record *record)
+{
+    if (record->object.class_ != 0)
+        return;
+    for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
+        if (is_among(found->senders, found->sender_count, &at->part))
+            extend(&found->first_sent, &found->last_sent, &at->part);
+}
+
+/* Offsets of threads mean something in their session alone. */
+static void take_session(struct found *found, const struct hp_object_record *record)
+{
+    found->sender_count = found->receiver_count = 0;
+    hp_object_visit_parts_of_one(record, take_part, found);
+    found->channel->full.threads += count_threads(found->senders, found->sender_count);
+    found->channel->empty.threads += count_threads(found->receivers, found->receiver_count);
+    add_former_times(found, record);
+}
+
+/* ------------------------------------------------------------------------------------------------- formulas */
+
+/* The moment a row is about: the end of the channel, or the latest of the sessions that have used it. */
+static uint64_t end_of(const struct hp_object_record *row)
+{
+    uint64_t end = 0;
+    for (; row != NULL; row = row->next) {
+        const bool is_over = row->object.class_ != 0 && row->object.state == HP_OBJECT_ENDED;
+        const uint64_t its = is_over ? row->object.ended : row->session->now_ticks;
+        end = its > end ? its : end;
+    }
+    return end;
+}
+
+/* Things of the system's may be used by anybody; of all others every use is told. */
+static void set_known(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count)
+{
+    const bool is_all = !(row->kind.flags & HP_KIND_OF_RUN);
+    channel->has_senders = is_all || count[HP_CHANNEL_SENT] != 0 || channel->full.threads != 0;
+    channel->has_receivers = is_all || count[HP_CHANNEL_RECEIVED] != 0 || channel->empty.threads != 0;
+}
+
+static void set_inside(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count)
+{
+    const bool is_bytes = row->kind.flags & HP_KIND_BYTES;
+    const uint64_t in = count[is_bytes ? HP_CHANNEL_SENT_BYTES : HP_CHANNEL_SENT];
+    const uint64_t out =
+        is_bytes ? count[HP_CHANNEL_RECEIVED_BYTES] : count[HP_CHANNEL_RECEIVED] + count[HP_CHANNEL_DROPPED];
+    channel->inside = in > out && channel->has_senders && channel->has_receivers ? in - out : 0;
+}
+
+/*
+ * Each item that came out was inside from when it went in, and each that did not until now. Sums of moments wrap, and what is left of
+ * them does not mind. Where more came out than was seen to go in, its beginning is missing: then this is below 0, or, where a live
+ * session changed while it was read, hardly wrong. Half of a change would make it absurd.
+ */
+static void set_area(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count,
+                     uint64_t end, bool is_torn)
+{
+    const uint64_t gone = count[HP_CHANNEL_RECEIVED] + count[HP_CHANNEL_DROPPED];
+    const uint64_t left = count[HP_CHANNEL_SENT] - gone;
+    const int64_t area = (int64_t)(count[HP_CHANNEL_OUT_TICKS] - count[HP_CHANNEL_IN_TICKS] + left * end);
+    set_known(channel, row, count);
+    set_inside(channel, row, count);
+    channel->has_area = count[HP_CHANNEL_SENT] > 0 && area >= 0 && !is_torn && channel->has_receivers &&
+                        !(row->kind.flags & HP_KIND_BYTES);
+    channel->area = channel->has_area ? (double)area : 0;
+}
+
+static void set_blocked_part(struct hp_channel_side *side, uint64_t active)
+{
+    const double whole = (double)side->threads * (double)active;
+    const double part = whole > 0 ? (double)side->blocked / whole : -1;
+    side->blocked_part = part > 1 ? 1 : part;
+}
+
+static void set_active(struct hp_channel *channel, const struct found *found)
+{
+    const bool goes_on = channel->inside > 0 || channel->full.waiting > 0 || channel->empty.waiting > 0;
+    const uint64_t last = goes_on && found->end > found->last ? found->end : found->last;
+    channel->active = found->first != 0 && last > found->first ? last - found->first : 0;
+    channel->send_ticks = found->first_sent != 0 ? found->last_sent - found->first_sent : 0;
+}
+
+static void begin(struct hp_channel *channel, const uint64_t *count)
+{
+    memset(channel, 0, sizeof *channel);
+    channel->full.blocked = count[HP_CHANNEL_FULL];
+    channel->empty.blocked = count[HP_CHANNEL_EMPTY];
+    channel->full.blocked_part = channel->empty.blocked_part = -1;
+}
+
+void hp_channel_of_rest(const struct hp_object_record *row, const uint64_t *count, struct hp_channel *ret_channel)
+{
+    struct found found = {0};
+    hp_object_visit_parts(row, count_part, &found);
+    begin(ret_channel, count);
+    set_area(ret_channel, row, count, end_of(row), found.is_torn);
+}
+
+bool hp_channel_of(struct hp_arena *arena, const struct hp_object_record *row, const uint64_t *count,
+                   struct hp_channel *ret_channel)
+{
+    struct found found = {.channel = ret_channel, .end = end_of(row)};
+    hp_object_visit_parts(row, count_part, &found);
+    found.senders = hp_arena_take_array(arena, found.parts + 1, sizeof(void *));
+    found.receivers = hp_arena_take_array(arena, found.parts + 1, sizeof(void *));
+    if (found.senders == NULL || found.receivers == NULL)
+        return false;
+    found.end = found.last > found.end ? found.last : found.end; /* what was told while it was read */
+    begin(ret_channel, count);
+    for (const struct hp_object_record *record = row; record != NULL; record = record->next)
+        take_session(&found, record);
+    set_area(ret_channel, row, count, found.end, found.is_torn);
+    set_active(ret_channel, &found);
+    set_blocked_part(&ret_channel->full, ret_channel->active);
+    set_blocked_part(&ret_channel->empty, ret_channel->active);
+    return true;
+}

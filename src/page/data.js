@@ -1,0 +1,166 @@
+/*
+ * What the page is about: the report in the middle of it, by names. While it is served (live.js), newer ones take its place; what is made of the report
+ * is made anew then. SPDX-License-Identifier: MIT
+ */
+export let report, history, elapsed;
+const makers = [];
+/* Does something with the report that there is, and with each that follows. */
+export function whenLoaded(make) {
+  makers.push(make);
+  make();
+}
+export function load(data) {
+  report = data;
+  history = data.history;
+  elapsed = data.elapsed_ns;
+  for (const make of makers)
+    make();
+}
+load(JSON.parse(document.getElementById("data").textContent));
+
+/* ---- roles: what threads do with their time, in the order in which they are stacked */
+export const ROLES = ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle"];
+export const ROLE_TITLES = {user: "CPU, user", kernel: "CPU, kernel", queue: "run queue", disk: "disk", net: "network", lock: "lock",
+  unseen: "cause not seen", sleep: "sleep, other", idle: "idle"};
+const ROLE_OF_CAUSE = {"run queue": "queue", "lock": "lock", "lock or condition": "lock", "condition": "lock", "semaphore": "lock",
+  "barrier": "lock", "thread": "lock", "disk": "disk", "page fault": "disk", "socket": "net", "client": "net", "poll": "net", "pipe": "net",
+  "sleep": "sleep", "other": "unseen"};
+export const roleOf = cause => ROLE_OF_CAUSE[cause] || "sleep";
+export const noParts = () => Object.fromEntries(ROLES.map(role => [role, 0]));
+
+/* ---- sections */
+const rowsOf = new Map();
+whenLoaded(() => rowsOf.clear());
+/* The rows of a section as objects; none: there is no such section. */
+export function rows(name) {
+  if (!rowsOf.has(name)) {
+    const section = report.sections[name];
+    const first = section && section.is_tree ? 2 : 1;
+    rowsOf.set(name, !section ? [] : section.rows.map(cells => {
+      const row = {id: cells[0]};
+      if (section.is_tree)
+        row.parent = cells[1] - 1;
+      section.columns.forEach((column, at) => { row[column.key] = cells[first + at]; });
+      return row;
+    }));
+  }
+  return rowsOf.get(name);
+}
+export const has = name => rows(name).length > 0;
+const byName = name => new Map(rows(name).map(row => [row.name, row]));
+
+/* ---- waiting: what of it is idle, by the rules of the report */
+export function idleOf(cause, ns, beside) {
+  const rule = history ? history.idle[cause] : "";
+  return rule === "always" ? ns : rule === "beside" ? Math.min(ns, beside) : 0;
+}
+
+/* ---- functions, of the whole run */
+function functionsOf() {
+  const judged = byName("bottlenecks"), sampled = byName("cpu"), allocated = byName("alloc-bytes");
+  const waits = new Map();
+  for (const row of rows("waits")) {
+    if (!waits.has(row.name))
+      waits.set(row.name, []);
+    waits.get(row.name).push(row);
+  }
+  return rows("timing").map((row, index) => {
+    const verdict = judged.get(row.name), cpu = sampled.get(row.name), alloc = allocated.get(row.name);
+    return {index, name: row.name, location: row.location, calls: row.calls, total: row.total_ns, self: row.self_ns, p50: row.p50_ns,
+      p95: row.p95_ns, p99: row.p99_ns, max: row.max_ns, min: row.min_ns, bars: row.histogram_ns || [], threads: row.threads,
+      timed: row.timed, open: row.open, user: cpu ? cpu.user_ns : null, kernel: cpu ? cpu.kernel_ns : null,
+      allCpu: cpu ? cpu.all_cpu_ns : null, bytes: alloc ? alloc.own_bytes : null, allBytes: alloc ? alloc.all_bytes : null,
+      waits: waits.get(row.name) || [], verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
+      share: verdict ? verdict.percent_wall : null, why: verdict ? verdict.why : null, cause: verdict ? verdict.waits_for : null,
+      samples: cpu ? cpu.samples : 0, allocations: alloc ? alloc.own_count : null};
+  });
+}
+
+/* Where none is measured, those that samples of stacks found: what they did is known, but not how often. */
+function foundFunctions() {
+  const names = new Set();
+  return rows("functions").filter(row => !names.has(row.name) && names.add(row.name)).map((row, index) => {
+    const own = row.self_ns + (row.waiting_ns || 0), idle = row.idle_ns || 0;
+    const waits = Object.entries(row.waits || {}).map(([cause, ns]) => ({cause, waited_ns: ns, beside_ns: 0, other: null, what: ""}));
+    return {index, name: row.name, location: null, calls: null, total: row.total_ns + (row.total_waiting_ns || 0), self: own, p50: null, p95: null, p99: null, max: null, min: null, bars: [],
+      threads: null, timed: 0, open: 0, user: row.user_ns, kernel: row.kernel_ns, allCpu: row.total_ns, bytes: row.alloc_bytes, allBytes: row.total_alloc_bytes, waits,
+      verdict: own > 0 && idle >= 0.6 * own ? "idle" : null, work: Math.max(0, own - idle), share: null, why: row.library ? "in " + row.library : null, cause: row.waits_for, samples: row.samples,
+      allocations: null};
+  });
+}
+export let isMeasured, functions, functionOf, mainName, knowsWaits, knowsCpu;
+whenLoaded(() => {
+  isMeasured = has("timing");
+  functions = isMeasured ? functionsOf() : foundFunctions();
+  functionOf = new Map(functions.map(one => [one.name, one]));
+  mainName = (report.sections.timing || {}).main || (report.sections.bottlenecks || {}).main || null;
+  knowsWaits = has("waits");
+  knowsCpu = has("cpu") || !isMeasured;
+});
+
+/*
+ * What is left of a function's own time when it was on a processor is waiting; what was seen of that says for what. Where processor time was not
+ * sampled, what it did not wait it ran.
+ */
+export function partsOf(own, user, kernel, waits) {
+  const parts = noParts();
+  let seen = 0;
+  for (const wait of waits)
+    seen += wait.ns;
+  if (user === null)
+    [user, kernel] = [Math.max(0, own - seen), 0];
+  const fits = user + kernel > own && user + kernel > 0 ? own / (user + kernel) : 1;
+  parts.user = user * fits;
+  parts.kernel = kernel * fits;
+  const rest = Math.max(0, own - parts.user - parts.kernel), scale = seen > rest && seen > 0 ? rest / seen : 1;
+  for (const wait of waits) {
+    const idle = idleOf(wait.cause, wait.ns, wait.beside);
+    parts.idle += idle * scale;
+    parts[roleOf(wait.cause)] += (wait.ns - idle) * scale;
+  }
+  parts.unseen += Math.max(0, rest - seen * scale);
+  return parts;
+}
+
+/* ---- history */
+export let moments, steps;
+let lines, siteLines;
+
+function summed(list) {
+  const sums = new Float64Array(steps + 1);
+  for (let at = 0; at < steps; at++)
+    sums[at + 1] = sums[at] + (list[at] || 0);
+  return sums;
+}
+const LEVELS = new Set(["resident", "threads", "live_bytes"]);
+whenLoaded(() => {
+  moments = history ? Float64Array.from(history.moments_ns) : new Float64Array(0);
+  steps = Math.max(0, moments.length - 1);
+  lines = (history ? history.lines : []).map(line => ({...line, sums: LEVELS.has(line.kind) ? null : summed(line.steps),
+    besideSums: line.beside ? summed(line.beside) : null}));
+  siteLines = new Map();
+  for (const line of lines)
+    if (["calls", "total_ns", "self_ns", "cpu_ns", "bytes"].includes(line.kind))
+      siteLines.set(line.kind + " " + line.name, line);
+});
+export const linesOf = kind => lines.filter(line => line.kind === kind);
+export const lineOf = (kind, name) => siteLines.get(kind + " " + name);
+
+/* Sums up to a moment; between two of them a part of what came between. */
+export function sumAt(sums, ns) {
+  if (ns <= moments[0])
+    return 0;
+  if (ns >= moments[steps] || ns >= elapsed)
+    return sums[steps];
+  let from = 0, to = steps;
+  while (to - from > 1) {
+    const middle = (from + to) >> 1;
+    if (moments[middle] < ns)
+      from = middle;
+    else
+      to = middle;
+  }
+  const length = moments[to] - moments[from];
+  return sums[from] + Math.round((sums[to] - sums[from]) * (length > 0 ? (ns - moments[from]) / length : 1));
+}
+export const gain = (sums, from, to) => Math.max(0, sumAt(sums, to) - sumAt(sums, from));

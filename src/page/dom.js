@@ -1,0 +1,80 @@
+/* Elements. Names of the program only ever become text. SPDX-License-Identifier: MIT */
+import {visible} from "./format.js";
+
+export const find = id => document.getElementById(id);
+
+/* el("td.number", {title: "..."}, "text", child, ...) */
+export function el(kind, attributes, ...children) {
+  const [tag, ...classes] = kind.split(".");
+  const element = document.createElement(tag);
+  if (classes.length > 0)
+    element.className = classes.join(" ");
+  for (const [key, value] of Object.entries(attributes || {}))
+    if (key.startsWith("on"))
+      element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(key, value === true ? "" : key === "title" || key === "aria-label" ? visible(value) : value);
+  put(element, ...children);
+  return element;
+}
+
+export function put(element, ...children) {
+  for (const child of children.flat(Infinity))
+    if (child !== null && child !== undefined)
+      element.append(child instanceof Node ? child : visible(child));
+  return element;
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren();
+  return put(element, ...children);
+}
+
+/* Draws something anew; what had the focus has it afterwards, though it may be another element at the same place. */
+export function keepingFocus(draw) {
+  const focused = document.activeElement, path = [];
+  let above = focused;
+  for (; above && above !== document.body && !above.id; above = above.parentElement)
+    path.unshift([...above.parentElement.children].indexOf(above));
+  const id = above ? above.id : "";
+  draw();
+  if (!focused || focused === document.body || document.activeElement === focused || !id || !find(id))
+    return;
+  const same = path.reduce((element, at) => element && element.children[at], find(id));
+  if (same)
+    same.focus({preventScroll: true});
+}
+
+/* How wide things are. To ask for that takes a layout of the whole page, so it is asked once, before anything is drawn. */
+const widths = new Map();
+export const forgetWidths = () => widths.clear();
+export function widthOf(id) {
+  if (!widths.has(id))
+    widths.set(id, find(id).clientWidth);
+  return widths.get(id);
+}
+export function measureWidths() {
+  ["time-chart", "flame-scroller", "panel"].forEach(widthOf);
+}
+
+/* A canvas as large as it is shown, in dots of the screen. */
+export function pen(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  canvas.style.width = width + "px";
+  canvas.style.height = height + "px";
+  const drawn = canvas.getContext("2d");
+  drawn.scale(scale, scale);
+  return drawn;
+}
+
+let colors = {};
+export const color = name => colors[name];
+export function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  colors = {};
+  for (const name of ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle", "alloc", "text", "second", "link", "page",
+    "panel", "line", "selected", "frame", "bars", "matched", "less", "more"])
+    colors[name] = style.getPropertyValue("--" + name).trim();
+}

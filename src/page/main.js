@@ -1,0 +1,195 @@
+/* The page as a whole. SPDX-License-Identifier: MIT */
+import {elapsed, functionOf, report} from "./data.js";
+import {el, fill, find, forgetWidths, keepingFocus, measureWidths, readColors} from "./dom.js";
+import {count, moment, percent, time} from "./format.js";
+import {beginFlame, drawFlame, hasFlame} from "./flame.js";
+import {drawFunctions, sortedRows} from "./functions.js";
+import {beginKeys, KEYS, toggleTheme} from "./keys.js";
+import {beginLive} from "./live.js";
+import {drawPanel} from "./panel.js";
+import {change, isWhole, readAddress, setAside, state, whenChanged} from "./state.js";
+import {drawTables, madeGroups} from "./tables.js";
+import {beginThreads, drawThreads} from "./threads.js";
+import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
+import {hasHistory, view} from "./view.js";
+
+/* ---- the verdict */
+/* A sentence with the functions that it names as links: names are whatever stands there between signs that names do not have. */
+function withLinks(text) {
+  const parts = [], isPart = sign => sign !== undefined && /[\w.]/.test(sign);
+  const names = [...functionOf.keys()].filter(name => name !== "" && text.includes(name));
+  let rest = text;
+  while (rest !== "") {
+    let best = null;
+    for (const name of names)
+      for (let at = rest.indexOf(name); at >= 0; at = rest.indexOf(name, at + 1))
+        if (!isPart(rest[at - 1]) && !/\w/.test(rest[at + name.length] || "")) {
+          if (best === null || at < best.at || (at === best.at && name.length > best.name.length))
+            best = {at, name};
+          break;
+        }
+    if (best === null)
+      break;
+    const name = best.name;
+    parts.push(rest.slice(0, best.at), el("button.link.mono", {onclick: () => change({selected: name})}, name));
+    rest = rest.slice(best.at + name.length);
+  }
+  return [...parts, rest];
+}
+
+function secondLine() {
+  const seen = view(), parts = [];
+  const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
+  if (first && first.knowsParts) {
+    const waited = first.self - first.parts.user - first.parts.kernel;
+    parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ", el("b", null, time(first.self)), first.calls === null ? ". " : [" in ", el("b", null, count(first.calls)), " calls. "]);
+  }
+  const busiest = [...seen.rows].sort((a, b) => b.parts.user + b.parts.kernel - a.parts.user - a.parts.kernel)[0];
+  if (seen.cpu > 0 && busiest && busiest.knowsParts) {
+    const cores = report.meta.cores || 1;
+    parts.push("Of the CPU time (" + time(seen.cpu) + ", " + percent(100 * seen.cpu / (cores * (seen.to - seen.from))) + " of " + cores + (cores === 1 ? " core" : " cores") + ") ",
+      percent(Math.min(100, 100 * (busiest.parts.user + busiest.parts.kernel) / seen.cpu)), " is in ", el("button.link.mono", {onclick: () => change({selected: busiest.name})}, busiest.name), ". ");
+  }
+  const idle = seen.rows.filter(row => row.isIdle);
+  if (idle.length > 0)
+    parts.push("Idle: ", idle.slice(0, 4).map((row, at) => [at > 0 ? ", " : "", el("button.link.mono", {onclick: () => change({selected: row.name})}, row.name)]).flat(),
+      idle.length > 4 ? " and " + (idle.length - 4) + " more" : "", ".");
+  return parts;
+}
+
+function drawVerdict() {
+  const seen = view(), sentence = seen.sentence || (report.sections.timing ? "Nothing but time was measured." : "No verdict.");
+  const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
+  const cut = sentence.indexOf(". ");
+  find("verdict").className = "panel edge-" + (first ? first.role : "unseen");
+  find("verdict").dataset.sentence = sentence;
+  fill(find("sentence"), withLinks(cut < 0 ? sentence : sentence.slice(0, cut)));
+  fill(find("second-line"), cut < 0 ? null : el("span.further", null, withLinks(sentence.slice(cut + 2)), ". "), secondLine());
+  fill(find("stretch"), el("b", null, isWhole() ? "Whole run, " + time(elapsed) : moment(state.from) + " \u2013 " + moment(state.to)),
+    isWhole() ? el("span", null, hasHistory() ? "drag on the time axis to narrow" : "no history")
+      : el("span", null, "of " + time(elapsed) + "; ", el("button.link", {onclick: () => change({from: null, to: null})}, "whole run (Esc)")));
+}
+
+/* ---- header and end */
+function drawHeader() {
+  const meta = report.meta, command = meta.command.split("/").pop();
+  document.title = command + " \u2013 hotpath";
+  fill(find("about"), meta.command.replace(/^\S*\//, "./") + " \u00b7 " + report.state + " \u00b7 " + time(elapsed) + " \u00b7 " + meta.threads + (meta.threads === 1 ? " thread" : " threads") +
+    (meta.processes > 1 ? " of " + meta.processes + " processes" : "") + " on " + meta.cores + (meta.cores === 1 ? " core" : " cores") + (report.label ? " \u00b7 " + report.label : ""));
+  find("about").title = "";
+  const links = [["functions", "Functions"], ...(hasFlame() ? [["flame", "Flame"]] : []), ...(find("threads").hidden ? [] : [["threads", "Threads"]]),
+    ...madeGroups.filter(group => ["flow", "locks", "memory", "calls", "processes"].includes(group.id)).map(group => [group.id, group.title])];
+  fill(find("links"), links.map(([id, title]) => el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
+}
+
+function drawTrust() {
+  const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
+  const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns + " ns; measuring is at most " + percent(trust.overhead_share_percent) + " of the time of all threads."];
+  if (trust.cpu)
+    parts.push("CPU time by " + trust.cpu.engine + ", " + Math.round(trust.cpu.rate) + " samples a second.");
+  parts.push(lost.length === 0 ? "Nothing was lost." : "Lost: " + lost.map(([key, number]) => number + " " + key.replace(/_/g, " ")).join(", ") + ".");
+  for (const key of ["storage", "refusal", "sandbox"])
+    if (trust[key])
+      parts.push(trust[key] + ".");
+  fill(find("trust-line"), parts.join(" "), report.warnings.map(warning => el("p.plain", null, warning)));
+  fill(find("made"), report.hotpath + " \u00b7 " + report.meta.host + " \u00b7 " + report.meta.system + " \u00b7 " + report.meta.created_at);
+}
+
+/* ---- all of it */
+let themeRead = "";
+function setTheme() {
+  const prefersDark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const isPrinting = document.documentElement.classList.contains("printing");
+  document.documentElement.dataset.theme = isPrinting ? "light" : state.theme || (prefersDark ? "dark" : "light");
+  if (document.documentElement.dataset.theme !== themeRead)
+    readColors();
+  themeRead = document.documentElement.dataset.theme;
+}
+
+function drawAll() {
+  setTheme();
+  measureWidths();
+  drawVerdict();
+  drawFunctions();
+  refreshTimeline();
+  drawPanel();
+  drawFlame();
+  drawThreads();
+  for (const mark of document.querySelectorAll(".whole-run"))
+    mark.hidden = isWhole();
+}
+
+/* Most changes concern a part of it. */
+function drawChanged(what) {
+  const keys = Object.keys(what);
+  if (keys.some(key => !["selected", "sort", "mode", "query", "measure", "tree"].includes(key))) {
+    drawAll();
+    return;
+  }
+  measureWidths();
+  if (keys.some(key => key !== "measure" && key !== "tree"))
+    drawFunctions();
+  if (keys.includes("selected"))
+    drawPanel();
+  if (keys.some(key => ["selected", "query", "measure", "tree"].includes(key)))
+    drawFlame();
+}
+
+/* One picture for each frame of the screen, however often something changes. */
+let isDue = false;
+function drawSoon() {
+  if (isDue)
+    return;
+  isDue = true;
+  requestAnimationFrame(() => { isDue = false; forgetWidths(); drawAll(); });
+}
+
+function print(isPrinting) {
+  document.documentElement.classList.toggle("printing", isPrinting);
+  fill(find("address"), isPrinting ? location.href : "");
+  forgetWidths();
+  drawAll();
+}
+
+readAddress();
+beginTimeline();
+beginThreads();
+beginFlame();
+beginKeys();
+drawHeader();
+drawTrust();
+fill(find("keys-list"), KEYS.map(([key, words]) => el("tr", null, el("td", null, key.split(" ").map(one => one.length > 6 || ["and", "a"].includes(one) ? " " + one + " " : el("kbd", null, one))), el("td", null, words))));
+if (state.selected === null && sortedRows().length > 0)
+  state.selected = sortedRows()[0].name;
+find("search").value = state.query;
+find("search").addEventListener("input", event => change({query: event.target.value}, false));
+find("theme").addEventListener("click", toggleTheme);
+find("help").addEventListener("click", () => find("keys").showModal());
+find("aside-button").addEventListener("click", () => setAside(state.selected));
+for (const button of document.querySelectorAll("#functions [data-mode]"))
+  button.addEventListener("click", () => change({mode: button.dataset.mode}, false));
+whenChanged(drawChanged);
+window.addEventListener("popstate", () => { readAddress(); drawAll(); });
+window.addEventListener("hashchange", () => { readAddress(); drawAll(); });
+window.addEventListener("resize", drawSoon);
+window.addEventListener("beforeprint", () => print(true));
+window.addEventListener("afterprint", () => print(false));
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawSoon);
+drawAll();
+/* The first view is on the screen before the tables below it are made. */
+requestAnimationFrame(() => setTimeout(() => {
+  drawTables();
+  drawHeader();
+  drawAll();
+  document.documentElement.dataset.ready = "yes";
+  performance.mark("ready");
+  beginLive(() => keepingFocus(() => {
+    if (state.selected === null && sortedRows().length > 0)
+      state.selected = sortedRows()[0].name;
+    beginThreads();
+    drawTables();
+    drawHeader();
+    drawTrust();
+    drawAll();
+  }));
+}));

@@ -1,0 +1,116 @@
+/* The function that is selected. SPDX-License-Identifier: MIT */
+import {functionOf, rows, ROLES, ROLE_TITLES, elapsed, report} from "./data.js";
+import {color, el, fill, find, pen, widthOf} from "./dom.js";
+import {count, NONE, percent, time} from "./format.js";
+import {splitBar} from "./functions.js";
+import {change, isWhole, state} from "./state.js";
+import {view, wordsOf} from "./view.js";
+
+const BARS = 60;
+
+function drawDurations(canvas, one) {
+  const width = widthOf("panel") - 26, high = 74, drawn = pen(canvas, width, high), bars = one.bars;
+  if (bars.length === 0)
+    return;
+  const from = Math.log(Math.max(1, bars[0][0])), to = Math.max(from + 0.1, Math.log(Math.max(one.max || 1, bars[bars.length - 1][1])));
+  const at = ns => (Math.log(Math.max(1, ns)) - from) / (to - from) * width, columns = new Float64Array(BARS);
+  for (const [first, last, calls] of bars)
+    columns[Math.max(0, Math.min(BARS - 1, Math.floor(at(Math.sqrt(Math.max(1, first) * last)) / width * BARS)))] += calls;
+  const most = Math.sqrt(Math.max(...columns, 1)), step = width / BARS;
+  drawn.fillStyle = color("line");
+  drawn.fillRect(0, high - 1, width, 1);
+  drawn.fillStyle = color("bars");
+  columns.forEach((calls, index) => {
+    const tall = calls > 0 ? Math.max(1.5, (high - 20) * Math.sqrt(calls) / most) : 0;
+    drawn.fillRect(index * step, high - 1 - tall, Math.max(1, step - 1), tall);
+  });
+  drawn.fillStyle = color("text");
+  drawn.font = "11px system-ui, sans-serif";
+  let right = -100;
+  for (const [name, ns] of [["p50", one.p50], ["p95", one.p95], ["p99", one.p99], ["max", one.max]]) {
+    if (ns === null || ns === undefined || (one.calls < 20 && name !== "max"))
+      continue;
+    const x = Math.min(width - 1, at(ns)), wide = drawn.measureText(name).width;
+    drawn.fillRect(x - 0.75, 14, 1.5, high - 15);
+    const label = Math.max(0, Math.min(width - wide, x - wide / 2));
+    if (label > right + 3) {
+      drawn.fillText(name, label, 10);
+      right = label + wide;
+    }
+  }
+}
+
+/* Who calls it, and whom it calls, over all places of the call tree. */
+function around(name) {
+  const tree = rows("calltree"), callers = new Map(), callees = new Map();
+  for (const node of tree) {
+    const above = node.parent >= 0 ? tree[node.parent] : null;
+    if (node.name === name)
+      callers.set(above ? above.name : null, (callers.get(above ? above.name : null) || 0) + node.total_ns);
+    if (above && above.name === name)
+      callees.set(node.name, (callees.get(node.name) || 0) + node.total_ns);
+  }
+  const sorted = map => [...map].sort((a, b) => b[1] - a[1]);
+  return {callers: sorted(callers), callees: sorted(callees)};
+}
+
+const linkTo = name => el("button.link.mono", {onclick: () => change({selected: name})}, name);
+function listOf(title, list) {
+  if (list.length === 0)
+    return null;
+  return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, ns]) =>
+    el("li", null, name === null ? el("span.second", null, "nothing that is measured") : functionOf.has(name) ? linkTo(name) : name,
+      " ", el("span.second", null, time(ns)))))];
+}
+
+function partRows(row) {
+  const sum = ROLES.reduce((all, role) => all + row.parts[role], 0);
+  return ROLES.filter(role => row.parts[role] > 0).sort((a, b) => row.parts[b] - row.parts[a]).map(role =>
+    el("tr", null, el("td", null, el("i.r-" + role), ROLE_TITLES[role]), el("td.number", null, time(row.parts[role])),
+      el("td.number.second", null, percent(100 * row.parts[role] / sum))));
+}
+
+function waitRows(one) {
+  if (one.waits.length === 0)
+    return null;
+  return [el("h3", null, "Waits for (whole run)"), el("ul.plain-list", null, one.waits.slice(0, 6).map(wait =>
+    el("li", null, wait.cause, wait.other ? [wait.cause === "lock" ? " held in " : " in ", functionOf.has(wait.other) ? linkTo(wait.other) : wait.other] : wait.what ? ": " + wait.what : "",
+      " ", el("span.second", null, time(wait.waited_ns)))))];
+}
+
+/* Its source text, where the page has it (--source). */
+function sourceOf(one) {
+  const source = one.location ? (report.sources || []).find(its => its.file === one.location.file && its.line === one.location.line) : null;
+  if (!source)
+    return null;
+  return [el("h3", null, "Source"), el("pre.source", {tabindex: "0", role: "region", "aria-label": "Source text"}, source.lines.map((line, at) =>
+    el("span" + (source.first + at === source.line ? ".here" : ""), null, el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "), "\n")))];
+}
+
+export function drawPanel() {
+  const body = find("panel-body"), button = find("aside-button");
+  const row = state.selected === null ? null : view().byName.get(state.selected), one = functionOf.get(state.selected);
+  button.hidden = !one;
+  if (!one) {
+    fill(body, el("p.plain", null, "Select a function: click a row, or j and k."));
+    return;
+  }
+  fill(button, state.aside.has(one.name) ? "take back (x)" : "set aside (x)");
+  button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
+  const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
+  const about = where + (one.calls === null ? "found by " + count(one.samples) + " samples" : (row ? count(row.calls) : "no") + " calls") + (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
+    (row && row.verdict ? " \u00b7 " + wordsOf(row) : "");
+  const canvas = el("canvas", {role: "img", "aria-label": "How long calls take, on a logarithmic axis"});
+  fill(body, el("h3.function-name.mono", {title: one.name}, one.name), el("p.second", {title: one.location ? one.location.file + ":" + one.location.line : ""}, about),
+    row && row.knowsParts ? [splitBar(row.parts, 1, true), el("table.parts", null, el("tbody", null, partRows(row)))]
+      : row ? el("p.second", null, "Own time " + time(row.own)) : el("p.second", null, "Not called in this stretch."),
+    one.why && isWhole() ? el("p.second.why", null, one.why) : null,
+    one.bars.length === 0 ? null : [el("h3", null, "How long a call takes (log scale, whole run)"), canvas,
+    el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95], ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
+      el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE : time(ns))))]);
+  const near = around(one.name);
+  for (const part of [listOf("Called by", near.callers), listOf("Calls", near.callees), waitRows(one), sourceOf(one)])
+    if (part)
+      body.append(...part);
+  drawDurations(canvas, one);
+}

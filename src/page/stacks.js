@@ -1,0 +1,162 @@
+/*
+ * The trees that a flame graph can show, as columns: zones (the call tree of measured functions), samples (stacks), and with a second run both of them
+ * with what they had there. Node 0 is all of it, parents come before their children. SPDX-License-Identifier: MIT
+ */
+import {idleOf, report, roleOf, ROLES, rows, whenLoaded} from "./data.js";
+import {state} from "./state.js";
+
+/* ---- columns: numbers of seven bits a byte, in base64 (src/export/page_stacks.c) */
+function bytesOf(text) {
+  if (Uint8Array.fromBase64)
+    return Uint8Array.fromBase64(text); /* browsers of 2025 and later: several times as fast */
+  const signs = atob(text), bytes = new Uint8Array(signs.length);
+  for (let at = 0; at < bytes.length; at++)
+    bytes[at] = signs.charCodeAt(at);
+  return bytes;
+}
+/* As many numbers as there are nodes; that of node 0 is 0. */
+function numbersOf(text, nodes, Kind) {
+  const bytes = bytesOf(text), numbers = new Kind(nodes);
+  for (let node = 1, at = 0; node < nodes; node++) {
+    let byte = bytes[at++], number = byte & 127;
+    for (let scale = 128; byte > 127; scale *= 128) {
+      byte = bytes[at++];
+      number += (byte & 127) * scale;
+    }
+    numbers[node] = number;
+  }
+  return numbers;
+}
+
+/* ---- lists of children, one behind the other: those of a node are from first[node] to first[node + 1] */
+function withChildren(tree) {
+  const first = new Uint32Array(tree.nodes + 1), children = new Uint32Array(tree.nodes);
+  for (let node = 1; node < tree.nodes; node++)
+    first[tree.parent[node] + 1]++;
+  for (let node = 0; node < tree.nodes; node++)
+    first[node + 1] += first[node];
+  const next = first.slice();
+  for (let node = 1; node < tree.nodes; node++)
+    children[next[tree.parent[node]]++] = node;
+  return Object.assign(tree, {first, children});
+}
+
+/* ---- zones, with what each has itself by role */
+function ownParts(row, isAside) {
+  const parts = new Float64Array(ROLES.length), own = row.self_ns || 0, cpu = Math.min(own, row.own_cpu_ns || 0);
+  const waits = Object.entries(row.waits_ns || {}), seen = waits.reduce((sum, [, ns]) => sum + ns, 0);
+  const rest = own - cpu, scale = seen > rest && seen > 0 ? rest / seen : 1;
+  parts[0] = row.own_cpu_ns === null && waits.length === 0 ? 0 : cpu;
+  for (const [cause, ns] of waits)
+    parts[ROLES.indexOf(isAside || idleOf(cause, 1, 0) === 1 ? "idle" : roleOf(cause))] += ns * scale;
+  parts[ROLES.indexOf(isAside ? "idle" : "unseen")] += Math.max(0, own - parts.reduce((sum, ns) => sum + ns, 0));
+  return parts;
+}
+
+function ownValue(row, parts, measure) {
+  if (measure === "allocated")
+    return row.own_bytes || 0;
+  if (measure === "cpu")
+    return parts[0];
+  const waiting = parts.reduce((sum, ns) => sum + ns, 0) - parts[0];
+  return measure === "waiting" ? waiting : state.aside.has(row.name) ? parts[0] : waiting + parts[0];
+}
+
+function sumZones(list, measure) {
+  const nodes = list.length + 1, value = new Float64Array(nodes), roles = ROLES.length, all = new Float64Array(nodes * roles);
+  list.forEach((row, at) => {
+    const isAside = state.aside.has(row.name), parts = ownParts(row, isAside);
+    value[at + 1] = ownValue(row, parts, measure);
+    if (measure !== "allocated")
+      parts.forEach((ns, role) => {
+        if (measure === "wall" ? !(isAside && role > 1) : (measure === "cpu") === role < 2)
+          all[(at + 1) * roles + role] = ns;
+      });
+  });
+  for (let node = nodes - 1; node > 0; node--) {
+    const above = list[node - 1].parent + 1;
+    value[above] += value[node];
+    for (let role = 0; role < roles; role++)
+      all[above * roles + role] += all[node * roles + role];
+  }
+  return {value, before: null, parts: node => all.subarray(node * roles, (node + 1) * roles)};
+}
+
+function zonesTree() {
+  const list = rows("calltree");
+  if (list.length === 0)
+    return null;
+  const names = ["all threads", ...list.map(row => row.name)], first = list[0];
+  return withChildren({nodes: list.length + 1, parent: Uint32Array.from([0, ...list.map(row => row.parent + 1)]), name: node => names[node], library: () => "",
+    measures: ["wall", ...(first.own_cpu_ns === null || first.own_cpu_ns === undefined ? [] : ["cpu"]), ...(first.waits_ns === undefined ? [] : ["waiting"]),
+      ...(first.own_bytes === null || first.own_bytes === undefined ? [] : ["allocated"])], isCompared: false, sum: measure => sumZones(list, measure)});
+}
+
+/* ---- stacks */
+/* What is measured by which weights of the report; time is CPU time and waiting. */
+const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], waiting: ["waits"], allocated: ["alloc"]},
+  zones: {wall: ["zones"], cpu: ["zone-cpu"], waiting: ["zone-waits"], allocated: ["zone-alloc"]}};
+
+function summedUp(tree, keys, which) {
+  const sums = new Float64Array(tree.nodes);
+  for (const key of keys) {
+    const column = tree.weights.get(key);
+    if (!column || !column[which])
+      continue;
+    if (typeof column[which] === "string")
+      column[which] = numbersOf(column[which], tree.nodes, Float64Array);
+    for (let node = 1; node < tree.nodes; node++)
+      sums[node] += column[which][node];
+  }
+  for (let node = tree.nodes - 1; node > 0; node--)
+    sums[tree.parent[node]] += sums[node];
+  return sums;
+}
+
+function sumStacks(tree, measures, measure) {
+  const value = summedUp(tree, measures[measure], "own"), isTime = measure !== "allocated" && tree.weights.has(measures.cpu[0]);
+  const cpu = !isTime ? null : measure === "cpu" ? value : measure === "wall" ? summedUp(tree, measures.cpu, "own") : new Float64Array(tree.nodes);
+  const parts = new Float64Array(ROLES.length); /* of the node that was asked for last */
+  return {value, before: tree.isCompared ? summedUp(tree, measures[measure], "before") : null, parts: node => {
+    if (cpu !== null) {
+      parts[0] = cpu[node];
+      parts[ROLES.indexOf("unseen")] = Math.max(0, value[node] - cpu[node]);
+    }
+    return parts;
+  }};
+}
+
+let stacks = null;
+function stacksTree(kind) {
+  const data = report.stacks, measures = WEIGHTS[kind];
+  if (!data)
+    return null;
+  if (stacks === null) {
+    const nodes = data.count + 1, parent = numbersOf(data.parents, nodes, Uint32Array), function_ = numbersOf(data.functions, nodes, Uint32Array);
+    for (let node = 1; node < nodes; node++)
+      parent[node] = node - parent[node];
+    stacks = withChildren({nodes, parent, name: node => node === 0 ? "all threads" : data.names[function_[node]], library: node => node === 0 ? "" : data.libraries[function_[node]],
+      weights: new Map(data.weights.map(column => [column.key, {...column}])), isCompared: data.compared_with !== null});
+  }
+  const known = Object.keys(measures).filter(measure => measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || stacks.weights.has(measures.waiting[0]) || kind === "zones"));
+  return known.length === 0 ? null : {...stacks, measures: known, sum: measure => sumStacks(stacks, measures, measure)};
+}
+
+/* ---- which there are; made when they are first looked at */
+const MAKERS = {zones: zonesTree, samples: () => stacksTree("samples"), "zones, compared": () => report.stacks && report.stacks.compared_with !== null ? stacksTree("zones") : null};
+const made = new Map();
+whenLoaded(() => {
+  stacks = null;
+  made.clear();
+});
+function treeOf(kind) {
+  if (!made.has(kind))
+    made.set(kind, MAKERS[kind]());
+  return made.get(kind);
+}
+export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !== null);
+/* The tree that is chosen, or the first that there is; null: there is none. */
+export function chosenTree() {
+  return treeOf(state.tree) ?? treeOf("zones") ?? treeOf("samples");
+}
+export const chosenKind = () => treeOf(state.tree) !== null ? state.tree : treeOf("zones") !== null ? "zones" : "samples";

@@ -1,0 +1,87 @@
+/*
+ * What is being looked at, and the part of the address behind the # that says so: by names, so that it works on the page of tomorrow's run.
+ * SPDX-License-Identifier: MIT
+ */
+import {elapsed, functionOf, moments, steps} from "./data.js";
+
+export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own", query: "", theme: "", mode: "own", tree: "zones"};
+const TREES = ["zones", "samples", "zones, compared"];
+export const MEASURES = ["wall", "cpu", "waiting", "allocated"];
+const listeners = [];
+export const whenChanged = listener => listeners.push(listener);
+export const isWhole = () => state.from === null;
+export const begin = () => isWhole() ? 0 : state.from;
+export const end = () => isWhole() ? elapsed : state.to;
+
+/* ---- the address */
+function addressOf() {
+  const parts = [];
+  if (!isWhole())
+    parts.push("t=" + Math.round(state.from / 1e6) + "-" + Math.round(state.to / 1e6));
+  if (state.selected !== null)
+    parts.push("f=" + encodeURIComponent(state.selected));
+  if (state.aside.size > 0)
+    parts.push("aside=" + [...state.aside].map(encodeURIComponent).join(","));
+  for (const [key, value, usual] of [["flame", state.measure, "wall"], ["sort", state.sort, "-own"], ["q", state.query, ""],
+    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"]])
+    if (value !== usual)
+      parts.push(key + "=" + encodeURIComponent(value));
+  return "#" + parts.join("&");
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+/* What makes no sense is as if it were not there. */
+export function readAddress() {
+  const said = new Map(location.hash.slice(1).split("&").map(part => {
+    const at = part.indexOf("=");
+    return at < 0 ? [part, ""] : [part.slice(0, at), part.slice(at + 1)];
+  }));
+  const stretch = /^(\d+)-(\d+)$/.exec(said.get("t") || "");
+  [state.from, state.to] = stretch ? fitted(stretch[1] * 1e6, stretch[2] * 1e6) : [null, null];
+  state.selected = said.has("f") && functionOf.has(decoded(said.get("f"))) ? decoded(said.get("f")) : null;
+  state.aside = new Set((said.get("aside") || "").split(",").map(decoded).filter(name => functionOf.has(name)));
+  state.measure = MEASURES.includes(said.get("flame")) ? said.get("flame") : "wall";
+  state.sort = /^-?[a-z0-9]+$/.test(said.get("sort") || "") ? said.get("sort") : "-own";
+  state.query = decoded(said.get("q") || "");
+  state.theme = ["dark", "light"].includes(said.get("theme")) ? said.get("theme") : "";
+  state.mode = said.get("time") === "all" ? "all" : "own";
+  state.tree = TREES.includes(decoded(said.get("tree") || "")) ? decoded(said.get("tree")) : "zones";
+}
+
+/* A stretch that there can be; [null, null]: all of it. */
+export function fitted(from, to) {
+  if (steps === 0)
+    return [null, null];
+  const least = Math.min(elapsed, (moments[steps] - moments[0]) / steps);
+  from = Math.max(0, Math.min(from, elapsed - least));
+  to = Math.max(from + least, Math.min(to, elapsed));
+  return from <= 0 && to >= elapsed ? [null, null] : [from, to];
+}
+
+/* Another look; `isStep` is one that the browser can go back from. */
+export function change(what, isStep = true) {
+  const before = addressOf();
+  Object.assign(state, what);
+  const after = addressOf();
+  if (before !== after) {
+    try {
+      window.history[isStep ? "pushState" : "replaceState"](null, "", after === "#" ? location.pathname + location.search : after);
+    } catch { /* a browser may not allow that for files; the page works without */ }
+  }
+  for (const listener of listeners)
+    listener(what);
+}
+
+export function setAside(name) {
+  const aside = new Set(state.aside);
+  if (!aside.delete(name))
+    aside.add(name);
+  change({aside});
+}

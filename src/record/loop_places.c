@@ -1,0 +1,117 @@
+/*
+ * Places in code that wait as loops do: "epoll_wait in main". The preloaded library knows the address that a wait returns to; what it is
+ * called is found once, from the files of the program and its libraries, and kept for as long as the process. Quick where it is known:
+ * the table is only added to, under the lock, and an entry counts as there once its address is.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+
+#include "runtime.h"
+#include "symbols.h"
+#include "text.h"
+#include "threads.h"
+
+#define PLACES 256u /* a power of two; further places are not recorded */
+#define LONGEST_NAME 128u
+
+struct place {
+    uintptr_t caller; /* atomic; 0: free */
+    const char *wait;
+    struct hotpath_site site;
+    char name[LONGEST_NAME], image[LONGEST_NAME / 2];
+};
+static struct place *places; /* atomic; NULL until there is one */
+
+static struct place *find(uintptr_t caller, const char *wait)
+{
+    struct place *const all = __atomic_load_n(&places, __ATOMIC_ACQUIRE);
+    size_t at = (caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    for (size_t steps = 0; all != NULL && steps < PLACES; steps++, at = (at + 1) & (PLACES - 1)) {
+        const uintptr_t there = __atomic_load_n(&all[at].caller, __ATOMIC_ACQUIRE); /* pairs with add */
+        if (there == 0 || (there == caller && all[at].wait == wait))
+            return &all[at];
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- names, under the lock */
+
+static void put_offset(struct hp_text *text, uint64_t offset)
+{
+    unsigned digits = 1;
+    while (digits < 8 && offset >> (4 * digits) != 0)
+        digits++;
+    hp_text_string(text, "+0x");
+    hp_text_hex(text, (uint32_t)offset, digits);
+}
+
+/* A file is looked into for that, which is not possible where system calls may be death. */
+static void put_function(struct hp_text *text, struct place *place, uintptr_t caller)
+{
+    struct hp_symbol symbol;
+    const char *path = "";
+    uint64_t offset = 0;
+    struct hp_text image;
+    if (hp_is_sealed())
+        return;
+    const bool has_name = hp_symbol_find(caller - 1, &symbol);
+    const bool has_image = hp_symbol_image(caller - 1, &path, &offset);
+    hp_text_init(&image, place->image, sizeof place->image);
+    hp_text_string(&image, has_image ? hp_text_base_name(path) : "");
+    hp_text_end(&image);
+    if (!has_name && !has_image)
+        return;
+    hp_text_string(text, " in ");
+    hp_text_string(text, has_name ? symbol.name : place->image);
+    if (!has_name)
+        put_offset(text, offset);
+}
+
+static void fill(struct place *place, uintptr_t caller, const char *wait)
+{
+    struct hp_text text;
+    hp_text_init(&text, place->name, sizeof place->name);
+    hp_text_string(&text, wait);
+    put_function(&text, place, caller);
+    hp_text_end(&text);
+    place->wait = wait;
+    place->site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
+                                        .kind = HOTPATH_KIND_OBJECT_,
+                                        .name = place->name,
+                                        .function = wait,
+                                        .file = place->image};
+}
+
+static struct place *add(uintptr_t caller, const char *wait)
+{
+    if (places == NULL)
+        __atomic_store_n(&places, hp_more_memory(PLACES * sizeof *places), __ATOMIC_RELEASE);
+    struct place *place = find(caller, wait);
+    if (place != NULL && place->caller == 0) {
+        fill(place, caller, wait);
+        __atomic_store_n(&place->caller, caller, __ATOMIC_RELEASE);
+    }
+    return place;
+}
+
+static __attribute__((noinline)) struct place *find_anew(uintptr_t caller, const char *wait)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    struct place *place = NULL;
+    if (HOTPATH_GET_(hp_runtime->gate) != 0 && hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
+        place = add(caller, wait);
+        hp_unlock(&held);
+    }
+    errno = saved;
+    return place;
+}
+
+struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller)
+{
+    struct place *place = find((uintptr_t)caller, wait);
+    if (__builtin_expect(place == NULL || __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE) == 0, 0))
+        place = find_anew((uintptr_t)caller, wait);
+    return place != NULL ? &place->site : NULL;
+}

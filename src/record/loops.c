@@ -1,0 +1,227 @@
+/*
+ * Event loops: HOTPATH_LOOP_WAIT, and what the library that `hotpath run` preloads sees of loops that know nothing of hotpath.
+ *
+ * A turn is what a thread does from the end of a wait to the next wait of the same loop: nothing that happens meanwhile is noticed
+ * before that. An event that comes at a random moment falls into a turn in proportion to its length and waits for half of it on
+ * average, so the squares of turns say how long events wait, and are added up here without loss.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "instances.h"
+#include "loop_layout.h"
+#include "stack_place.h"
+#include "turn_looks.h"
+
+static const struct hp_kind_type loop_kind = {
+    .name = "loop",
+    .title = "Loop",
+    .flags = HP_KIND_OWN_TABLE | HP_KIND_BY_NAME,
+    .counters = {[HP_LOOP_TURNS] = {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_EVENTS] = {"events", "Events", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_WAITS] = {"waits", "Waits", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_LOOP_BUSY] = {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_LOOP_WAITED] = {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_LOOP_LONGEST] = {"longest_ns", "Longest", HOTPATH_UNIT_NS, HP_MERGE_MOST},
+                 [HP_LOOP_LONGEST_SINCE] = {"longest_since", "Longest At", HOTPATH_UNIT_NS, HP_MERGE_NONE},
+                 [HP_LOOP_SQUARES_LOW] = {"squares_low", "Squares", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE},
+                 [HP_LOOP_SQUARES_HIGH] = {"squares_high", "Squares", HOTPATH_UNIT_NUMBER, HP_MERGE_NONE},
+                 [HP_LOOP_LONGEST_INSIDE] = {"longest_inside", "Callback", HOTPATH_UNIT_NS, HP_MERGE_NONE}},
+    .histograms = {[HP_LOOP_TURN_TICKS] = {"turn", "Turn", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* ------------------------------------------------------------------------------------------------- counting */
+
+static inline uint64_t since(const struct hp_part *part, uint64_t now)
+{
+    return now > part->last ? now - part->last : 0;
+}
+
+static inline void add_to_squares(struct hp_part *part, uint64_t low, uint64_t high)
+{
+    uint64_t sum;
+    high += __builtin_add_overflow(part->count[HP_LOOP_SQUARES_LOW], low, &sum);
+    HOTPATH_PUT_(part->count[HP_LOOP_SQUARES_LOW], sum);
+    if (high != 0)
+        HOTPATH_ADD_(part->count[HP_LOOP_SQUARES_HIGH], high);
+}
+
+/* (a * 2^32 + b)^2: by halves, since not all machines have a type of 128 bits. */
+static inline void add_square(struct hp_part *part, uint64_t turn)
+{
+    const uint64_t high = turn >> 32, low = turn & UINT32_MAX;
+    add_to_squares(part, low * low, 0);
+    if (__builtin_expect(high != 0, 0)) {
+        const uint64_t middle = high * low; /* times 2^33 */
+        add_to_squares(part, middle << 33, (middle >> 31) + high * high);
+    }
+}
+
+static inline void add_turn(struct hp_part *part, uint64_t now, uint64_t turn,
+                            const struct hp_turn_callback *callback)
+{
+    HOTPATH_ADD_(part->count[HP_LOOP_TURNS], 1);
+    HOTPATH_ADD_(part->count[HP_LOOP_BUSY], turn);
+    add_square(part, turn);
+    if (turn > part->count[HP_LOOP_LONGEST]) {
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST], turn);
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST_SINCE], now - turn);
+        HOTPATH_PUT_(part->count[HP_LOOP_LONGEST_INSIDE], callback->ticks);
+        HOTPATH_PUT_(part->node, callback->node);
+    }
+}
+
+static inline void enter(struct hp_part *part, enum hp_loop_state state, uint64_t now)
+{
+    hp_part_meet(part, now);
+    HOTPATH_PUT_(part->flags, state);
+    HOTPATH_PUT_(part->last, now);
+}
+
+/* Ends a turn, if one is under way: a wait that was left by a jump counts for nothing. */
+static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
+{
+    struct hp_part *part = use->part;
+    const uint64_t now = use->now, turn = since(part, now);
+    const bool is_turn = part->flags == HP_LOOP_TURNING;
+    struct hp_turn_callback callback = {0};
+    if (__builtin_expect((is_turn && turn > part->count[HP_LOOP_LONGEST]) || hp_turn_look_is_due(use->head, now),
+                         0))
+        callback = hp_turn_look(use->head, (uint32_t)part->own, turn, now);
+    const uint32_t sequence = hp_part_change(part);
+    if (is_turn)
+        add_turn(part, now, turn, &callback);
+    enter(part, next, now);
+    hp_part_changed(part, sequence);
+    if (is_turn)
+        hp_object_distribute(use, HP_LOOP_TURN_TICKS, (double)(int64_t)turn);
+}
+
+static inline void leave_wait(const struct hp_head *head, struct hp_part *part, uint64_t now, uint64_t events)
+{
+    part->own = head->hot.top->node; /* that the turn begins at */
+    const uint32_t sequence = hp_part_change(part);
+    if (part->flags == HP_LOOP_WAITING) {
+        HOTPATH_ADD_(part->count[HP_LOOP_WAITS], 1);
+        HOTPATH_ADD_(part->count[HP_LOOP_WAITED], since(part, now));
+        HOTPATH_ADD_(part->count[HP_LOOP_EVENTS], events);
+    }
+    enter(part, HP_LOOP_TURNING, now);
+    hp_part_changed(part, sequence);
+}
+
+/* ------------------------------------------------------------------------------------- what the macros call */
+
+/*
+ * A wait inside a wait is no loop of its own: that which a program tells of is often seen as well, one function that waits may call
+ * another, and a handler may interrupt both. The place on the stack says whether it is inside, since a jump may have left the wait.
+ */
+struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, &loop_kind, &use))
+        return (struct hotpath_loop_wait_){NULL};
+    leave_turn(&use, HP_LOOP_WAITING);
+    use.head->loop_wait = HP_STACK_PLACE();
+    hp_object_end(&use);
+    return (struct hotpath_loop_wait_){site};
+}
+
+void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
+{
+    struct hp_object_use use;
+    if (wait->site == NULL || !hp_object_begin(wait->site, &loop_kind, &use))
+        return;
+    use.head->loop_wait = 0;
+    leave_wait(use.head, use.part, use.now, 0);
+    hp_object_end(&use);
+}
+
+/* ----------------------------------------------------------------------- what the preloaded library calls, too */
+
+/* Not where nothing is recorded: a loop of a program that knows nothing of us is no zone that nobody records (unrecorded.c). */
+static inline bool begin(struct hotpath_site *site, const void *loop, struct hp_instance_use *ret_use)
+{
+    return HOTPATH_GET_(hp_runtime->gate) != 0 && hp_instance_begin(site, &loop_kind, loop, ret_use);
+}
+
+static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
+{
+    struct hp_instance_use use;
+    if (!begin(loop->site, loop->loop, &use))
+        return false;
+    *ret_use = (struct hp_object_use){use.class_.head, use.part, use.class_.now};
+    loop->head = ret_use->head;
+    loop->epoch = ret_use->head->hot.epoch;
+    loop->part = (uint32_t)((const char *)use.part - ret_use->head->hot.base);
+    return true;
+}
+
+/* Where the thread counted for it last: parts stay where they are as long as the session, and instances of loops do not end. */
+static inline bool begin_again(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(head == loop->head && !hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == loop->epoch)) {
+            const uint64_t now = hp_object_now();
+            *ret_use = (struct hp_object_use){head, (struct hp_part *)(void *)(head->hot.base + loop->part), now};
+            return true;
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return begin_anew(loop, ret_use);
+}
+
+int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)
+{
+    struct hp_object_use use;
+    if (!begin_again(loop, &use)) {
+        loop->is_missed = 1;
+        return 0;
+    }
+    if (__builtin_expect(loop->is_missed != 0,
+                         0)) { /* nothing was recorded for a while: what began before that is no turn */
+        HOTPATH_PUT_(use.part->flags, HP_LOOP_OUT);
+        loop->is_missed = 0;
+    }
+    const bool is_inside = HP_STACK_PLACE() < use.head->loop_wait;
+    if (!is_inside) {
+        use.head->loop_wait = HP_STACK_PLACE();
+        leave_turn(&use, HP_LOOP_WAITING);
+    }
+    hp_object_end(&use);
+    return !is_inside;
+}
+
+void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
+{
+    struct hp_object_use use;
+    if (!begin_again(loop, &use))
+        return;
+    use.head->loop_wait = 0;
+    leave_wait(use.head, use.part, use.now, events);
+    hp_object_end(&use);
+}
+
+/* --- when loops begin and end */
+
+void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop)
+{
+    struct hp_instance_use use;
+    if (!begin(site, loop, &use))
+        return;
+    use.part->own = use.class_.head->hot.top->node;
+    const uint32_t sequence = hp_part_change(use.part);
+    enter(use.part, HP_LOOP_TURNING, use.class_.now);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop)
+{
+    struct hp_instance_use use;
+    if (!begin(site, loop, &use))
+        return;
+    leave_turn(&(struct hp_object_use){use.class_.head, use.part, use.class_.now}, HP_LOOP_OUT);
+    hp_object_end(&use.class_);
+}

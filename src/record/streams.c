@@ -1,0 +1,256 @@
+/*
+ * HOTPATH_STREAM_NEXT and its kin: what a generator, an iterator or a reader yields, one after the other, and who takes the time for
+ * it: the producer, from when it is asked to when it yields, or the consumer, from then to when it asks again.
+ *
+ * A stream is used by one thread at a time, if not always by the same: so moments that the next step needs are the object's, written and read
+ * without order, which the program has to have anyway. SPDX-License-Identifier: MIT
+ */
+#include "instances.h"
+#include "object_texts.h"
+#include "stream_layout.h"
+
+static const struct hp_kind_type stream = {
+    .name = "stream",
+    .title = "Stream",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .counters = {[HP_STREAM_ITEMS] = {"items", "Items", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_STREAM_BYTES] = {"item_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
+                 [HP_STREAM_GAPS] = {"gaps", "Gaps", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_STREAM_GAP] = {"gap_ns", "Gap", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_PRODUCED] = {"produced_ns", "Produced", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_CONSUMED] = {"consumed_ns", "Consumed", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_STREAM_CONSUMED_ITEMS] = {"consumed", "Consumed Items", HOTPATH_UNIT_COUNT, HP_MERGE_SUM}},
+    .histograms = {[HP_STREAM_GAP_TIMES] = {"gap", "Gap", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* A moment of this stream, or 0: the record may have been another one's. */
+static uint64_t moment(const struct hp_object *object, uint32_t which)
+{
+    const uint64_t tick = HOTPATH_GET_(object->shared[which]);
+    return tick >= HOTPATH_GET_(object->born) ? tick : 0;
+}
+
+static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
+
+static inline uint64_t *moments_of(const struct hp_instance_use *use) { return hp_instance_object(use)->shared; }
+
+/* -------------------------------------------------------------------------------------------------------- counting */
+
+/* The consumer has done with what it was given last, and wants more. */
+static inline __attribute__((always_inline)) void end_consuming(const struct hp_instance_use *use)
+{
+    struct hp_object *object = hp_instance_object(use);
+    struct hp_part *part = use->part;
+    const uint64_t handed = moment(object, HP_STREAM_HANDED);
+    if (handed == 0)
+        return;
+    const uint32_t sequence = hp_part_change(part);
+    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED], since(handed, use->class_.now));
+    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED_ITEMS], HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]));
+    hp_part_changed(part, sequence);
+    HOTPATH_PUT_(object->shared[HP_STREAM_HANDED], 0);
+}
+
+/* Work that yielded nothing is work, too. */
+static void end_work(const struct hp_instance_use *use)
+{
+    struct hp_object *object = hp_instance_object(use);
+    const uint64_t begun = moment(object, HP_STREAM_BEGUN);
+    if (begun != 0 && begun != HOTPATH_GET_(object->shared[HP_STREAM_HANDED]))
+        HOTPATH_ADD_(use->part->count[HP_STREAM_PRODUCED], since(begun, use->class_.now));
+    HOTPATH_PUT_(object->shared[HP_STREAM_BEGUN], 0);
+}
+
+static void count_gap(const struct hp_instance_use *use, uint64_t gap)
+{
+    HOTPATH_ADD_(use->part->count[HP_STREAM_GAPS], 1);
+    HOTPATH_ADD_(use->part->count[HP_STREAM_GAP], gap);
+    hp_object_distribute(&use->class_, HP_STREAM_GAP_TIMES, (double)gap);
+}
+
+static inline void count_item(const struct hp_instance_use *use, uint64_t items, uint64_t bytes)
+{
+    struct hp_part *part = use->part;
+    hp_part_meet(part, use->class_.now);
+    HOTPATH_PUT_(part->node, use->class_.head->hot.top->node);
+    HOTPATH_ADD_(part->count[HP_STREAM_ITEMS], items);
+    HOTPATH_ADD_(part->count[HP_STREAM_BYTES], bytes);
+}
+
+/* What the next step has to know. Who yields more than once in a scope is at work again. */
+static inline void hand_over(uint64_t *moments, uint64_t now, uint64_t items)
+{
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED_ITEMS], items);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED], now);
+    HOTPATH_PUT_(moments[HP_STREAM_LATEST], now);
+    if (HOTPATH_GET_(moments[HP_STREAM_BEGUN]) != 0)
+        HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
+}
+
+/* How many items the consumer has that it has not asked more for. */
+static uint64_t count_still_handed(const struct hp_object *object)
+{
+    return moment(object, HP_STREAM_HANDED) != 0 ? HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]) : 0;
+}
+
+static __attribute__((noinline)) void distribute_gap(struct hp_head *head, struct hp_part *class_, uint64_t gap)
+{
+    hp_object_distribute(&(struct hp_object_use){head, class_, 0}, HP_STREAM_GAP_TIMES, (double)gap);
+    hp_head_let_go(&head->hot);
+}
+
+/*
+ * The way that most items take: another one was handed over before, then this one was asked for, and now it is there. False: nothing was
+ * changed; else it lets go of the head.
+ */
+static inline __attribute__((always_inline)) bool record_quickly(const struct hp_instance_use *use, uint64_t items,
+                                                                 uint64_t bytes)
+{
+    uint64_t *const moments = moments_of(use);
+    struct hp_part *part = use->part;
+    const uint64_t now = use->class_.now, begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]),
+                   latest = HOTPATH_GET_(moments[HP_STREAM_LATEST]);
+    if (!HOTPATH_LIKELY_(latest >= HOTPATH_GET_(hp_instance_object(use)->born) && begun >= latest && now >= begun &&
+                         HOTPATH_GET_(moments[HP_STREAM_HANDED]) == 0))
+        return false;
+    const uint32_t sequence = hp_part_change(part);
+    count_item(use, items, bytes);
+    HOTPATH_ADD_(part->count[HP_STREAM_PRODUCED], now - begun);
+    HOTPATH_ADD_(part->count[HP_STREAM_GAPS], 1);
+    HOTPATH_ADD_(part->count[HP_STREAM_GAP], now - latest);
+    hp_part_changed(part, sequence);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED_ITEMS], items);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED], now);
+    HOTPATH_PUT_(moments[HP_STREAM_LATEST], now);
+    HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
+    uint64_t *step = hp_object_step(&use->class_, HP_STREAM_GAP_TIMES, now - latest);
+    if (__builtin_expect(step == NULL, 0)) {
+        distribute_gap(use->class_.head, use->class_.part, now - latest);
+        return true;
+    }
+    HOTPATH_ADD_(*step, 1);
+    hp_object_end(&use->class_);
+    return true;
+}
+
+static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *stream_,
+                                                       uint64_t items, uint64_t bytes)
+{
+    struct hp_instance_use use;
+    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use))
+        return;
+    if (record_quickly(&use, items, bytes))
+        return;
+    struct hp_object *object = hp_instance_object(&use);
+    const uint64_t now = use.class_.now, begun = moment(object, HP_STREAM_BEGUN),
+                   latest = moment(object, HP_STREAM_LATEST);
+    const uint32_t sequence = hp_part_change(use.part);
+    count_item(&use, items, bytes);
+    if (begun != 0)
+        HOTPATH_ADD_(use.part->count[HP_STREAM_PRODUCED], since(begun, now));
+    if (latest != 0)
+        count_gap(&use, since(latest, now));
+    hp_part_changed(use.part, sequence);
+    hand_over(object->shared, now, count_still_handed(object) + items);
+    hp_object_end(&use.class_);
+}
+
+/* --------------------------------------------------------------------------------------------- what macros call */
+
+/* Lets go of the head. */
+static inline __attribute__((always_inline)) uint64_t ask(const struct hp_instance_use *use)
+{
+    const uint64_t place = (uint64_t)use->class_.head->hot.epoch << 32 | use->part->object;
+    end_consuming(use);
+    HOTPATH_PUT_(moments_of(use)[HP_STREAM_BEGUN], use->class_.now);
+    hp_object_end(&use->class_);
+    return place;
+}
+
+static __attribute__((noinline)) uint64_t ask_otherwise(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    return hp_instance_begin_out_of_line(site, &stream, stream_, &use) ? ask(&use) : 0;
+}
+
+/* 0: nothing is recorded, and the end of the scope is nothing, too. */
+uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use)))
+        return ask(&use);
+    return ask_otherwise(site, stream_);
+}
+
+/* Ends a scope, with the head held. After a yield nothing more is counted. False: there was none. */
+static inline bool end_scope(const struct hp_head *head, uint64_t place)
+{
+    struct hp_object *object = (struct hp_object *)(void *)(head->hot.base + (uint32_t)place);
+    uint64_t *moments = object->shared;
+    const uint64_t begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]);
+    if (__builtin_expect(begun != 0 && begun != HOTPATH_GET_(moments[HP_STREAM_HANDED]), 0))
+        return false;
+    HOTPATH_PUT_(moments[HP_STREAM_BEGUN], 0);
+    return true;
+}
+
+static __attribute__((noinline)) void end_otherwise(uint64_t place)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    if (place >> 32 == head->hot.epoch && !end_scope(head, place)) {
+        struct hp_instance_use use = {{head, NULL, hp_object_now()}, hp_instance_part_at(head, place)};
+        if (use.part != NULL)
+            end_work(&use);
+    }
+    hp_head_let_go(&head->hot);
+}
+
+void hotpath_v1_stream_nexted(uint64_t place)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        const bool is_done =
+            HOTPATH_GATE_OF_(&head->hot) == place >> 32 && head->hot.epoch == place >> 32 && end_scope(head, place);
+        hp_head_let_go(&head->hot);
+        if (HOTPATH_LIKELY_(is_done))
+            return;
+    }
+    end_otherwise(place);
+}
+
+void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream_, uint64_t items, uint64_t bytes)
+{
+    struct hp_instance_use use;
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use))) {
+        if (HOTPATH_LIKELY_(record_quickly(&use, items, bytes)))
+            return;
+        hp_object_end(&use.class_);
+    }
+    record_otherwise(site, stream_, items, bytes);
+}
+
+void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream_, const char *format, ...)
+{
+    va_list arguments;
+    (void)stream_;
+    va_start(arguments, format);
+    hp_object_tell(site, &stream, format, arguments);
+    va_end(arguments);
+}
+
+/* It may end in the scope of its producer, who has used it then. */
+void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream_)
+{
+    struct hp_instance_use use;
+    if (stream_ == NULL || !hp_object_begin(site, &stream, &use.class_)) /* so that the site knows its class */
+        return;
+    hp_object_end(&use.class_);
+    if (hp_instance_begin_known(site, stream_, &use)) {
+        end_work(&use);
+        hp_object_end(&use.class_);
+    }
+    hp_instance_end(site, &stream, stream_);
+}

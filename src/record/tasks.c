@@ -1,0 +1,589 @@
+/*
+ * HOTPATH_TASK and its kin: operations that begin in one function and end in another, on any thread, and run in stretches between.
+ *
+ * What the host keeps of a task is a number (task_slots.h). So nothing of the host's is ever touched, a stale copy does no harm, and
+ * whatever the host does with freed objects is counted and no more. A stretch in which a task runs is a zone of its class, so what it allocates, what processor time it
+ * takes and what runs inside is known as it is of functions, thread by thread and exact.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kept.h"
+#include "memory.h"
+#include "objects.h"
+#include "sites.h"
+#include "task_waits.h"
+#include "thread_head.h"
+#include "tick_rate.h"
+
+#define LOOKS_AT_OPEN 64u /* creations from one look at how many are open to the next, ... */
+#define ALWAYS_LOOKS 64u  /* ... but the first ones are looked at, all of them */
+
+static const struct hp_kind_type task_kind = {
+    .name = "task",
+    .title = "Task",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .counters = {[HP_TASK_CREATED] = {"created", "Created", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_READY] = {"ready", "Ready", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_CANCELLED] = {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_BORN_TICKS] = {"born_ticks", "Born", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_TASK_ENDED_TICKS] = {"ended_ticks", "Ended", HOTPATH_UNIT_NS, HP_MERGE_SUM},
+                 [HP_TASK_LONG_POLLS] = {"long_polls", "Long Polls", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_MISUSED] = {"misused", "Misused", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_WITHOUT_SLOT] = {"without_slot", "Without Slot", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_TASK_MOST_OPEN] = {"max_open", "Max Open", HOTPATH_UNIT_COUNT, HP_MERGE_MOST}},
+    .histograms = {[HP_TASK_WALLS] = {"wall", "Wall", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+/* ------------------------------------------------------------------------------------------------------- classes */
+
+#define SITES_PER_PAGE (4096u / sizeof(struct hotpath_site))
+
+/* A copy of the site, for polls: that of the host goes with the library that it is in. Under the lock. */
+static struct hotpath_site *copy_site(uint32_t id)
+{
+    struct hp_recorder *recorder = hp_runtime;
+    if (recorder->task_sites_left == 0) {
+        recorder->task_sites = hp_more_memory(SITES_PER_PAGE * sizeof(struct hotpath_site));
+        recorder->task_sites_left = recorder->task_sites != NULL ? SITES_PER_PAGE : 0;
+    }
+    if (recorder->task_sites_left == 0)
+        return NULL;
+    const struct hp_known_site *known = hp_site_known(id);
+    struct hotpath_site *site = &recorder->task_sites[--recorder->task_sites_left];
+    *site = (struct hotpath_site){.id = id,
+                                  .kind = known->kind,
+                                  .line = known->line,
+                                  .name = known->name,
+                                  .function = known->function,
+                                  .file = known->file};
+    return site;
+}
+
+/* `site` is one of those that the class has, and is made if it is not there. */
+static void need_site(uint32_t number, struct hotpath_site **site)
+{
+    struct hp_signals held;
+    if (__atomic_load_n(site, __ATOMIC_ACQUIRE) != NULL || !hp_lock(&held))
+        return;
+    if (*site == NULL)
+        __atomic_store_n(site, copy_site(hp_object_known(number)->site), __ATOMIC_RELEASE);
+    hp_unlock(&held);
+}
+
+/* ------------------------------------------------------------------------------------------------------ counting */
+
+/* Tasks of the class that are open, by the parts of all threads. */
+static uint64_t count_open(const struct hp_object_use *use)
+{
+    uint64_t open = 0;
+    uint32_t offset = __atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_ACQUIRE);
+    for (uint32_t steps = 0; offset != 0 && steps < 1024; steps++) {
+        const struct hp_part *part = (const struct hp_part *)(const void *)(use->head->hot.base + offset);
+        open += HOTPATH_GET_(part->count[HP_TASK_CREATED]) - HOTPATH_GET_(part->count[HP_TASK_READY]) -
+                HOTPATH_GET_(part->count[HP_TASK_CANCELLED]);
+        offset = __atomic_load_n(&part->sibling, __ATOMIC_ACQUIRE);
+    }
+    return (int64_t)open > 0 ? open : 0;
+}
+
+static void count_created(const struct hp_object_use *use, uint64_t born, bool has_slot)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    hp_part_meet(part, use->now);
+    HOTPATH_ADD_(part->count[HP_TASK_CREATED], 1);
+    HOTPATH_ADD_(part->count[HP_TASK_BORN_TICKS], born);
+    if (!has_slot)
+        HOTPATH_ADD_(part->count[HP_TASK_WITHOUT_SLOT], 1);
+    hp_part_changed(part, sequence);
+    if (part->count[HP_TASK_CREATED] <= ALWAYS_LOOKS || part->count[HP_TASK_CREATED] % LOOKS_AT_OPEN == 0) {
+        const uint64_t open = count_open(use);
+        if (open > part->count[HP_TASK_MOST_OPEN])
+            HOTPATH_PUT_(part->count[HP_TASK_MOST_OPEN], open);
+    }
+}
+
+static void count_ended(const struct hp_object_use *use, uint64_t born, bool is_cancelled)
+{
+    struct hp_part *part = use->part;
+    const uint32_t sequence = hp_part_change(part);
+    hp_part_meet(part, use->now);
+    HOTPATH_ADD_(part->count[is_cancelled ? HP_TASK_CANCELLED : HP_TASK_READY], 1);
+    HOTPATH_ADD_(part->count[HP_TASK_ENDED_TICKS], use->now);
+    hp_part_changed(part, sequence);
+    const uint64_t wall = use->now > born ? use->now - born : 0;
+    uint64_t *step = hp_object_step(use, HP_TASK_WALLS, wall);
+    if (HOTPATH_LIKELY_(step != NULL))
+        HOTPATH_ADD_(*step, 1);
+    else
+        hp_object_distribute(use, HP_TASK_WALLS, (double)wall);
+}
+
+/* ----------------------------------------------------------------------------------------------------- beginning */
+
+uint64_t hotpath_v1_task(struct hotpath_site *site)
+{
+    struct hp_object_use use;
+    if (!hp_object_begin(site, &task_kind, &use))
+        return 0;
+    const uint32_t number = HOTPATH_GET_(site->log);
+    const bool has_site = __atomic_load_n(&hp_object_known(number)->poll_site, __ATOMIC_ACQUIRE) != NULL;
+    uint64_t id, born = use.now;
+    const bool has_slot = hp_task_slot_take(&use, number, &id) != NULL;
+    if (__builtin_expect(!has_slot, 0))
+        id = hp_task_slotless(&use, number, &born);
+    if (id != 0)
+        count_created(&use, born, has_slot);
+    else
+        hp_lose(use.head, HP_LOSS_VALUES);
+    hp_object_end(&use);
+    if (__builtin_expect(!has_site, 0)) {
+        const int saved = errno;
+        need_site(number, &hp_object_known(number)->poll_site);
+        errno = saved;
+    }
+    return id;
+}
+
+/* What few tasks have. One without a slot has no lane, and nobody waits for it. */
+static void add_extras(struct hp_head *head, uint64_t id, hotpath_task waiting, hotpath_lane lane)
+{
+    struct hp_task_slot *slot;
+    if (!hp_task_slot_find(head, id, &slot)) {
+        if (lane != 0)
+            hp_lose(head, HP_LOSS_LANES);
+        return;
+    }
+    if (waiting.id_ != 0)
+        hp_task_wait_begin(head, slot, waiting.id_, HOTPATH_GET_(slot->born));
+    if (lane != 0) {
+        HOTPATH_PUT_(slot->lane, lane);
+        HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_HAS_LANE);
+        HOTPATH_PUT_(slot->next, HOTPATH_ID_NEW_); /* no site: its polls take the long way */
+    }
+}
+
+uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane)
+{
+    const uint64_t id = hotpath_v1_task(site);
+    const int saved = errno;
+    if (id == 0)
+        return 0;
+    if (waiting.id_ != 0)
+        need_site(HOTPATH_GET_(site->log), &hp_object_known(HOTPATH_GET_(site->log))->await_site);
+    const hotpath_lane lane = has_lane ? hotpath_lane_begin() : 0;
+    struct hp_head *head = hp_objects_hold();
+    if (head != NULL) {
+        add_extras(head, id, waiting, lane);
+        hp_head_let_go(&head->hot);
+    }
+    errno = saved;
+    return id;
+}
+
+/* -------------------------------------------------------------------------------------------------------- misuse */
+
+/* Of a task that was open once. One that was created while nothing was recorded is none. With the head held. */
+static void count_misuse(struct hp_head *head, uint64_t id)
+{
+    struct hp_object_use use;
+    const uint32_t number = id != 0 ? hp_task_former_class(head, id) : 0;
+    if (number != 0 && hp_object_use_known(head, number, &use))
+        HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
+}
+
+/* -------------------------------------------------------------------------------------------------------- ending */
+
+static void keep_result(const struct hp_object_use *use, const char *result)
+{
+    if (result == NULL)
+        return;
+    const size_t length = strnlen(result, HP_RECENT_TEXT);
+    const struct hp_recent recent = {.tick = use->now, .bits = length, .type = HP_VALUE_TEXT};
+    hp_object_remember(use, &recent, result);
+}
+
+/* What is left to do with nothing held when a task has ended. */
+struct after_end {
+    struct hp_task_wait wait;
+    hotpath_lane lane;
+};
+
+/* The lane of one that runs ends when it does so no more. */
+static __attribute__((noinline)) struct after_end extras_of(const struct hp_head *head,
+                                                            const struct hp_task_slot *slot, uint64_t now)
+{
+    struct after_end after = {.lane = 0};
+    if (slot->extras & HP_TASK_IS_AWAITED)
+        after.wait = hp_task_wait_end(head, slot, now);
+    if (slot->extras & HP_TASK_HAS_LANE && HOTPATH_GET_(slot->poll_start) == 0)
+        after.lane = HOTPATH_GET_(slot->lane);
+    return after;
+}
+
+/* Two threads that end it at once: one of them does. */
+static void end_slot(struct hp_head *head, struct hp_task_slot *slot, bool is_cancelled, const char *result,
+                     struct after_end *ret_after)
+{
+    const uint64_t born = HOTPATH_GET_(slot->born);
+    struct hp_object_use use;
+    if (!hp_object_use_known(head, HOTPATH_GET_(slot->number), &use)) {
+        hp_lose(head, HP_LOSS_VALUES);
+        return;
+    }
+    if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
+        *ret_after = extras_of(head, slot, use.now);
+    if (!hp_task_slot_end(head, slot)) {
+        HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
+        *ret_after = (struct after_end){.lane = 0};
+        return;
+    }
+    count_ended(&use, born, is_cancelled);
+    keep_result(&use, result);
+}
+
+static void end_task(uint64_t id, bool is_cancelled, const char *result)
+{
+    struct hp_head *head = id != 0 ? hp_objects_hold() : NULL;
+    if (head == NULL)
+        return;
+    struct hp_task_slot *slot;
+    struct after_end after; /* no more of it than is looked at */
+    struct hp_object_use use;
+    uint32_t class_;
+    uint64_t born;
+    after.wait.site = NULL;
+    after.lane = 0;
+    if (hp_task_slot_find(head, id, &slot)) {
+        end_slot(head, slot, is_cancelled, result, &after);
+    } else if (hp_task_is_slotless(head, id, &class_, &born)) {
+        if (hp_object_use_known(head, class_, &use))
+            count_ended(&use, born, is_cancelled);
+    } else {
+        count_misuse(head, id);
+    }
+    hp_head_let_go(&head->hot);
+    if (__builtin_expect(after.wait.site != NULL, 0))
+        hp_task_wait_count(&after.wait);
+    if (__builtin_expect(after.lane != 0, 0))
+        hotpath_lane_end(after.lane);
+}
+
+void hotpath_v1_task_end(hotpath_task *task, int is_cancelled)
+{
+    if (task == NULL)
+        return;
+    const uint64_t id = HOTPATH_GET_(task->id_);
+    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE); /* pairs with hotpath_task_of */
+    end_task(id, is_cancelled != 0, NULL);
+}
+
+void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
+{
+    const uint64_t id = HOTPATH_GET_(task->id_);
+    char text[HP_RECENT_TEXT + 1];
+    va_list arguments;
+    const int saved = errno;
+    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    end_task(id, false, text);
+    errno = saved;
+}
+
+/* Whether its result is wanted. */
+int hotpath_v1_task_is_logged(const hotpath_task *task)
+{
+    struct hp_head *head = task != NULL && task->id_ != 0 ? hp_objects_hold() : NULL;
+    if (head == NULL)
+        return 0;
+    struct hp_task_slot *slot;
+    const uint32_t number = hp_task_slot_find(head, task->id_, &slot) ? HOTPATH_GET_(slot->number) : 0;
+    hp_head_let_go(&head->hot);
+    return number != 0 && hp_site_is_logged(hp_object_known(number)->site);
+}
+
+/* --------------------------------------------------------------------------------------------------------- polls */
+
+/*
+ * A poll is a zone with a task. Nearly always the zone is one that inline code would open and close, of a task that has a slot; then both
+ * are done here at once, with one look at the clock for each end. All else is done out of line.
+ */
+
+/* The class whose zones the poll is one of; 0: there is no such task, which is wrong unless it `may_be_over`. With the head held. */
+static uint32_t class_for_poll(struct hp_head *head, uint64_t id, bool may_be_over)
+{
+    struct hp_task_slot *slot;
+    uint32_t class_ = 0;
+    uint64_t born;
+    if (hp_task_slot_find(head, id, &slot))
+        return HOTPATH_GET_(slot->number);
+    if (hp_task_is_slotless(head, id, &class_, &born))
+        return class_;
+    if (!may_be_over)
+        count_misuse(head, id);
+    return 0;
+}
+
+/* Where it cannot be had from the frame, it is now. */
+static uint64_t start_of_zone(const struct hp_head *head, const struct hotpath_zone *zone)
+{
+    const struct hotpath_frame_ *top = head->hot.top;
+    return top->zone == (uintptr_t)zone && !(top->stat & HOTPATH_UNTIMED_) ? HOTPATH_GET_(top->start) : hp_now();
+}
+
+static inline void begin_in_slot(const struct hp_head *head, struct hp_task_slot *slot, uint64_t start)
+{
+    HOTPATH_PUT_(slot->poll_start, start);
+    HOTPATH_PUT_(slot->thread, head->record_offset);
+}
+
+/* The zone is open. Of a task that runs already it is a zone, and no more. */
+static void begin_poll(struct hp_head *head, struct hotpath_poll_ *poll, uint64_t start)
+{
+    struct hp_task_slot *slot;
+    if (hp_task_slot_find(head, poll->id, &slot)) {
+        if (HOTPATH_GET_(slot->poll_start) != 0) {
+            count_misuse(head, poll->id);
+            return;
+        }
+        begin_in_slot(head, slot, start);
+        if (slot->extras & HP_TASK_HAS_LANE) {
+            poll->lane = HOTPATH_GET_(slot->lane);
+            poll->how |= HOTPATH_ON_LANE_;
+        }
+    }
+    poll->before = head->task;
+    head->task = poll->id;
+}
+
+static uint32_t find_class(uint64_t id, bool may_be_over)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return 0;
+    const uint32_t class_ = class_for_poll(head, id, may_be_over);
+    hp_head_let_go(&head->hot);
+    return class_;
+}
+
+static __attribute__((noinline)) void poll_out_of_line(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    *ret_poll =
+        (struct hotpath_poll_){.zone = {HOTPATH_SKIPPED_}, .id = id, .before = HOTPATH_NO_POLL_, .how = how};
+    const uint32_t class_ = find_class(id, (how & HOTPATH_MAY_BE_OVER_) != 0);
+    struct hotpath_site *site =
+        class_ != 0 ? __atomic_load_n(&hp_object_known(class_)->poll_site, __ATOMIC_ACQUIRE) : NULL;
+    if (site == NULL)
+        return;
+    ret_poll->zone.state = hotpath_open_(&ret_poll->zone, site);
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    begin_poll(head, ret_poll, start_of_zone(head, &ret_poll->zone));
+    hp_head_let_go(&head->hot);
+    if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones are the coroutine's */
+        ret_poll->below = hotpath_switch(ret_poll->lane);
+}
+
+/* As hotpath_enter_ does, with the head held. False: it takes the long way. */
+static inline __attribute__((always_inline)) bool
+open_quickly(struct hotpath_head_ *hot, const struct hotpath_zone *zone, uint32_t site, uint64_t *ret_start)
+{
+    struct hotpath_frame_ *frame = hot->top;
+    const uint64_t key = (uint64_t)frame->node << 32 | site;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(hot, frame->node, site);
+    if (__builtin_expect(slot->key != key, 0))
+        slot = hotpath_second_slot_of_(hot, key);
+    if (__builtin_expect(slot->key != key || (uintptr_t)zone >= frame->zone || frame == hot->last, 0))
+        return false;
+    hotpath_push_(hot, ++frame, slot, zone);
+    HOTPATH_PUT_(frame->start, *ret_start = hotpath_ticks_());
+    if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
+        hotpath_open_call_(hot, frame);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+begin_quickly(struct hp_head *head, struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    struct hp_task_slot *slot;
+    uint64_t start;
+    if (!HOTPATH_LIKELY_(hp_task_slot_find(head, id, &slot) && HOTPATH_GET_(slot->poll_start) == 0) ||
+        !open_quickly(&head->hot, &ret_poll->zone, HOTPATH_GET_(slot->next), &start))
+        return false;
+    begin_in_slot(head, slot, start);
+    HOTPATH_PUT_(ret_poll->zone.state,
+                 (uintptr_t)head); /* not two at a time in a wide register, which takes longer */
+    HOTPATH_PUT_(ret_poll->id, id);
+    HOTPATH_PUT_(ret_poll->before, head->task);
+    HOTPATH_PUT_(ret_poll->how, how);
+    head->task = id;
+    return true;
+}
+
+void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        const bool is_begun =
+            HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch && begin_quickly(head, ret_poll, id, how);
+        hp_head_let_go(&head->hot);
+        if (HOTPATH_LIKELY_(is_begun))
+            return;
+    }
+    poll_out_of_line(ret_poll, id, how);
+}
+
+/*
+ * What ran inside a long poll is known where polls are followed as calls of functions are (kept.c), which is not worth its cost where most are
+ * short. There one that ends is looked into now and then, and what a long one has inside is what has come since the last look.
+ */
+#define LOOKS_PER_MS 8u
+#define WORTH 64u /* no more of the time is spent on that */
+
+static void look_into(struct hp_head *head, uint32_t node, uint64_t now)
+{
+    hp_kept_look(head, node);
+    head->poll_look = now + hp_ticks_per_ms(head) / LOOKS_PER_MS + WORTH * (hp_now() - now);
+}
+
+/* The frame of a poll that has just been closed; NULL: that is another one's by now. */
+static const struct hotpath_frame_ *closed_frame(const struct hp_head *head, uint64_t start)
+{
+    const struct hotpath_frame_ *frame = head->hot.top + 1;
+    return frame <= head->hot.last && frame->zone == 0 && HOTPATH_GET_(frame->start) == start ? frame : NULL;
+}
+
+#define SURELY_SHORT_BITS 16u /* polls of fewer ticks are not long, however few of them a millisecond has */
+
+/* Returns its ticks; 0: it has ended, or another thread's poll of it has, at the same time. */
+static inline uint64_t end_in_slot(struct hp_task_slot *slot, uint64_t now)
+{
+    const uint64_t start = HOTPATH_GET_(slot->poll_start);
+    if (__builtin_expect(start == 0, 0))
+        return 0;
+    HOTPATH_ADD_(slot->busy, now - start);
+    HOTPATH_PUT_(slot->polls, slot->polls + 1);
+    __atomic_store_n(&slot->poll_start, 0, __ATOMIC_RELEASE);
+    return now - start;
+}
+
+static void count_long(struct hp_head *head, uint64_t id)
+{
+    struct hp_object_use use;
+    struct hp_task_slot *slot;
+    if (hp_task_slot_find(head, id, &slot) && hp_object_use_known(head, HOTPATH_GET_(slot->number), &use))
+        HOTPATH_ADD_(use.part->count[HP_TASK_LONG_POLLS], 1);
+}
+
+static void look_at_ended(uint64_t id, uint64_t ticks, uint64_t now)
+{
+    struct hp_head *head = hp_objects_hold();
+    if (head == NULL)
+        return;
+    const struct hotpath_frame_ *frame = closed_frame(head, now - ticks);
+    const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(head);
+    if (is_long)
+        count_long(head, id);
+    if (is_long && frame != NULL)
+        hp_kept_look_at_long(head, frame, ticks);
+    else if (frame != NULL && now > head->poll_look)
+        look_into(head, frame->node, now);
+    hp_head_let_go(&head->hot);
+}
+
+/* Of a poll that has ended: it may have been long, one that is to be looked into, or the last one. */
+static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *poll, uint64_t ticks, uint64_t now)
+{
+    if (ticks != 0)
+        look_at_ended(poll->id, ticks, now);
+    if (poll->how & HOTPATH_LAST_POLL_)
+        end_task(poll->id, false, NULL);
+}
+
+/* It has ended while it ran. */
+static void end_lane_of_ended(const struct hotpath_poll_ *poll)
+{
+    struct hp_head *head = hp_objects_hold();
+    struct hp_task_slot *slot;
+    const bool is_open = head != NULL && hp_task_slot_find(head, poll->id, &slot);
+    if (head != NULL)
+        hp_head_let_go(&head->hot);
+    if (!is_open)
+        hotpath_lane_end(poll->lane);
+}
+
+/* What its zone counted is what the task ran. */
+static uint64_t end_of_zone(const struct hp_head *head, const struct hp_task_slot *slot)
+{
+    const struct hotpath_frame_ *frame = closed_frame(head, HOTPATH_GET_(slot->poll_start));
+    return frame != NULL ? frame->child : hp_now();
+}
+
+/* Whatever its zone is. `now` is when that has ended, if that is known, else 0. */
+static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll, uint64_t now)
+{
+    if (poll->how & HOTPATH_ON_LANE_)
+        hotpath_switch(poll->below);
+    if (now != 0)
+        hotpath_v1_leave(&poll->zone, now);
+    else
+        hotpath_close_(&poll->zone);
+    if (poll->before == HOTPATH_NO_POLL_)
+        return;
+    uint64_t ticks = 0;
+    struct hp_head *head = hp_objects_hold();
+    if (head != NULL) {
+        struct hp_task_slot *slot;
+        head->task = poll->before;
+        if (hp_task_slot_find(head, poll->id, &slot)) {
+            now = now != 0 ? now : end_of_zone(head, slot);
+            ticks = end_in_slot(slot, now);
+        }
+        hp_head_let_go(&head->hot);
+    }
+    end_specially(poll, ticks, now);
+    if (poll->how & HOTPATH_ON_LANE_)
+        end_lane_of_ended(poll);
+}
+
+/* As hotpath_leave_ does, and the poll with it. What calls nobody but at its very end has all it needs in registers. */
+void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    struct hotpath_head_ *hot = &head->hot;
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(poll->zone.state == (uintptr_t)hot && HOTPATH_GET_(hot->ready) != 0 &&
+                        poll->before != HOTPATH_NO_POLL_)) {
+        hp_head_hold(hot);
+        struct hotpath_frame_ *frame = hot->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && frame->zone == (uintptr_t)&poll->zone &&
+                            !(frame->stat & HOTPATH_UNTIMED_) && hotpath_count_(hot, frame, &now))) {
+            struct hp_task_slot *slot;
+            const uint64_t ticks = hp_task_slot_find(head, poll->id, &slot) ? end_in_slot(slot, now) : 0;
+            head->task = poll->before;
+            hp_head_let_go(hot);
+            if (__builtin_expect(ticks >> SURELY_SHORT_BITS != 0 || now > head->poll_look ||
+                                     (poll->how & HOTPATH_LAST_POLL_),
+                                 0))
+                end_specially(poll, ticks, now);
+            return;
+        }
+        hp_head_let_go(hot);
+    }
+    end_out_of_line(poll, now);
+}
+
+hotpath_task hotpath_current(void)
+{
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    return (hotpath_task){HOTPATH_GET_(head->hot.skip) == 0 ? head->task : 0};
+}

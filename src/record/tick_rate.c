@@ -1,0 +1,28 @@
+/* How many ticks a millisecond has. SPDX-License-Identifier: MIT */
+#include "tick_rate.h"
+
+#include "layout.h"
+
+#define LONG_ENOUGH_NS 2000000u /* two readings of both clocks are within some ten nanoseconds */
+#define USUAL 2000000u          /* counters of processors are between one and five gigahertz, ... */
+#define USUAL_ELSEWHERE 50000u  /* ... but on arm64 and RISC-V between ten megahertz and one gigahertz */
+
+static uint64_t guess(void)
+{
+    if (hp_runtime->counter == HP_COUNTER_NONE)
+        return 1000000;
+    return hp_runtime->counter == HP_COUNTER_TSC ? USUAL : USUAL_ELSEWHERE;
+}
+
+uint64_t hp_tick_rate_measure(const struct hp_head *head)
+{
+    const struct hp_header *header = (const struct hp_header *)(const void *)head->hot.base;
+    uint64_t ticks, ns;
+    hp_clock_pair(hp_runtime->counter, &ticks, &ns);
+    if (ns - header->clock_start.ns < LONG_ENOUGH_NS)
+        return guess();
+    const double per_ms = (double)(ticks - header->clock_start.ticks) * 1e6 / (double)(ns - header->clock_start.ns);
+    const uint64_t rate = per_ms >= 1 ? (uint64_t)per_ms : 1;
+    HOTPATH_PUT_(hp_runtime->ticks_per_ms, rate);
+    return rate;
+}

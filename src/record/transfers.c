@@ -1,0 +1,140 @@
+/*
+ * Channels of which the program says nothing: pipes, sockets between processes, eventfds, message queues. The library that `hotpath run`
+ * preloads stands in front of the functions that move something through them, and tells of each such call when it begins and ends.
+ *
+ * Whether a call has waited nobody tells, and to ask the kernel would cost more than most calls do. But to wait takes two switches of
+ * the processor, so a call that took longer than it takes to move that many bytes has waited, and counts as that with all its time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "channel_kind.h"
+#include "instances.h"
+#include "tick_rate.h"
+
+#define WAIT_NS 5000u        /* a call that took longer has waited ... */
+#define WAIT_BYTES_PER_NS 2u /* ... unless it was for the bytes */
+#define NS_PER_MS UINT64_C(1000000)
+
+static const struct hp_kind_type kinds[] = {
+    [HOTPATH_QUEUE_] = {.name = "queue",
+                        .title = "Queue",
+                        .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND,
+                        HP_CHANNEL_FIELDS},
+    [HOTPATH_PIPE_] = {.name = "pipe",
+                       .title = "Pipe",
+                       .flags =
+                           HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN | HP_KIND_BYTES,
+                       HP_CHANNEL_FIELDS},
+    [HOTPATH_MESSAGES_] = {.name = "messages",
+                           .title = "Messages",
+                           .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN,
+                           HP_CHANNEL_FIELDS},
+};
+
+/* Not where nothing is recorded: this is no zone that nobody records (unrecorded.c). */
+static inline bool begin(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
+{
+    return HOTPATH_GET_(hp_runtime->gate) != 0 &&
+           hp_instance_begin(transfer->site, &kinds[transfer->kind], transfer->channel, ret_use);
+}
+
+static inline void meet(struct hp_part *part, const struct hp_object_use *use)
+{
+    hp_part_meet(part, use->now);
+    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+}
+
+void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
+{
+    struct hp_instance_use use;
+    transfer->since = 0;
+    if (!begin(transfer, &use))
+        return;
+    transfer->since = use.class_.now;
+    transfer->head = use.class_.head;
+    transfer->epoch = use.class_.head->hot.epoch;
+    transfer->part = (uint32_t)((const char *)use.part - use.class_.head->hot.base);
+    const uint32_t sequence = hp_part_change(use.part);
+    meet(use.part, &use.class_);
+    HOTPATH_PUT_(use.part->flags, transfer->is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY);
+    HOTPATH_PUT_(use.part->last, transfer->since);
+    hp_part_changed(use.part, sequence);
+    use.class_.head->transfer = transfer->part;
+    hp_object_end(&use.class_);
+}
+
+/* Where it began, unless the session, or the instance that has the record, is another one by now. */
+static inline bool begin_again(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (HOTPATH_LIKELY_(head == transfer->head && !hp_head_is_held(&head->hot))) {
+        hp_head_hold(&head->hot);
+        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == transfer->epoch)) {
+            const uint64_t now = hp_object_now();
+            struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + transfer->part);
+            *ret_use = (struct hp_instance_use){{head, part, now}, part};
+            if (HOTPATH_LIKELY_(HOTPATH_GET_(hp_instance_object(ret_use)->generation) == part->generation))
+                return true;
+        }
+        hp_head_let_go(&head->hot);
+    }
+    return begin(transfer, ret_use);
+}
+
+static inline bool has_waited(const struct hp_object_use *use, uint64_t took, uint64_t bytes)
+{
+    return took > (WAIT_NS + bytes / WAIT_BYTES_PER_NS) * hp_ticks_per_ms(use->head) / NS_PER_MS;
+}
+
+static void count_wait(struct hp_part *part, bool is_sending, uint64_t took)
+{
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY], took);
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
+}
+
+/* Of bytes no times: those of a call may go in one after the other, and come out by others. */
+static inline void count_items(struct hp_part *part, const struct hotpath_transfer_ *transfer, uint64_t items,
+                               uint64_t bytes, uint64_t moment)
+{
+    const bool is_sending = transfer->is_sending;
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_SENT : HP_CHANNEL_RECEIVED], items);
+    HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_SENT_BYTES : HP_CHANNEL_RECEIVED_BYTES], bytes);
+    if (!(kinds[transfer->kind].flags & HP_KIND_BYTES))
+        HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_IN_TICKS : HP_CHANNEL_OUT_TICKS], moment * items);
+}
+
+/* What is sent can be received before the call returns, so it went in when that began; or, where that had to wait for room, at its end. */
+void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
+                            int is_refused)
+{
+    struct hp_instance_use use;
+    if (transfer->since == 0 || !begin_again(transfer, &use))
+        return;
+    struct hp_part *part = use.part;
+    const uint64_t now = use.class_.now, took = now > transfer->since ? now - transfer->since : 0;
+    const bool is_wait = has_waited(&use.class_, took, bytes);
+    const uint32_t sequence = hp_part_change(part);
+    meet(part, &use.class_);
+    HOTPATH_PUT_(part->last, 0);
+    if (__builtin_expect(is_wait, 0))
+        count_wait(part, transfer->is_sending, took);
+    if (items != 0)
+        count_items(part, transfer, items, bytes, transfer->is_sending && !is_wait ? transfer->since : now);
+    if (__builtin_expect(is_refused, 0))
+        HOTPATH_ADD_(part->count[HP_CHANNEL_REFUSED], 1);
+    hp_part_changed(part, sequence);
+    use.class_.head->transfer = 0;
+    hp_object_end(&use.class_);
+}
+
+void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind)
+{
+    if (HOTPATH_GET_(hp_runtime->gate) != 0 && HOTPATH_GET_(site->log) != 0)
+        hp_instance_end(site, &kinds[kind], channel);
+}
+
+/* Without a lock: the recorder itself may be at work. A child of vfork has descriptors of its own, and our memory. */
+int hotpath_v1_transfer_may_look(void)
+{
+    return HOTPATH_GET_(hp_runtime->gate) != 0 && !hp_is_sealed() && hp_is_own_process();
+}

@@ -1,0 +1,125 @@
+/*
+ * Which callback a turn of an event loop was spent in.
+ *
+ * Zones say it, by what their nodes of the call tree have gained. Callbacks are the outermost zones of a turn: nodes right below those that
+ * were open when it began, or are when it ends. What these had at the last look is kept, for each thread; to look at each turn would
+ * cost more than all the rest, so one that ends is looked at eight times in a millisecond, and each that is the longest so far. Then what is
+ * not of the turn is short beside it, or it is seen that it is not.
+ *
+ * Zones that were open when the turn began have waited, too, and count for nothing.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "turn_looks.h"
+
+#include "thread_head.h"
+#include "tick_rate.h"
+#include "tree.h"
+
+#define LOOKS_PER_MS 8u
+#define WORTH 64u       /* no more of the time is spent on that */
+#define MOST_NODES 128u /* that are looked at */
+#define DEEPEST 32u     /* zones that were open */
+#define OTHERS 16u      /* what is not of the turn is at most such a part of it */
+
+struct sum {
+    uint32_t node;
+    uint64_t total;
+};
+
+struct table {
+    uint32_t epoch; /* of the session that it is about */
+    uint32_t count;
+    bool is_full; /* there were more */
+    struct sum sums[MOST_NODES];
+};
+
+struct hp_turn_sums {
+    uint32_t latest; /* which of them is that of the last look; the other is for the next */
+    struct table tables[2];
+};
+
+/* The nodes that were open. */
+struct path {
+    uint32_t nodes[2 * DEEPEST];
+    uint32_t count;
+};
+
+static bool is_on(const struct path *path, uint32_t node)
+{
+    for (uint32_t at = 0; at < path->count; at++)
+        if (path->nodes[at] == node)
+            return true;
+    return false;
+}
+
+static void add_path(const struct hp_head *head, struct path *path, uint32_t node)
+{
+    for (uint32_t steps = 0; node != 0 && steps < DEEPEST; steps++, node = hp_node_at(head, node)->parent)
+        if (!is_on(path, node))
+            path->nodes[path->count++] = node;
+}
+
+/* What a node had at the last look. False: that is not known. One that was not there then had nothing. */
+static bool had(const struct table *before, uint32_t hint, uint32_t node, uint64_t *ret_total)
+{
+    *ret_total = 0;
+    if (hint < before->count && before->sums[hint].node == node) {
+        *ret_total = before->sums[hint].total;
+        return true;
+    }
+    for (uint32_t at = 0; at < before->count; at++)
+        if (before->sums[at].node == node) {
+            *ret_total = before->sums[at].total;
+            return true;
+        }
+    return !before->is_full;
+}
+
+static void look_at(const struct hp_head *head, const struct table *before, uint32_t node, struct table *after,
+                    struct hp_turn_callback *most)
+{
+    const struct hotpath_node_ *its = hp_node_at(head, node);
+    const uint64_t total = its->total - its->nested;
+    uint64_t then;
+    if (had(before, after->count, node, &then) && total - then > most->ticks)
+        *most = (struct hp_turn_callback){node, total - then};
+    if (after->count == MOST_NODES)
+        after->is_full = true;
+    else
+        after->sums[after->count++] = (struct sum){node, total};
+}
+
+static struct hp_turn_callback look(const struct hp_head *head, uint32_t began_at, struct hp_turn_sums *sums)
+{
+    const struct table *before = &sums->tables[sums->latest];
+    struct table *after = &sums->tables[1 - sums->latest];
+    struct hp_turn_callback most = {0};
+    struct path path = {.count = 0};
+    after->epoch = head->hot.epoch;
+    after->count = 0;
+    after->is_full = false;
+    add_path(head, &path, head->hot.top->node);
+    add_path(head, &path, began_at);
+    for (uint32_t at = 0; at < path.count; at++)
+        for (uint32_t node = hp_node_at(head, path.nodes[at])->first_child; node != 0 && !after->is_full;
+             node = hp_node_at(head, node)->next_sibling)
+            if (!is_on(&path, node))
+                look_at(head, before, node, after, &most);
+    sums->latest = 1 - sums->latest;
+    return before->epoch == head->hot.epoch ? most : (struct hp_turn_callback){0};
+}
+
+struct hp_turn_callback hp_turn_look(struct hp_head *head, uint32_t began_at, uint64_t turn, uint64_t now)
+{
+    if (head->turn_sums == NULL)
+        head->turn_sums = hp_more_memory(sizeof(struct hp_turn_sums));
+    if (head->turn_sums == NULL)
+        return (struct hp_turn_callback){0};
+    struct hp_turn_callback callback = look(head, began_at, head->turn_sums);
+    head->turn_look = now + hp_ticks_per_ms(head) / LOOKS_PER_MS + WORTH * (hp_now() - now);
+    if (callback.ticks > turn + turn / OTHERS)
+        return (struct hp_turn_callback){0};
+    callback.ticks = callback.ticks < turn ? callback.ticks : turn;
+    return callback;
+}

@@ -1,0 +1,75 @@
+/*
+ * Rows of objects, as every table of a kind has them: one for each class, then one for each instance that has a record, those that
+ * counted most first. What is left of a class, by instances whose records were used again or that never had one, is <other>. A
+ * class with a single instance has one row, since the other would say the same.
+ *
+ *     struct columns {
+ *         struct hp_object_cells object;
+ *         size_t sent;
+ *     };
+ *     hp_section_describe(results, section, 0, &columns)         its table has AT(object.name) and the others
+ *     hp_object_rows_collect(&rows, results, is_wanted)
+ *     hp_object_rows_show(&rows, section, fill_row, view)        fill_row calls hp_object_rows_fill
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_OBJECT_ROWS_H
+#define HP_SECTIONS_OBJECT_ROWS_H
+
+#include "object_profile.h"
+#include "object_sums.h"
+#include "order.h"
+#include "section.h"
+#include "value_profile.h"
+
+#define HP_OBJECT_OTHER "<other>"
+
+/* Columns that all such tables have. */
+struct hp_object_cells {
+    size_t name, instance, state, instances, live, threads, location;
+};
+
+/* What their tables say of them. `state` is that of the record: a kind that knows better sets the cell again. */
+#define HP_OBJECT_ABOUT_INSTANCE                                                                                   \
+    "The address of an instance; " HP_OBJECT_OTHER                                                                 \
+    ": all that have no row of their own; null: the row is about all of them."
+#define HP_OBJECT_ABOUT_INSTANCES                                                                                  \
+    "Instances that had a record, those that have ended included; null in the row of one."
+#define HP_OBJECT_ABOUT_LIVE "Of these, those that have not ended."
+#define HP_OBJECT_ABOUT_THREADS "Thread records that used it."
+
+/* A row to be. */
+struct hp_object_entry {
+    const struct hp_object_record *record; /* of <other>, that of its class */
+    struct hp_object_sums sums;
+    size_t class_; /* among classes */
+    bool is_instance;
+    bool is_other; /* stands for instances without a record */
+};
+
+struct hp_object_rows {
+    struct hotpath_results *results;
+    const struct hp_object_entry **entries; /* in the usual order */
+    size_t count;
+};
+
+/* The objects of the run whose kinds are wanted. False: no memory. */
+bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results *results, hp_wants_kind *is_wanted);
+
+/* The order that the settings ask for, the limit, and `fill` for each. The section has all its columns. False: no memory. */
+bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
+                         hp_fill_row *fill, void *view);
+
+/*
+ * The percentiles that the settings ask for, of a histogram of ticks, into a family of columns. `distribution` is the histogram
+ * afterwards.
+ */
+void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
+                               const struct hp_object_record *record, uint32_t histogram,
+                               struct hp_value_distribution *distribution);
+
+/* Who it is: all of `cells`, and the identity of the row. False: no memory. */
+bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
+                         const struct hp_object_entry *entry);
+
+#endif

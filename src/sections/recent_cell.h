@@ -1,0 +1,16 @@
+/* The latest values of an object as text. SPDX-License-Identifier: MIT */
+#ifndef HP_SECTIONS_RECENT_CELL_H
+#define HP_SECTIONS_RECENT_CELL_H
+
+#include "recent_list.h"
+#include "section.h"
+#include "text.h"
+
+/* One of them. */
+void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent);
+
+/* All, the newest first, with commas between them; where there is none, the cell stays empty. False: no memory. */
+bool hp_recent_set(struct hotpath_results *results, struct hp_row *row, size_t column,
+                   const struct hp_recent_list *list);
+
+#endif

@@ -1,0 +1,128 @@
+/* What is answered to a request. SPDX-License-Identifier: MIT */
+#include "answer.h"
+
+#include <string.h>
+
+#include "metrics.h"
+#include "page.h"
+#include "report.h"
+#include "session_list.h"
+
+#define BUFFER_BYTES 4096u
+#define TYPE_TEXT "text/plain; charset=utf-8"
+#define TYPE_HTML "text/html; charset=utf-8"
+#define TYPE_JSON "application/json"
+#define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define TYPE_PROMETHEUS "text/plain; version=0.0.4; charset=utf-8"
+
+void hp_answer_problem(struct hp_answer *ret_answer, unsigned status, const char *problem)
+{
+    ret_answer->status = status;
+    ret_answer->type = TYPE_TEXT;
+    hp_body_empty(&ret_answer->body);
+    hp_body_add(&ret_answer->body, problem, strlen(problem));
+    hp_body_add(&ret_answer->body, "\n", 1);
+}
+
+static void list_sessions(struct hp_serving *serving, const char *token, struct hp_answer *answer)
+{
+    char buffer[BUFFER_BYTES];
+    struct hp_text text;
+    struct hp_programs programs = {0};
+    serving->source->list(serving->source->context, &programs);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    hp_session_list_write(&programs, token, &text);
+    hp_programs_free(&programs);
+    if (!hp_text_finish(&text))
+        answer->status = 0;
+}
+
+static void write_page(struct hp_serving *serving, struct hp_served *served, struct hp_answer *answer)
+{
+    char buffer[BUFFER_BYTES];
+    struct hp_text text;
+    const struct hp_body *data = hp_served_page_data(serving, served);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    hp_page_write_head(true, &text);
+    if (data != NULL)
+        hp_text_bytes(&text, data->bytes, data->length);
+    hp_page_write_tail(&text);
+    if (!hp_text_finish(&text) || data == NULL)
+        answer->status = 0;
+}
+
+/* As `hotpath report --format json` has it. */
+static void write_report(struct hp_serving *serving, struct hp_served *served, const char *section,
+                         struct hp_answer *answer)
+{
+    static struct hp_settings settings;
+    const struct hp_report_target target = {.sink = hp_body_add, .context = &answer->body};
+    hp_settings_copy(&settings, serving->settings);
+    settings.output.format = HP_FORMAT_JSON;
+    if (section[0] != '\0')
+        memcpy(settings.show.report, section, strlen(section) + 1);
+    if (hp_report_render_model(hp_reader_model(&served->reader), &settings, &target) != HOTPATH_OK)
+        answer->status = 0;
+}
+
+static void write_metrics(struct hp_serving *serving, struct hp_served *served, bool is_openmetrics,
+                          struct hp_answer *answer)
+{
+    char buffer[BUFFER_BYTES];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    const bool has_memory = hp_metrics_write(serving, served, is_openmetrics, &text);
+    answer->type = is_openmetrics ? TYPE_OPENMETRICS : TYPE_PROMETHEUS;
+    if (!hp_text_finish(&text) || !has_memory)
+        answer->status = 0;
+}
+
+/* Lists of sections are as in --section: names and groups, a minus before those that are left out. */
+static bool is_section_list(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-,")] == '\0';
+}
+
+static void answer_session(struct hp_serving *serving, const struct hp_request *request, const char *accept,
+                           struct hp_answer *answer)
+{
+    const char *problem;
+    if (!is_section_list(request->section)) {
+        hp_answer_problem(answer, 400,
+                          "section is a list of names, such as timing,waits; see 'hotpath report --help'");
+        return;
+    }
+    struct hp_served *served = hp_serving_find(serving, request->session, &problem);
+    if (served == NULL) {
+        hp_answer_problem(answer, 404, problem);
+        return;
+    }
+    if (request->route == HP_ROUTE_PAGE) {
+        write_page(serving, served, answer);
+    } else if (request->route == HP_ROUTE_REPORT) {
+        answer->type = TYPE_JSON;
+        write_report(serving, served, request->section, answer);
+    } else if (request->route == HP_ROUTE_METRICS) {
+        write_metrics(serving, served,
+                      accept == NULL || strstr(accept, "openmetrics") != NULL ||
+                          strstr(accept, "text/plain") == NULL,
+                      answer);
+    } else {
+        const struct hp_body *data = hp_served_page_data(serving, served);
+        answer->type = TYPE_JSON;
+        if (data == NULL || !hp_body_add(&answer->body, data->bytes, data->length))
+            answer->status = 0;
+    }
+}
+
+void hp_answer_make(struct hp_serving *serving, const struct hp_request *request, const char *token,
+                    const char *accept, struct hp_answer *ret_answer)
+{
+    *ret_answer = (struct hp_answer){.status = 200, .type = TYPE_HTML};
+    if (request->route == HP_ROUTE_SESSIONS)
+        list_sessions(serving, token, ret_answer);
+    else
+        answer_session(serving, request, accept, ret_answer);
+    if (ret_answer->status == 0)
+        hp_answer_problem(ret_answer, 503, "hotpath serve has not enough memory for that");
+}

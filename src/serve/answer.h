@@ -1,0 +1,22 @@
+/* What is answered to a request that may be answered. Knows nothing of sockets. SPDX-License-Identifier: MIT */
+#ifndef HP_SERVE_ANSWER_H
+#define HP_SERVE_ANSWER_H
+
+#include "body.h"
+#include "request.h"
+#include "served.h"
+
+struct hp_answer {
+    unsigned status; /* of HTTP */
+    const char *type;
+    struct hp_body body; /* to be freed */
+};
+
+/* All but HP_ROUTE_EVENTS. `accept` is the header of that name; NULL: there is none. */
+void hp_answer_make(struct hp_serving *serving, const struct hp_request *request, const char *token,
+                    const char *accept, struct hp_answer *ret_answer);
+
+/* One line of text that says what is wrong. */
+void hp_answer_problem(struct hp_answer *ret_answer, unsigned status, const char *problem);
+
+#endif

@@ -1,0 +1,188 @@
+/* What a request asks for, and whether it may. SPDX-License-Identifier: MIT */
+#include "request.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "text.h"
+
+/* ------------------------------------------------------------------------------------------------- target */
+
+static const char *const paths[HP_ROUTES] = {
+    [HP_ROUTE_SESSIONS] = "/",     [HP_ROUTE_PAGE] = "/page",          [HP_ROUTE_DATA] = "/page.json",
+    [HP_ROUTE_EVENTS] = "/events", [HP_ROUTE_REPORT] = "/report.json", [HP_ROUTE_METRICS] = "/metrics",
+};
+
+static bool find_route(const char *path, size_t length, enum hp_route *ret_route)
+{
+    for (unsigned route = 0; route < HP_ROUTES; route++)
+        if (strlen(paths[route]) == length && memcmp(paths[route], path, length) == 0) {
+            *ret_route = (enum hp_route)route;
+            return true;
+        }
+    return false;
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* One character of a value, of which there are `length` left; returns how many it takes, 0: it is broken. */
+static size_t decode(const char *at, size_t length, char *ret_char)
+{
+    *ret_char = *at == '+' ? ' ' : *at;
+    if (*at != '%')
+        return 1;
+    const int high = length >= 3 ? digit_of(at[1]) : -1, low = length >= 3 ? digit_of(at[2]) : -1;
+    if (high < 0 || low < 0)
+        return 0;
+    *ret_char = (char)(high * 16 + low);
+    return 3;
+}
+
+/* False: it is too long, broken, or has characters that no name has. */
+static bool read_value(char *value, size_t size, const char *text, size_t length)
+{
+    size_t used = 0;
+    while (length > 0) {
+        char c;
+        const size_t taken = decode(text, length, &c);
+        if (taken == 0 || (unsigned char)c < ' ' || c == 127 || used + 1 >= size)
+            return false;
+        value[used++] = c;
+        text += taken;
+        length -= taken;
+    }
+    value[used] = '\0';
+    return true;
+}
+
+struct parameter {
+    const char *name;
+    char *value;
+    size_t size;
+    bool is_given;
+};
+
+static struct parameter *find_parameter(struct parameter *all, size_t count, const char *name, size_t length)
+{
+    for (size_t at = 0; at < count; at++)
+        if (strlen(all[at].name) == length && memcmp(all[at].name, name, length) == 0)
+            return &all[at];
+    return NULL;
+}
+
+/* Something that is not known is refused: a misspelt name would otherwise be without effect, and nobody would know. */
+static const char *read_query(struct hp_request *request, const char *query)
+{
+    struct parameter all[] = {{"token", request->token, sizeof request->token, false},
+                              {"session", request->session, sizeof request->session, false},
+                              {"section", request->section, sizeof request->section, false}};
+    while (*query != '\0') {
+        const size_t length = strcspn(query, "&"), name = strcspn(query, "=&");
+        struct parameter *parameter = find_parameter(all, sizeof all / sizeof all[0], query, name);
+        if (parameter == NULL)
+            return "there are the parameters token, session and section, and no others";
+        if (parameter->is_given)
+            return "a parameter is given twice";
+        if (name == length || !read_value(parameter->value, parameter->size, query + name + 1, length - name - 1))
+            return "the value of a parameter is missing, too long or not encoded as in addresses";
+        parameter->is_given = true;
+        query += length;
+        query += *query == '&';
+    }
+    return NULL;
+}
+
+const char *hp_request_read(struct hp_request *request, const char *target, unsigned *ret_status)
+{
+    *request = (struct hp_request){.route = HP_ROUTE_SESSIONS};
+    if (strlen(target) > HP_TARGET_MOST) {
+        *ret_status = 414;
+        return "the address is too long";
+    }
+    const size_t length = strcspn(target, "?");
+    const char *problem = target[length] == '?' ? read_query(request, target + length + 1) : NULL;
+    *ret_status = problem != NULL ? 400 : 404;
+    if (problem == NULL && !find_route(target, length, &request->route))
+        problem = "there are /, /page, /page.json, /events, /report.json and /metrics, and nothing else";
+    return problem;
+}
+
+/* -------------------------------------------------------------------------------------------------- names */
+
+/* Of "name:port", "1.2.3.4:port" and "[::1]:port" what is before the port. False: it is none of them. */
+static bool name_of_host(const char *host, char *name, size_t size)
+{
+    const bool is_bracketed = host[0] == '[';
+    const char *begin = host + is_bracketed;
+    const size_t length = strcspn(begin, is_bracketed ? "]" : ":");
+    if (length == 0 || length >= size || (is_bracketed && begin[length] != ']'))
+        return false;
+    const char *rest = begin + length + is_bracketed;
+    if (*rest != '\0' && (*rest != ':' || rest[1] == '\0' || rest[1 + strspn(rest + 1, "0123456789")] != '\0'))
+        return false;
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    return true;
+}
+
+bool hp_host_is_ours(const char *host, const struct hp_own_names *own)
+{
+    char name[256];
+    struct in_addr four;
+    struct in6_addr six;
+    if (host == NULL || !name_of_host(host, name, sizeof name))
+        return false;
+    if (hp_text_equal_nocase(name, strlen(name), "localhost"))
+        return true;
+    if (host[0] == '[')
+        return inet_pton(AF_INET6, name, &six) == 1 && (!own->is_loopback || IN6_IS_ADDR_LOOPBACK(&six));
+    if (inet_pton(AF_INET, name, &four) == 1)
+        return !own->is_loopback || ntohl(four.s_addr) >> 24 == 127;
+    return !own->is_loopback && own->machine[0] != '\0' && hp_text_equal_nocase(name, strlen(name), own->machine);
+}
+
+bool hp_request_is_cross_site(const char *origin, const char *site, const char *host)
+{
+    static const char scheme[] = "http://";
+    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return true;
+    if (origin == NULL)
+        return false;
+    return host == NULL || strncmp(origin, scheme, sizeof scheme - 1) != 0 ||
+           !hp_text_equal_nocase(origin + sizeof scheme - 1, strlen(origin + sizeof scheme - 1), host);
+}
+
+/* -------------------------------------------------------------------------------------------------- token */
+
+const char *hp_bearer_of(const char *authorization)
+{
+    static const char scheme[] = "bearer ";
+    if (authorization == NULL || strlen(authorization) < sizeof scheme - 1 ||
+        !hp_text_equal_nocase(authorization, sizeof scheme - 1, scheme))
+        return NULL;
+    return authorization + sizeof scheme - 1 + strspn(authorization + sizeof scheme - 1, " ");
+}
+
+bool hp_token_is(const char *token, const char *given)
+{
+    const size_t length = strlen(token);
+    unsigned difference = strlen(given) != length;
+    if (difference != 0)
+        given = token; /* a length is no secret; what is compared does not depend on it */
+    for (size_t at = 0; at < length; at++)
+        difference |= (unsigned)(unsigned char)token[at] ^ (unsigned char)given[at];
+    return difference == 0;
+}
+
+bool hp_token_is_sound(const char *token)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    const size_t length = strlen(token);
+    return length >= HP_TOKEN_LEAST && length <= HP_TOKEN_MOST && token[strspn(token, allowed)] == '\0';
+}

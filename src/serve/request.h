@@ -1,0 +1,60 @@
+/*
+ * What a request asks for, and whether it may. Everything here comes from strangers: any page in any browser can send requests to a server on
+ * this machine. Knows nothing of sockets. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SERVE_REQUEST_H
+#define HP_SERVE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum hp_route {
+    HP_ROUTE_SESSIONS, /* / */
+    HP_ROUTE_PAGE,     /* /page */
+    HP_ROUTE_DATA,     /* /page.json: the data of the page alone */
+    HP_ROUTE_EVENTS,   /* /events: says when there is new data */
+    HP_ROUTE_REPORT,   /* /report.json */
+    HP_ROUTE_METRICS,  /* /metrics */
+    HP_ROUTES
+};
+
+#define HP_TOKEN_LEAST 16u
+#define HP_TOKEN_MOST 128u
+#define HP_TARGET_MOST 2048u
+
+struct hp_request {
+    enum hp_route route;
+    /* Parameters; empty: not given. */
+    char token[HP_TOKEN_MOST + 1];
+    char session[256]; /* as `hotpath ls` names it */
+    char section[256]; /* as in --section */
+};
+
+/* Who we are, for checks of names. */
+struct hp_own_names {
+    bool is_loopback;    /* nobody else can reach us */
+    const char *machine; /* what this machine is called; "": not known */
+};
+
+/* Reads what follows the method: "/report.json?section=timing". Returns NULL, or what is wrong with it; then *ret_status is the status of HTTP. */
+const char *hp_request_read(struct hp_request *request, const char *target, unsigned *ret_status);
+
+/*
+ * Whether the Host header is a name that only we can have. Any other name may be one that its owner lets point to this machine (DNS
+ * rebinding), so that the owner's page counts as ours. An address cannot be rebound. NULL: there is none, which browsers never send.
+ */
+bool hp_host_is_ours(const char *host, const struct hp_own_names *own);
+
+/* Whether a browser says that another site asks. `origin` and `site` are the headers Origin and Sec-Fetch-Site; NULL: there is none. */
+bool hp_request_is_cross_site(const char *origin, const char *site, const char *host);
+
+/* The token of an Authorization header, "Bearer ..."; NULL: it has none. */
+const char *hp_bearer_of(const char *authorization);
+
+/* Takes the same time for all wrong ones of a length. */
+bool hp_token_is(const char *token, const char *given);
+
+/* Whether it can be a token: of that length, of letters, digits, '-', '.', '_' and '~', which need no quoting in an address. */
+bool hp_token_is_sound(const char *token);
+
+#endif

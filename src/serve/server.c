@@ -1,0 +1,360 @@
+/*
+ * The server. Everything runs in one thread: requests are answered one after the other, and those who watch a session (server-sent events) are suspended
+ * until it was read again. What they get is a line that says there is something new; they fetch it themselves, so one that is slow misses some
+ * and holds nobody up. SPDX-License-Identifier: MIT
+ */
+#include "server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "clock.h"
+#include "microhttpd.h"
+#include "request.h"
+
+#define CONNECTIONS 256u
+#define TIMEOUT_S 10u               /* of a client that neither sends nor takes anything */
+#define MEMORY_BYTES 16384u         /* for the headers of a request */
+#define LONGEST_SLEEP_MS 500u       /* a signal that comes just before is noticed after that */
+#define SIGN_OF_LIFE_NS 5000000000u /* clients that have gone are noticed by it */
+#define QUIET_ROUNDS 5u             /* after the end of a program: its stacks may still be written */
+#define READING_PART 10u            /* of the time at most is spent reading for those who watch, one in so many */
+
+/* What is known of a request before its headers are complete. */
+struct visit {
+    char target[HP_TARGET_MOST + 2]; /* one more than is allowed */
+};
+
+struct stream {
+    struct server *server;
+    struct stream *previous, *next;
+    struct MHD_Connection *connection;
+    char path[2048]; /* of the session that is watched */
+    uint64_t generation, told_ns;
+    unsigned quiet_rounds;
+    bool is_suspended, is_over;
+    char line[160]; /* what is to be sent ... */
+    size_t length, sent;
+};
+
+struct server {
+    const struct hp_microhttpd *http;
+    struct MHD_Daemon *daemon;
+    struct hp_serving *serving;
+    const struct hp_server_settings *settings;
+    struct hp_own_names own;
+    char machine[256];
+    struct stream *streams;
+    uint64_t round;
+    bool is_ending;
+};
+
+/* ---------------------------------------------------------------------------------------------- responses */
+
+static enum MHD_Result reply(struct server *server, struct MHD_Connection *connection, unsigned status,
+                             const char *type, struct MHD_Response *response)
+{
+    static const char *const headers[][2] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"}, /* the address has the token in it */
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+    };
+    if (response == NULL)
+        return MHD_NO;
+    server->http->MHD_add_response_header(response, "Content-Type", type);
+    for (size_t at = 0; at < sizeof headers / sizeof headers[0]; at++)
+        server->http->MHD_add_response_header(response, headers[at][0], headers[at][1]);
+    if (status == 405)
+        server->http->MHD_add_response_header(response, "Allow", "GET, HEAD");
+    const enum MHD_Result result = server->http->MHD_queue_response(connection, status, response);
+    server->http->MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result send_answer(struct server *server, struct MHD_Connection *connection,
+                                   struct hp_answer *answer)
+{
+    struct MHD_Response *response = server->http->MHD_create_response_from_buffer(
+        answer->body.length, answer->body.bytes, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        hp_body_free(&answer->body);
+    return reply(server, connection, answer->status, answer->type, response);
+}
+
+static enum MHD_Result refuse(struct server *server, struct MHD_Connection *connection, unsigned status,
+                              const char *problem)
+{
+    struct hp_answer answer = {0};
+    hp_answer_problem(&answer, status, problem);
+    return send_answer(server, connection, &answer);
+}
+
+/* ------------------------------------------------------------------------------------------------ streams */
+
+static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t most)
+{
+    struct stream *stream = context;
+    const size_t left = stream->length - stream->sent, length = left < most ? left : most;
+    (void)position;
+    if (length > 0) {
+        memcpy(bytes, stream->line + stream->sent, length);
+        stream->sent += length;
+        return (ssize_t)length;
+    }
+    if (stream->is_over || stream->server->is_ending)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    stream->is_suspended = true;
+    stream->server->http->MHD_suspend_connection(stream->connection);
+    return 0;
+}
+
+static void end_stream(void *context)
+{
+    struct stream *stream = context;
+    if (stream->previous != NULL)
+        stream->previous->next = stream->next;
+    else
+        stream->server->streams = stream->next;
+    if (stream->next != NULL)
+        stream->next->previous = stream->previous;
+    free(stream);
+}
+
+static void put_line(struct stream *stream, const char *event, const struct hp_served *served)
+{
+    const int length = served != NULL
+                           ? snprintf(stream->line, sizeof stream->line,
+                                      "event: %s\ndata: {\"generation\":%llu,\"is_live\":%s}\n\n", event,
+                                      (unsigned long long)served->generation, served->is_live ? "true" : "false")
+                           : snprintf(stream->line, sizeof stream->line, ": still here\n\n");
+    stream->length = (size_t)length;
+    stream->sent = 0;
+}
+
+static void wake(struct stream *stream)
+{
+    if (!stream->is_suspended)
+        return;
+    stream->is_suspended = false;
+    stream->server->http->MHD_resume_connection(stream->connection);
+}
+
+/* What a stream has to say in this round, unless the client has not taken yet what was said before. */
+static void tell(struct stream *stream, const struct hp_served *served, uint64_t now)
+{
+    if (stream->sent < stream->length)
+        return;
+    const bool is_new = served != NULL && served->generation != stream->generation;
+    stream->quiet_rounds = served == NULL || (!is_new && !served->is_live) ? stream->quiet_rounds + 1 : 0;
+    if (is_new)
+        put_line(stream, "report", served);
+    else if (served != NULL && stream->quiet_rounds > QUIET_ROUNDS)
+        put_line(stream, "end", served);
+    else if (now - stream->told_ns >= SIGN_OF_LIFE_NS)
+        put_line(stream, "", NULL);
+    else
+        return;
+    stream->is_over = stream->quiet_rounds > QUIET_ROUNDS && !is_new;
+    stream->generation = served != NULL ? served->generation : stream->generation;
+    stream->told_ns = now;
+    wake(stream);
+}
+
+static enum MHD_Result begin_stream(struct server *server, struct MHD_Connection *connection,
+                                    const struct hp_request *request)
+{
+    const char *problem;
+    const struct hp_served *served = hp_serving_find(server->serving, request->session, &problem);
+    struct stream *stream = served != NULL ? calloc(1, sizeof *stream) : NULL;
+    if (stream == NULL)
+        return refuse(server, connection, served == NULL ? 404 : 503,
+                      served == NULL ? problem : "hotpath serve has not enough memory for that");
+    stream->server = server;
+    stream->connection = connection;
+    memcpy(stream->path, served->path, strlen(served->path) + 1);
+    stream->generation = served->generation;
+    stream->told_ns = hp_clock_monotonic_ns();
+    put_line(stream, "report", served);
+    stream->next = server->streams;
+    if (stream->next != NULL)
+        stream->next->previous = stream;
+    server->streams = stream;
+    struct MHD_Response *response =
+        server->http->MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_stream, stream, end_stream);
+    if (response == NULL)
+        end_stream(stream);
+    return reply(server, connection, 200, "text/event-stream", response);
+}
+
+static void do_round(struct server *server)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    server->round++;
+    for (struct stream *stream = server->streams, *next; stream != NULL; stream = next) {
+        next = stream->next;
+        tell(stream, hp_serving_watch(server->serving, stream->path, server->round), now);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- requests */
+
+static void *begin_visit(void *context, const char *target, struct MHD_Connection *connection)
+{
+    struct visit *visit = malloc(sizeof *visit);
+    (void)context;
+    (void)connection;
+    if (visit != NULL) {
+        const size_t length = strnlen(target, sizeof visit->target - 1);
+        memcpy(visit->target, target, length);
+        visit->target[length] = '\0';
+    }
+    return visit;
+}
+
+static void end_visit(void *context, struct MHD_Connection *connection, void **visit,
+                      enum MHD_RequestTerminationCode code)
+{
+    (void)context;
+    (void)connection;
+    (void)code;
+    free(*visit);
+    *visit = NULL;
+}
+
+static const char *header_of(const struct server *server, struct MHD_Connection *connection, const char *name)
+{
+    return server->http->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* NULL: it may go on. Otherwise why not, and *ret_status. */
+static const char *check(struct server *server, struct MHD_Connection *connection, const char *method,
+                         unsigned *ret_status)
+{
+    const char *length = header_of(server, connection, "Content-Length"),
+               *host = header_of(server, connection, "Host");
+    *ret_status = 405;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return "hotpath serve only reads: GET and HEAD are allowed";
+    *ret_status = 413;
+    if ((length != NULL && strcmp(length, "0") != 0) || header_of(server, connection, "Transfer-Encoding") != NULL)
+        return "a request has no body here";
+    *ret_status = 403;
+    if (!hp_host_is_ours(host, &server->own))
+        return "the name in the address is not one of this machine: use the address that 'hotpath serve' printed";
+    if (hp_request_is_cross_site(header_of(server, connection, "Origin"),
+                                 header_of(server, connection, "Sec-Fetch-Site"), host))
+        return "another site asks: open the address that 'hotpath serve' printed yourself";
+    return NULL;
+}
+
+static bool has_token(const struct server *server, struct MHD_Connection *connection,
+                      const struct hp_request *request)
+{
+    const char *bearer = hp_bearer_of(header_of(server, connection, "Authorization"));
+    return hp_token_is(server->settings->token, bearer != NULL ? bearer : request->token);
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_size, void **context_of_visit)
+{
+    struct server *server = context;
+    const struct visit *visit = *context_of_visit;
+    struct hp_request request;
+    struct hp_answer answer;
+    unsigned status;
+    (void)url;
+    (void)version;
+    (void)upload;
+    *upload_size = 0;
+    const char *problem = check(server, connection, method, &status);
+    if (problem != NULL)
+        return refuse(server, connection, status, problem);
+    if (visit == NULL)
+        return refuse(server, connection, 503, "hotpath serve has not enough memory for that");
+    problem = hp_request_read(&request, visit->target, &status);
+    if (problem == NULL || status == 404) { /* who has no token does not learn what there is */
+        if (!has_token(server, connection, &request))
+            return refuse(server, connection, 403,
+                          "the token is missing or wrong: use the address that 'hotpath serve' printed");
+    }
+    if (problem != NULL)
+        return refuse(server, connection, status, problem);
+    if (request.route == HP_ROUTE_EVENTS && strcmp(method, "GET") == 0)
+        return begin_stream(server, connection, &request);
+    if (request.route == HP_ROUTE_EVENTS)
+        return refuse(server, connection, 200, "");
+    hp_answer_make(server->serving, &request, server->settings->token, header_of(server, connection, "Accept"),
+                   &answer);
+    return send_answer(server, connection, &answer);
+}
+
+/* --------------------------------------------------------------------------------------------------- loop */
+
+static void loop(struct server *server, const volatile sig_atomic_t *told)
+{
+    uint64_t due_ns = hp_clock_monotonic_ns();
+    while (*told == 0) {
+        const uint64_t now = hp_clock_monotonic_ns();
+        if (now >= due_ns) {
+            if (server->streams != NULL)
+                do_round(server);
+            const uint64_t after = hp_clock_monotonic_ns(), rest = (after - now) * (READING_PART - 1);
+            const uint64_t every = (uint64_t)server->settings->every_ms * 1000000u;
+            due_ns = after + (rest > every ? rest : every);
+            continue;
+        }
+        const uint64_t wait_ms = (due_ns - now) / 1000000u + 1;
+        server->http->MHD_run_wait(server->daemon,
+                                   (int32_t)(wait_ms < LONGEST_SLEEP_MS ? wait_ms : LONGEST_SLEEP_MS));
+    }
+}
+
+/* Those who watch are told that it ends: a connection that is suspended may not be left behind. */
+static void end(struct server *server)
+{
+    server->is_ending = true;
+    for (struct stream *stream = server->streams; stream != NULL; stream = stream->next)
+        wake(stream);
+    server->http->MHD_run_wait(server->daemon, 0);
+    server->http->MHD_stop_daemon(server->daemon);
+}
+
+const char *hp_server_is_missing(void)
+{
+    return hp_microhttpd_get() != NULL ? NULL : "libmicrohttpd 0.9.73 or newer is missing: install libmicrohttpd12";
+}
+
+bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listener,
+                   const struct hp_server_settings *settings, const volatile sig_atomic_t *told, char *problem,
+                   size_t size)
+{
+    static struct server server;
+    const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (listener->is_v6 ? MHD_USE_IPv6 : 0u);
+    server = (struct server){.http = hp_microhttpd_get(), .serving = serving, .settings = settings};
+    if (gethostname(server.machine, sizeof server.machine - 1) != 0)
+        server.machine[0] = '\0';
+    server.own = (struct hp_own_names){.is_loopback = listener->is_loopback, .machine = server.machine};
+    server.daemon = server.http == NULL
+                        ? NULL
+                        : server.http->MHD_start_daemon(
+                              flags, 0, NULL, NULL, handle, &server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
+                              MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
+                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK,
+                              begin_visit, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_visit, NULL,
+                              MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (server.daemon == NULL) {
+        close(listener->fd);
+        snprintf(problem, size, "%s",
+                 server.http == NULL ? hp_server_is_missing() : "the server cannot be started: not enough memory");
+        return false;
+    }
+    loop(&server, told);
+    end(&server);
+    return true;
+}

@@ -1,0 +1,60 @@
+/* Sessions by number. SPDX-License-Identifier: MIT */
+#include "session_numbers.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grown.h"
+
+#define MOST_NAME 64u
+
+static struct {
+    pthread_mutex_t lock;
+    char (*names)[MOST_NAME];
+    size_t count, room;
+} sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The last ones first: they are who is met. */
+static uint32_t find(const char *name)
+{
+    size_t at = sessions.count;
+    while (at > 0 && strcmp(sessions.names[at - 1], name) != 0)
+        at--;
+    return (uint32_t)at;
+}
+
+static uint32_t add(const char *name, size_t length)
+{
+    char(*names)[MOST_NAME] = hp_grown(sessions.names, sessions.count, &sessions.room, sizeof *sessions.names);
+    if (names == NULL)
+        return 0;
+    sessions.names = names;
+    memcpy(names[sessions.count++], name, length + 1);
+    return (uint32_t)sessions.count;
+}
+
+/* Asked once for each ring, heap and process that is watched. */
+uint32_t hp_session_number(const char *name)
+{
+    const size_t length = strlen(name);
+    if (length >= MOST_NAME)
+        return 0;
+    pthread_mutex_lock(&sessions.lock);
+    const uint32_t known = find(name), number = known != 0 ? known : add(name, length);
+    pthread_mutex_unlock(&sessions.lock);
+    return number;
+}
+
+const char *hp_session_of_number(uint32_t number)
+{
+    return number > 0 && number <= sessions.count ? sessions.names[number - 1] : NULL;
+}
+
+void hp_session_numbers_free(void)
+{
+    free(sessions.names);
+    sessions.names = NULL;
+    sessions.count = sessions.room = 0;
+}

@@ -1,0 +1,66 @@
+/* Rings that could not be made. SPDX-License-Identifier: MIT */
+#include "unmade_rings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grown.h"
+#include "stack_ring.h"
+
+static struct list {
+    uint32_t *pids;
+    size_t count, room;
+    int error; /* of the first */
+} lists[HP_RING_KINDS];
+
+static bool is_known(const struct list *list, uint32_t pid)
+{
+    for (size_t at = 0; at < list->count; at++)
+        if (list->pids[at] == pid)
+            return true;
+    return false;
+}
+
+static void add(struct list *list, uint32_t pid, int error)
+{
+    uint32_t *pids = is_known(list, pid) ? NULL : hp_grown(list->pids, list->count, &list->room, sizeof *pids);
+    if (pids == NULL)
+        return;
+    list->pids = pids;
+    pids[list->count++] = pid;
+    if (list->error == 0)
+        list->error = error;
+}
+
+bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path)
+{
+    char text[64];
+    unsigned pid;
+    int error;
+    const ssize_t length = readlink(path, text, sizeof text - 1);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    if (sscanf(text, HP_RING_UNMADE "%u-%d", &pid, &error) != 2)
+        return false;
+    add(&lists[kind], pid, error);
+    unlink(path);
+    return true;
+}
+
+struct hp_unmade hp_unmade_rings(void)
+{
+    const struct list *samples = &lists[HP_RING_OF_SAMPLES], *heap = &lists[HP_RING_OF_HEAP];
+    return (struct hp_unmade){.samples = (uint32_t)samples->count,
+                              .heaps = (uint32_t)heap->count,
+                              .error = samples->error != 0 ? samples->error : heap->error};
+}
+
+void hp_unmade_rings_free(void)
+{
+    for (size_t kind = 0; kind < HP_RING_KINDS; kind++)
+        free(lists[kind].pids);
+    memset(lists, 0, sizeof lists);
+}

@@ -1,0 +1,716 @@
+"""The console: its numbers are those of a report of the same stretch, its screens have their form at every size, and the terminal is left as it was."""
+import csv
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import BUILD, PROGRAMS, SANITIZER, TIMEOUT, needs_root, without_emulator, without_sanitizer, without_thread_sanitizer
+from terminal import Terminal, plain
+from test_cli import Cli, wait_until
+from test_stretch import history
+
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+TABS = ["Overview", "Functions", "Tree", "Stacks", "Flow", "Threads", "Waits", "Calls"]
+SIZES = [(80, 24), (100, 30), (220, 50)]
+UTF8 = {"LC_ALL": "C.UTF-8"}
+
+
+class Desk:
+    """A server that runs under `hotpath run` until it is told to end."""
+
+    def __init__(self, cli, *args):
+        self.cli = cli
+        self.process = cli.start("run", "--format", "none", "--", PROGRAMS / "order_desk", *args, stdin=subprocess.PIPE)
+        wait_until(lambda: history(cli)[0] >= 6)
+
+    def end(self):
+        self.process.communicate("\n", timeout=TIMEOUT)
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+@pytest.fixture
+def desk(cli):
+    started = Desk(cli)
+    yield started
+    if started.process.poll() is None:
+        started.end()
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """One that is over, for all tests that only look."""
+    from harness import Box
+    box = Box()
+    cli = Cli(box)
+    desk = Desk(cli)
+    desk.end()
+    yield cli
+    box.remove()
+
+
+def home(cli):
+    """Choices are remembered below it."""
+    return {**UTF8, "XDG_CONFIG_HOME": str(cli.folder / "config")}
+
+
+def screens(cli, script, *args, size=(100, 30), env=None):
+    """What a script prints, as one list of lines for each screen."""
+    columns, rows = size
+    out = cli("console", "--script", "-", "--size", f"{columns}x{rows}", "order_desk", *args, input=script,
+              env={**home(cli), **(env or {})}).stdout
+    lines = out.split("\n")[:-1]
+    assert len(lines) % rows == 0
+    return [lines[at:at + rows] for at in range(0, len(lines), rows)]
+
+
+def table(screen):
+    """From the line above the headings on: the verdict before it has one line or two."""
+    return next(screen[at:] for at in (3, 4) if screen[at].startswith(" timing  cpu"))
+
+
+def exact(cli, *args):
+    """The numbers of the list of functions, as they are before they are made short."""
+    path = cli.folder / "hotpath-timing.csv"
+    path.unlink(missing_ok=True)
+    screen = screens(cli, "2 e screen", *args)[0]
+    assert "Written: hotpath-timing.csv" in screen[2]
+    with path.open(newline="") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def reported(cli, *args):
+    out = cli("report", "--format", "json", "--section", "timing,bottlenecks", "--limit", "0", *args).stdout
+    return json.loads(out)
+
+
+def assert_same(cli, *stretch):
+    """Every number of every function, of the console and of the report."""
+    report, rows = reported(cli, *stretch), exact(cli, *stretch)
+    seconds = report["elapsed_ns"] / 1e9
+    timing = {row["name"]: row for row in report["sections"]["timing"]["rows"]}
+    verdicts = {row["name"]: row for row in report["sections"]["bottlenecks"]["rows"]}
+    assert set(rows) == set(timing) and len(rows) >= 5
+    for name, row in rows.items():
+        of = timing[name]
+        assert float(row["own"]) == pytest.approx(of["self_ns"] / 1e9 / seconds, rel=1e-4, abs=1e-9)
+        assert float(row["total"]) == pytest.approx(of["total_ns"] / 1e9 / seconds, rel=1e-4, abs=1e-9)
+        assert float(row["calls"]) == of["calls"]
+        assert float(row["calls_s"]) == pytest.approx(of["calls"] / seconds, rel=1e-4)
+        if of["avg_ns"] is not None and not stretch == ():
+            assert float(row["avg"]) == pytest.approx(of["avg_ns"], rel=1e-3)
+        if of.get("own_bytes"):
+            assert float(row["alloc_s"]) == pytest.approx(of["own_bytes"] / seconds, rel=1e-4)
+        share = verdicts[name]["percent_wall"]
+        if row["share"]:
+            assert float(row["share"]) == pytest.approx(share, rel=1e-4, abs=1e-6)
+        else:
+            assert verdicts[name]["verdict"] == "idle"
+    return report
+
+
+# --- numbers
+
+def test_numbers_of_a_stretch_are_those_of_the_report(ended):
+    for stretch in (("--from", "300ms", "--to", "1s"), ("--from", "50%"), ("--from", "0s", "--to", "731ms")):
+        report = assert_same(ended, *stretch)
+        headline = report["meta"]["headline"].removeprefix("The bottleneck is ").split(". ")[0]
+        assert headline[:40] in screens(ended, "screen", *stretch, size=(300, 40))[0][2]
+
+
+def test_numbers_of_all_are_those_of_the_report(ended):
+    report, rows = reported(ended), exact(ended, "--totals")
+    for of in report["sections"]["timing"]["rows"]:
+        row = rows[of["name"]]
+        assert float(row["calls"]) == of["calls"]
+        assert float(row["own"]) == pytest.approx(of["self_ns"] / report["elapsed_ns"], rel=1e-4, abs=1e-9)
+        for percentile in ("p95", "max"):
+            assert float(row[percentile]) == pytest.approx(of[percentile + "_ns"], rel=1e-4)
+
+
+def test_numbers_of_a_stretch_while_it_runs(desk):
+    assert_same(desk.cli, "--from", "250ms", "--to", "1s")
+
+
+def test_what_is_shown_is_what_is_known(ended):
+    """The figures on the screen are the numbers, with three digits."""
+    stretch = ("--from", "300ms", "--to", "1s")
+    rows = exact(ended, *stretch)
+    screen = screens(ended, "2 screen", *stretch)[0]
+    for line in table(screen)[2:2 + len(rows)]:
+        name, own = line[1:].replace("›", "").split()[:2]
+        assert float(own) == pytest.approx(float(rows[name]["own"]), abs=0.00501)
+
+
+def test_waits_are_those_of_the_report(ended):
+    stretch = ("--from", "300ms", "--to", "1s")
+    out = ended("report", "--format", "json", "--section", "waits", "--limit", "0", *stretch).stdout
+    waits = json.loads(out)["sections"]["waits"]["rows"]
+    screen = "\n".join(screens(ended, "7 screen", *stretch, size=(160, 50))[0])
+    longest = max((row for row in waits), key=lambda row: row["waited_ns"])
+    assert longest["name"] in screen and longest["cause"] in screen
+    assert f"waits    {len(waits)} rows" in screen
+
+
+# --- screens
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_every_tab_at_every_size(ended, size):
+    columns, rows = size
+    shown = screens(ended, "".join(f"{tab + 1} screen\n" for tab in range(8)), "--from", "300ms", "--to", "1s", size=size)
+    assert len(shown) == 8
+    for tab, screen in enumerate(shown):
+        assert f"[{tab + 1} {TABS[tab]}]" in screen[1]
+        assert all(f"{other + 1} {name}" in screen[1] for other, name in enumerate(TABS))
+        assert screen[0].startswith(" order_desk ") and len(screen[2]) > 20
+        assert "? help  q quit" in screen[-1]
+        assert all(len(line) <= columns for line in screen)
+    assert any("reserve_stock" in line and "lock" in line for line in shown[1])
+    assert any(line[3:].strip().startswith("▾ handle") for line in shown[2])
+    assert any("jobs" in line for line in shown[4])
+    assert sum("worker" in line for line in shown[5]) >= 3
+    assert any("handle" in line for line in shown[7])
+
+
+@pytest.mark.parametrize("columns", [60, 70, 90, 120, 140, 179, 180])
+def test_names_and_numbers_at_every_width(ended, columns):
+    screen = screens(ended, "2 screen", "--from", "300ms", "--to", "1s", size=(columns, 40))[0]
+    text = "\n".join(screen)
+    for name in ("push", "pop", "handle", "render", "db_lookup", "main"):
+        assert re.search(rf"^...{name} .*\d", text, re.M), name
+    assert re.search(r"^.(›| ).(reserve_stock|rese.*…)", text, re.M)
+    assert "…" not in "".join(line[20:] for line in screen[6:12]) or columns < 80
+    if columns <= 100:
+        assert ("hidden:" in text or "more columns" in text) == (columns < 100)
+
+
+def test_pages(ended):
+    script = "2 / type reserve\n Enter screen\n Enter screen Esc Esc ? screen Esc c screen"
+    filtered, page, help_, columns = screens(ended, script, "--from", "300ms", "--to", "1s")
+    filtered, page = table(filtered), next(page[at:] for at in (3, 4) if page[at].startswith("┌"))
+    assert "filter: reserve" in filtered[0] and "reserve_stock" in filtered[2] and filtered[3].strip() == ""
+    assert page[0].startswith("┌ reserve_stock  order_desk.c:") and "Esc closes" in page[0]
+    assert any("called by  handle" in line for line in page) and any("p50" in line for line in page)
+    assert any("Own" in line and "threads" in line for line in help_) and any("quit" in line for line in help_)
+    assert any("[x] Own" in line for line in columns)
+
+
+def test_a_slowest_call_and_recent_calls(ended):
+    slowest, calls = screens(ended, "2 / type handle\n Enter w screen Esc o screen")
+    assert any("slowest call" in line for line in slowest) and any("reserve_stock" in line for line in slowest)
+    assert any("Recent calls" in line for line in calls) and sum("handle" in line for line in calls) > 3
+
+
+def test_time_goes_back_and_forth(ended):
+    first, past, live = screens(ended, "2 screen [ screen End screen")
+    assert "ended after" in first[0] and "◂" in past[0] and "◂" not in live[0]
+    assert " to " in table(past)[0] and "since the start" in table(live)[0]  # it is shorter than a window
+
+
+def test_idle_is_what_the_user_says(ended):
+    shown = screens(ended, "2 / type reserve\n Enter x Esc screen / type reserve\n Enter x Esc screen", "--from", "300ms",
+                    "--to", "1s")
+    idle, busy = ("\n".join(screen) for screen in shown)
+    row = re.search(r"^.{3}reserve_stock.*$", idle, re.M).group(0)
+    assert " – " in row and "reserve_stock" not in idle.split("\n")[2]
+    assert re.search(r"^.{3}reserve_stock +\S+ +\d+ %", busy, re.M)
+    # It is remembered.
+    config = ended.folder / "config" / "hotpath" / "console"
+    assert "idle" not in config.read_text()
+
+
+def test_choices_are_remembered(cli, desk):
+    screens(cli, "2 s s")
+    assert re.search(r"^sort\ttiming\t", (cli.folder / "config/hotpath/console").read_text(), re.M)
+    assert "Mostly ▲" in table(screens(cli, "2 screen")[0])[1]
+
+
+def test_ascii_alone(ended):
+    for env in ({"LC_ALL": "C"}, {"LC_ALL": "en_US.ISO-8859-1"}):
+        for screen in screens(ended, "1 screen 2 screen 3 screen Enter screen", env=env):
+            assert "\n".join(screen).isascii()
+    assert "#" in "\n".join(screens(ended, "1 screen", "--ascii")[0])
+
+
+def test_a_long_verdict_has_two_lines(ended):
+    """It is not cut where there is room for all of it, and no name in it is divided."""
+    whole = screens(ended, "2 screen", "--from", "300ms", "--to", "1s", size=(300, 40))[0][2].strip()
+    for columns in (100, 80):
+        for tab in "12":
+            shown = screens(ended, f"{tab} screen", "--from", "300ms", "--to", "1s", size=(columns, 30))[0]
+            text = " ".join(line.strip() for line in shown[2:4 if not shown[3].startswith(" timing  cpu") else 3]).strip()
+            assert "…" not in text
+            assert text.split(": ", 1)[-1] in whole or columns == 80
+
+
+def test_too_small(ended):
+    assert screens(ended, "screen", size=(59, 20))[0][0].startswith("The console needs 60 columns")
+
+
+def test_the_table_as_json(ended):
+    stretch = ("--from", "300ms", "--to", "1s")
+    rows = exact(ended, *stretch)
+    path = ended.folder / "hotpath-timing.json"
+    path.unlink(missing_ok=True)
+    assert "Written: hotpath-timing.json" in screens(ended, "2 E screen", *stretch)[0][2]
+    written = json.loads(path.read_text())
+    assert written["program"] == "order_desk" and (written["from_ns"], written["to_ns"]) == (300000000, 1000000000)
+    assert {row["name"] for row in written["rows"]} == set(rows)
+    for row in written["rows"]:
+        for key in ("own", "calls", "share"):
+            assert row[key] == (pytest.approx(float(rows[row["name"]][key])) if rows[row["name"]][key] else None)
+
+
+def test_the_report_as_a_page(ended):
+    screen = screens(ended, "2 f screen", "--from", "300ms", "--to", "1s", size=(200, 40), env={"TMPDIR": str(ended.folder)})[0]
+    path, stretch = re.search(r"Page: file://(\S+\.html)#t=(\S+)", screen[2]).groups()
+    assert path.startswith(str(ended.folder)) and stretch == "300-1000"
+    text = open(path).read()
+    assert text.startswith("<!DOCTYPE html>") and "reserve_stock" in text
+    assert os.stat(path).st_mode & 0o077 == 0
+    os.unlink(path)
+
+
+def test_all_that_flows_is_one_below_the_other(cli):
+    """Channels, tasks, streams, loops and values of the demo's program: each has its headings and its row."""
+    cli("run", "--format", "none", "--", BUILD / "lib/hotpath/orders", "1")
+    out = cli("console", "--once", "--tab", "5", "--size", "120x40", "orders", env=home(cli)).stdout
+    for heading, row in (("Channel", "jobs"), ("Task", "mail"), ("Stream", "segments"), ("Loop", "mailer"), ("Value", "orders")):
+        assert re.search(rf"^...{heading} .*\n(.*\n)?...{row} +\S", out, re.M), heading
+    assert re.search(r"^ futures$", out, re.M)
+
+
+def test_callers_below_functions(ended):
+    """Each function has its own time, shared out among those that called it."""
+    tree, turned = screens(ended, "3 * screen u * screen", size=(120, 60))
+    own = {}
+    for line in tree:
+        found = re.match(r" ?›? *[▾▸]? *(\w+) +\d+\.\d+ +(\d+\.\d+) ", line)
+        if found:
+            own[found.group(1)] = own.get(found.group(1), 0) + float(found.group(2))
+    rows = [(len(found.group(1)), found.group(2), float(found.group(3)))
+            for found in (re.match(r" [› ]( +[▾▸ ] )(\w+) +(\d+\.\d+) +\d", line) for line in turned) if found]
+    roots = {name: time for depth, name, time in rows if depth == min(row[0] for row in rows)}
+    assert set(own) == set(roots) and len(roots) >= 5
+    for name, time in roots.items():
+        assert time == pytest.approx(own[name], abs=0.011)
+    at = next(at for at, row in enumerate(rows) if row[1] == "reserve_stock")
+    assert rows[at + 1][0] > rows[at][0] and rows[at + 1][1] == "handle" and rows[at + 1][2] == pytest.approx(rows[at][2], abs=0.011)
+    assert list(roots.values()) == sorted(roots.values(), reverse=True)
+
+
+def test_threads_of_one_name_are_one_row(ended):
+    single, grouped = screens(ended, "6 screen b screen", size=(160, 50))
+    workers = [line for line in single if "worker" in line]
+    groups = [line for line in grouped if "worker" in line]
+    assert len(workers) == 3 and len(groups) == 1 and "worker × 3" in groups[0]
+
+
+def test_stacks_of_one_function(ended):
+    whole, only, again = screens(ended, "4 screen / type reserve_stock\n Enter m Enter screen Backspace screen")
+    if "No stacks" in "\n".join(whole):
+        pytest.skip("no stacks can be had here")
+    assert any("only reserve_stock" in line or "It has no stacks" in line for line in only), "\n".join(only)
+    assert any("all threads" in line for line in again)
+
+
+# --- what can go wrong
+
+def test_misuse(cli):
+    assert "needs a terminal" in cli("console", status=1).stderr
+    assert "no session, process or program 'nobody'" in cli("console", "--once", "nobody", status=1).stderr
+    assert "no size" in cli("console", "--once", "--size", "big", status=2).stderr
+    assert "0.1 and 10" in cli("console", "--once", "--every", "0", status=2).stderr
+    assert "line 2" in cli("console", "--script", "-", input="screen\nnonsense\n", status=1).stderr
+    assert "No program is being measured" in cli("console", "--once", env=UTF8).stdout
+
+
+@needs_root
+def test_a_process_of_somebody_else(cli):
+    other = subprocess.Popen(["sleep", "60"], user=65534)
+    try:
+        assert f"cannot read {other.pid}: it belongs to" in cli("console", "--once", str(other.pid), status=1).stderr
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_program_that_ends_while_it_is_watched(desk):
+    watching = desk.cli.start("console", "--script", "-", "order_desk", stdin=subprocess.PIPE, env=home(desk.cli))
+    watching.stdin.write("2 screen\n")
+    watching.stdin.flush()
+    before = [watching.stdout.readline() for _ in range(30)]
+    assert "● live" in before[0]
+    desk.end()
+    after, err = watching.communicate("wait 300 Down t wait 1500 screen\n", timeout=TIMEOUT)
+    assert watching.returncode == 0 and re.search(r"■ ended after \d+:\d+, exit 0 ", after.split("\n")[0]), err
+
+
+def test_a_program_that_crashed(cli):
+    crashing = Desk(cli, "crash")
+    crashing.end()
+    screen = screens(cli, "2 screen")[0]
+    assert re.search(r"■ killed after \d+:\d+ by SIG[A-Z]+ ", screen[0]) and any("reserve_stock" in line for line in screen)
+
+
+@without_sanitizer("the library of such a build can be preloaded into nothing else, so the shell is not seen")
+def test_several_processes_are_one_view(cli):
+    cli("run", "--format", "none", "--", "sh", "-c", f"{PROGRAMS}/counts >&2 & {PROGRAMS}/counts >&2; wait")
+    out = cli("console", "--once", "--tab", "2", "--totals", "--size", "120x90", "sh", env=UTF8).stdout
+    assert " 3 processes " in out.split("\n")[0]
+    calls = {row["name"]: row["calls"] for row in reported(cli)["sections"]["timing"]["rows"]}
+    assert all(f"   {name} " in out.replace("›", " ") for name in calls)
+
+
+class Watched:
+    """A console that plays what it is told, on a program that does what it is told."""
+
+    def __init__(self, cli, program):
+        self.cli = cli
+        self.program = cli.start("run", "--format", "none", "--", PROGRAMS / program, stdin=subprocess.PIPE)
+        wait_until(lambda: history(cli)[0] >= 2)
+        self.console = cli.start("console", "--script", "-", "--size", "120x40", program, stdin=subprocess.PIPE, env=home(cli))
+
+    def tell(self, line):
+        self.program.stdin.write(line + "\n")
+        self.program.stdin.flush()
+
+    def play(self, script):
+        """The screen that it ends with."""
+        self.console.stdin.write(script + " screen\n")
+        self.console.stdin.flush()
+        return "".join(self.console.stdout.readline() for _ in range(40))
+
+    def wait_for(self, pattern, keys=""):
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            screen = self.play(f"{keys} refresh 1 wait 50")
+            if re.search(pattern, screen, re.M):
+                return screen
+        return pytest.fail(f"'{pattern}' never came; the screen:\n{screen}")
+
+    def end(self):
+        self.program.communicate(timeout=TIMEOUT)
+        out, err = self.console.communicate(timeout=TIMEOUT)
+        assert self.console.returncode == 0, err
+
+
+@without_sanitizer("so many threads take very long with one")
+def test_500_threads_are_started_while_it_is_watched(cli):
+    watched = Watched(cli, "changing")
+    watched.wait_for(r"^...work +\d", "2")
+    watched.tell("threads")
+    watched.wait_for(r"^ changing \d+ +● live \S+ +50\d threads")
+    watched.wait_for(r"^...work_in_thread +\d")
+    watched.wait_for(r"crowd", "6 G")
+    watched.end()
+
+
+def test_it_forks_and_becomes_another_program_while_it_is_watched(cli):
+    """Processes of a run that come later are in the same view."""
+    watched = Watched(cli, "changing")
+    watched.wait_for(r"^...work +\d", "2 t")
+    watched.tell("fork")
+    screen = watched.wait_for(r"^...work_in_child +\d")
+    assert re.search(r"^ changing \d+ .* 2 processes ", screen, re.M)
+    watched.tell("exec")
+    watched.tell("fork")  # which only the new one can hear
+    screen = watched.wait_for(r"^ changing \d+ .* 3 processes ")
+    assert "● live" in screen and re.search(r"^...work +\d", screen, re.M)
+    watched.end()
+
+
+def resident(process):
+    return int(re.search(r"VmRSS:\s+(\d+) kB", open(f"/proc/{process.pid}/status").read()).group(1))
+
+
+def test_memory_stays_the_same_while_it_is_watched(cli):
+    """HOTPATH_REFRESHES=10000 has more of them, in minutes."""
+    count = int(os.environ.get("HOTPATH_REFRESHES", 300 if SANITIZER else 1000))
+    first, others = count // 10, count - count // 10
+    watched = Watched(cli, "changing")
+    watched.play(f"1 refresh {first // 2} 2 refresh {first // 2}")
+    before = resident(watched.console)
+    watched.play(f"1 refresh {others // 2} 2 refresh {others // 2}")
+    after = resident(watched.console)
+    assert after - before < (20000 if SANITIZER else 1000), (before, after)
+    watched.end()
+
+
+KEYS = (list("12345678jkgGihl/nNsSctzp[]xwo*+mubavy?LF") +
+        ["Enter", "Esc", "Tab", "BackTab", "Backspace", "Up", "Down", "Left", "Right", "PageUp", "PageDown", "Home", "End",
+         "space", "WheelUp", "WheelDown"])
+
+
+def random_script(count, seed):
+    chosen = random.Random(seed)
+    lines = []
+    for _ in range(count // 10):
+        if chosen.random() < 0.2:
+            lines.append(f"size {chosen.randint(1, 250)} {chosen.randint(1, 70)}")
+        if chosen.random() < 0.1:
+            lines.append(f"click:{chosen.randint(0, 60)},{chosen.randint(0, 220)}")
+        lines.append(" ".join(chosen.choice(KEYS) for _ in range(10)))
+    return "\n".join([*lines, "size 100 30", "Esc Esc Esc Esc", "screen"])
+
+
+def test_random_keys(ended):
+    count = int(os.environ.get("HOTPATH_RANDOM_KEYS", 400 if SANITIZER else 1000))
+    out = ended("console", "--script", "-", "order_desk", input=random_script(count, 7), env=home(ended)).stdout
+    assert len(out.split("\n")) == 31
+
+
+# --- the terminal
+
+class Shell:
+    """A shell in a terminal, in which the console is started; `rest` is what the terminal is set to."""
+
+    def __init__(self, cli, columns=100, rows=30, env=None):
+        self.terminal = Terminal(cli.box, columns, rows, env={**cli.environment(), **home(cli), **(env or {})})
+        self.cli = cli
+        self.settings = self.ask("stty -g")
+
+    def ask(self, command):
+        self.count = getattr(self, "count", 0) + 1
+        self.terminal.type(f"{command}; echo end{self.count}", "Enter")
+        screen = plain(self.terminal.wait_for(rf"^end{self.count}$"))
+        return re.search(rf"^(.*)\nend{self.count}$", screen, re.M).group(1)
+
+    def console(self, *args):
+        self.terminal.type(" ".join([str(self.cli.program), "console", *args]), "Enter")
+
+    def assert_as_before(self):
+        """What the terminal understands is as it was, and so is what was on it."""
+        assert self.ask("stty -g") == self.settings
+        text = plain(self.terminal.screen())
+        assert "1 Overview" not in text and "stty -g" in text
+
+    def close(self):
+        self.terminal.close()
+
+
+@pytest.fixture
+def shell(desk):
+    started = Shell(desk.cli)
+    yield started
+    started.close()
+
+
+def console_pid(folder):
+    """Of the console that was started in a shell."""
+    for entry in os.listdir("/proc"):
+        try:
+            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0") if entry.isdigit() else []
+            environment = open(f"/proc/{entry}/environ", "rb").read() if b"console" in words else b""
+        except OSError:
+            continue
+        if str(folder).encode() in environment:
+            return int(entry)
+    return pytest.fail("there is no console")
+
+
+def test_quitting(shell):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    for tab, name in enumerate(TABS):
+        shell.terminal.type(str(tab + 1))
+        shell.terminal.wait_for(rf"\[{tab + 1} {name}\]")
+    shell.terminal.type("q")
+    shell.terminal.wait_for(r"^ready\$$")
+    shell.assert_as_before()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=str)
+def test_ending_by_a_signal(shell, number):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    os.kill(console_pid(shell.cli.folder), number)
+    shell.terminal.wait_for(r"^ready\$$|Terminated|Hangup")
+    assert shell.ask("echo status $?") is not None
+    shell.assert_as_before()
+
+
+def test_the_source_in_an_editor(desk):
+    """The terminal is the editor's meanwhile, and the console's again behind it."""
+    editor = desk.cli.folder / "editor"
+    editor.write_text(f'stty -g\nread -p "edits $* " answer\necho "$answer" > {desk.cli.folder}/answered\n')
+    shell = Shell(desk.cli, env={"EDITOR": f"bash {editor} -x"})
+    try:
+        shell.ask(f"cd {BUILD}; pwd")  # where paths of sources lead somewhere, also relative ones
+        shell.console("order_desk", "--tab", "2")
+        shell.terminal.wait_for(r"^...reserve_stock")
+        shell.terminal.type("/", "reserve", "Enter", "v")
+        screen = plain(shell.terminal.wait_for(r"edits -x \+\d+ \S*order_desk.c"))
+        assert shell.settings in screen
+        shell.terminal.type("seen", "Enter")
+        shell.terminal.wait_for(r"\[2 Functions\]")
+        wait_until(lambda: (desk.cli.folder / "answered").exists())
+        assert (desk.cli.folder / "answered").read_text() == "seen\n"
+        shell.terminal.type("Escape")
+        shell.terminal.type("1")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        assert shell.ask("stty -g") == shell.settings
+    finally:
+        shell.close()
+
+
+def test_being_stopped(desk):
+    shell = Shell.__new__(Shell)
+    shell.cli = desk.cli
+    shell.terminal = Terminal(desk.cli.box, 100, 30, env={**desk.cli.environment(), **home(desk.cli)},
+                              command=("bash", "--norc", "-i"))
+    shell.settings = shell.ask("stty -g")
+    try:
+        shell.console("order_desk")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("C-z")
+        shell.terminal.wait_for(r"Stopped")
+        assert shell.ask("stty -g") == shell.settings
+        shell.terminal.type("fg", "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("2")
+        shell.terminal.wait_for(r"\[2 Functions\]")
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        shell.assert_as_before()
+    finally:
+        shell.close()
+
+
+def test_the_terminal_changes_its_size(shell):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    shell.terminal.type("2")
+    for columns, rows in ((80, 24), (60, 15), (220, 50), (40, 10), (100, 30)):
+        shell.terminal.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        shell.terminal.wait_for(r"needs 60 columns" if columns < 60 else r"q quit *$")
+        lines = plain(shell.terminal.screen()).split("\n")
+        assert max(map(len, lines)) <= columns
+    shell.terminal.wait_for(r"^...reserve_stock")
+
+
+def test_colours(desk):
+    for env, has_colors in (({}, True), ({"NO_COLOR": "1"}, False)):
+        shell = Shell(desk.cli, env=env)
+        try:
+            shell.console("order_desk")
+            shell.terminal.wait_for(r"\[1 Overview\]")
+            shell.terminal.wait_for(r"lock .*\d")
+            assert bool(re.search(r"\x1b\[(\d+;)*3[1-68]", shell.terminal.screen())) == has_colors
+        finally:
+            shell.close()
+
+
+def test_a_console_of_linux(desk):
+    shell = Shell(desk.cli)
+    try:
+        shell.terminal.type(f"TERM=linux LC_ALL=C {desk.cli.program} console order_desk", "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        assert plain(shell.terminal.screen()).isascii()
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        assert shell.ask("stty -g") == shell.settings
+        shell.terminal.type(f"TERM=nonsense {desk.cli.program} console order_desk", "Enter")
+        shell.terminal.wait_for(r"terminal that TERM names is not known")
+    finally:
+        shell.close()
+
+
+def test_waiting_for_a_program(cli):
+    shell = Shell(cli)
+    try:
+        shell.console("--every", "0.2")
+        shell.terminal.wait_for(r"No program is being measured")
+        desk = Desk(cli)
+        shell.terminal.wait_for(r"order_desk +● live")
+        shell.terminal.type("Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        desk.end()
+        shell.terminal.wait_for(r"■ ended after")
+        # The same program once more.
+        again = Desk(cli)
+        shell.terminal.wait_for(r"Restarted as \d+, F follows it")
+        shell.terminal.type("F")
+        shell.terminal.wait_for(r"● live")
+        again.end()
+    finally:
+        shell.close()
+
+
+# --- the demo
+
+def processes_of(folder):
+    """Those that have it in their environment."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if str(folder).encode() in open(f"/proc/{entry}/environ", "rb").read():
+                found.append(open(f"/proc/{entry}/comm").read().strip())
+        except OSError:
+            continue
+    return found
+
+
+def test_demo_without_a_terminal(cli):
+    before = set(cli.folder.iterdir())
+    done = cli("demo", "--seconds", "1")
+    assert "runs for 1 s" in done.stderr and "in a terminal" in done.stderr
+    for section in ("bottlenecks", "timing", "cpu", "waits", *([] if SANITIZER else ["alloc-bytes"])):
+        assert f"\n{section} - " in done.stdout
+    assert "| main " in done.stdout and "hotpath run --console ./program" in done.stdout
+    assert set(cli.folder.iterdir()) == before and cli.sessions("-a") == []
+    assert "--seconds 'soon'" in cli("demo", "--seconds", "soon", status=2).stderr
+
+
+def test_demo(cli):
+    """All kinds of rows are there, q ends the program, and nothing is left of it."""
+    shell = Shell(cli)
+    before = set(cli.folder.iterdir())
+    try:
+        shell.terminal.type(f"{cli.program} demo --seconds 600; echo status $?", "Enter")
+        shell.terminal.wait_for(r"^ orders \d+ +● live")
+        for tab, row in ((2, r"reserve_stock +\d"), (3, r"handle +\d"), (5, r"jobs|mail"), (6, r"worker.*\d"), (7, r"reserve_stock|queue_pop")):
+            shell.terminal.type(str(tab))
+            shell.terminal.wait_for(rf"\[{tab} ")
+            shell.terminal.wait_for(row)
+        assert "orders" in processes_of(cli.folder)
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^status 0$")
+        text = plain(shell.terminal.tmux("capture-pane", "-p", "-S", "-200"))
+        assert "all orders are done" in text and "bottlenecks - " in text and "nothing of it is left" in text
+        shell.assert_as_before()
+        assert "orders" not in processes_of(cli.folder)
+        assert set(cli.folder.iterdir()) - before <= {cli.folder / "config"}
+    finally:
+        shell.close()
+
+
+def test_run_with_the_console(cli):
+    """The program and the console in one go: what the program says comes when the console is left, and its exit status is that of the run."""
+    shell = Shell(cli)
+    try:
+        program = PROGRAMS / "order_desk"
+        shell.terminal.type(f"{cli.program} run --console --format none -- sh -c 'echo said; sleep 4 | {program}; exit 3'; echo status $?",
+                            "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        assert "said" not in plain(shell.terminal.screen())
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^status 3$")
+        assert re.search(r"^said\norders \d+$", plain(shell.terminal.screen()), re.M)
+        shell.assert_as_before()
+        assert "needs a terminal" in cli("run", "--console", "--", "true", status=1).stderr
+    finally:
+        shell.close()

@@ -1,0 +1,262 @@
+"""Pipes, sockets, eventfds and queues of programs that know nothing of hotpath, under `hotpath run`: what the report says is compared with
+what each program knows, and with what strace sees of the same run."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import HOTPATH, PROGRAMS, TIMEOUT, Report
+from test_loops import of_preload
+from test_views import follows_the_schema
+
+LATE_NS = 100_000  # how much longer a wait may seem to one of two clocks: a thread that is woken up has to get a processor
+
+
+@pytest.fixture
+def run(box):
+    """hotpath run OPTIONS -- PROGRAM, with the channels of its report."""
+    def do(*arguments, options=(), **more):
+        path = box.path / "run.json"
+        path.unlink(missing_ok=True)
+        result = box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "channels,bottlenecks", *options, "--",
+                         *arguments, env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}, **more)
+        result.found = Report(json.loads(path.read_text()))
+        result.channels = result.found.section("channels")["rows"]
+        return result
+    return do
+
+
+def plain(run, case, **more):
+    return run(PROGRAMS / "plain_channels", case, **more)
+
+
+def the_channel(result):
+    assert len(result.channels) == 1, result.channels
+    return result.channels[0]
+
+
+def between(channels, sender, receiver):
+    found = [row for row in channels if row["senders"] == sender and row["receivers"] == receiver]
+    assert len(found) == 1, channels
+    return found[0]
+
+
+def passed(row):
+    """What went in and came out: calls and bytes."""
+    return (row["sent"], row["sent_bytes"], row["received"], row["received_bytes"])
+
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+
+
+# --------------------------------------------------------------------------------------------------- pipelines of a shell
+
+
+@of_preload
+def test_a_pipeline(run):
+    """head writes by fwrite, gzip by write, wc reads by read: to the byte, and the two pipes are told apart."""
+    need("gzip")
+    zipped = subprocess.run("head -c 3000000 /dev/zero | gzip -nc", shell=True, check=True, capture_output=True).stdout
+    result = run("sh", "-c", "head -c 3000000 /dev/zero | gzip -nc | wc -c")
+    assert int(result.stdout) == len(zipped)
+    first, second = between(result.channels, "head", "gzip"), between(result.channels, "gzip", "wc")
+    assert first["sent_bytes"] == first["received_bytes"] == 3000000 and first["queue_bytes"] == 0
+    assert second["sent_bytes"] == second["received_bytes"] == len(zipped) and second["queue_bytes"] == 0
+    assert {first["name"], second["name"]} == {"pipe"} and first["instance"] != second["instance"]
+    assert {row["state"] for row in result.channels} == {"closed"}
+    for row in result.channels:
+        assert row["queue"] is None and row["delay_mean_ns"] is None and row["queue_mean"] is None
+    follows_the_schema(result.found)
+
+
+@of_preload
+@pytest.mark.parametrize("command", [
+    "seq 1 30000 | sort -n | md5sum",              # streams of the C library: nothing goes through read and write
+    "tar c -C / usr/include/linux | cat | wc -c",  # cat may splice
+    "seq 1 20000 | sed s/1/one/ | tr a-z A-Z | cut -c 2- | uniq | tail -n 3",
+    "i=0; while [ $i -lt 20 ]; do echo $i; i=$((i + 1)); done | while read line; do echo $line; done | cat",
+])
+def test_as_strace_sees_it(box, run, command):
+    """Calls and bytes of each pipe, of the same run."""
+    need("strace")
+    traced = ["strace", "-ff", "-y", "-qq", "-o", str(box.path / "strace"), "-e", "trace=read,write,readv,writev,splice"]
+    if subprocess.run([*traced, "true"], capture_output=True).returncode != 0:
+        pytest.skip("strace may not trace here")
+    result = run("sh", "-c", command, before=traced)
+    log = "".join(file.read_text() for file in box.path.glob("strace.*"))
+    truth = {}
+    for call, pipe, bytes_ in re.findall(r"^(\w+)\(\d+<pipe:(\[\d+\])>.* = (\d+)$", log, re.M):
+        row = truth.setdefault(pipe, [0, 0, 0, 0])
+        side = 0 if call in ("write", "writev") else 2
+        row[side] += int(bytes_) > 0
+        row[side + 1] += int(bytes_)
+    rows = {row["instance"]: list(passed(row)) for row in result.channels if row["instance"] is not None}
+    assert len(rows) >= 2 and rows == {pipe: row for pipe, row in truth.items() if pipe in rows}
+    assert all(row[1] == row[3] > 0 for row in rows.values())
+    assert sum(row[1] for row in truth.values()) - sum(row[1] for row in rows.values()) <= len(result.stdout)  # that leads out
+
+
+@of_preload
+def test_what_leads_out_of_the_run_is_no_channel(run):
+    ours, its = os.pipe()
+    os.write(its, b"a line\n")
+    os.close(its)
+    result = run("sh", "-c", "echo something; cat", stdin=ours)
+    os.close(ours)
+    assert result.channels == [] and result.stdout == "something\na line\n"
+
+
+@of_preload
+def test_one_end_that_is_not_seen_is_blank(run):
+    """A static program is not preloaded into."""
+    row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels_static'} pairs | wc -c"))
+    assert (row["sent"], row["sent_bytes"], row["queue_bytes"], row["senders"]) == (None, None, None, None)
+    assert (row["receivers"], row["received_bytes"], row["state"]) == ("wc", len("messages 2000\n"), "closed")
+
+
+# ----------------------------------------------------------------------------------------------------- what programs know
+
+
+@of_preload
+def test_a_slow_consumer_keeps_the_writer_waiting(run):
+    result = plain(run, "slow")
+    row = the_channel(result)
+    assert passed(row) == (40, 40 * 65536, row["received"], 40 * 65536)
+    blocked = result.told["blocked_ns"]
+    assert blocked * 0.98 - 40 * LATE_NS <= row["full_ns"] <= blocked
+    assert row["percent_full"] > 60 > row["percent_empty"]
+    headline = result.found.values["meta"]["headline"]
+    assert headline.startswith("Senders of pipe were blocked") and "its consumer plain_channels is the bottleneck" in headline
+
+
+@of_preload
+def test_a_socket_pair(run):
+    """SOCK_SEQPACKET: each message is a call on both sides."""
+    row = the_channel(plain(run, "pairs"))
+    assert (row["name"], *passed(row)) == ("unix socket", 2000, 96000, 2000, 96000)
+    assert row["queue_bytes"] == 0 and row["empty_waits"] > 0
+
+
+@of_preload
+def test_eventfds_count(run):
+    """What was added is what was taken, however many calls that were."""
+    result = plain(run, "counts")
+    row = the_channel(result)
+    assert (row["name"], row["sent"], row["received"], row["queue"]) == ("eventfd", result.told["sum"], result.told["sum"], 0)
+    assert row["queue_bytes"] is None and row["delay_mean_ns"] >= 0
+
+
+@of_preload
+def test_a_message_queue_that_is_full(run):
+    result = plain(run, "queue")
+    row = the_channel(result)
+    assert row["name"].startswith("mq /hotpath-test-") and passed(row) == (60, 1920, 60, 1920)
+    assert (row["queue"], row["state"]) == (0, "empty")
+    blocked = result.told["blocked_ns"]
+    assert blocked * 0.98 - 60 * LATE_NS <= row["full_ns"] <= blocked
+    assert 55 <= row["full_waits"] <= 60 and row["percent_full"] > 60
+    # Four are inside, and one is taken every 5 ms or more.
+    assert row["delay_mean_ns"] > 4 * 5e6 * 0.8 and 3 < row["queue_mean"] < 5
+
+
+@of_preload
+def test_a_queue_of_glib(run):
+    if not (PROGRAMS / "plain_channels_glib").exists():
+        pytest.skip("built without GLib: install libglib2.0-dev")
+    result = run(PROGRAMS / "plain_channels_glib")
+    row = the_channel(result)
+    assert (row["name"], row["sent"], row["received"], row["queue"], row["state"]) == ("GAsyncQueue", 60, 60, 0, "empty")
+    assert result.told["waited_ns"] * 0.99 <= row["empty_ns"] and row["full_ns"] < row["empty_ns"]
+    assert row["delay_mean_ns"] > 60 / 2 * 5e6 * 0.8  # all are there at once, and one is taken every 5 ms or more
+    assert row["receivers"].startswith("consumer")
+
+
+@of_preload
+def test_streams_and_popen(run):
+    result = plain(run, "streams")
+    own, cat = between(result.channels, "plain_channels", "plain_channels"), between(result.channels, "plain_channels", "cat")
+    for row in own, cat:
+        assert row["sent_bytes"] == row["received_bytes"] == result.told["bytes"]
+
+
+@of_preload
+def test_every_way_to_move_bytes(run):
+    """What is peeked at stays where it is."""
+    rows = {(row["name"], row["instance"]): passed(row) for row in plain(run, "ways").channels}
+    assert rows.pop(("unix socket", None)) == (2, 150, 2, 150) and rows.pop(("pipe", None)) == (2, 200, 2, 200)
+    assert list(rows.values()) == [(1, 100, 1, 100)] * 2
+
+
+@of_preload
+def test_numbers_of_descriptors_that_are_used_again(run):
+    rows = {row["instance"]: passed(row) for row in plain(run, "reuse").channels}
+    assert rows.pop(None) == (3, 60, 2, 60)
+    assert sorted(rows.values()) == [(1, 10, 1, 10), (2, 50, 1, 50)]
+
+
+@of_preload
+def test_a_socket_that_another_program_gets(run):
+    row = the_channel(plain(run, "handed_on"))
+    assert passed(row) == (2, 18, 2, 18) and set(row["senders"].split(", ")) == {"plain_channels", "tr"}
+
+
+@of_preload
+def test_what_is_written_when_all_is_over(run):
+    """Streams are flushed by the C library when nobody is there any more to see it."""
+    row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels'} at_the_end | wc -c"))
+    assert row["sent_bytes"] == row["received_bytes"] == 790 and row["senders"] == "plain_channels"
+
+
+@of_preload
+def test_the_program_notices_nothing(box, run):
+    """Cancellation, EINTR, EAGAIN, EBADF, EPIPE, errno, the lowest free descriptor, vfork."""
+    alone = box.run("plain_channels", "outcomes")
+    result = plain(run, "outcomes")
+    assert result.stdout == alone.stdout and result.told["cancelled"] == 1
+    row = the_channel(result)
+    assert passed(row) == (1, 1, 1, 1) and row["empty_ns"] >= 1.0e9  # the alarm came after a second
+    assert result.found.lost == {}
+
+
+@of_preload
+def test_off(run):
+    assert plain(run, "pairs", options=["--no-preload"]).channels == []
+    assert plain(run, "pairs", options=["--no-channels"]).channels == []
+
+
+# --------------------------------------------------------------------------------------------------------- real programs
+
+
+@of_preload
+def test_redis_over_a_socket(box, run):
+    need("redis-server", "redis-cli")
+    socket = box.path / "redis"
+    result = run("sh", "-c", f"""
+        redis-server --port 0 --unixsocket {socket} --save '' --dir {box.path} > /dev/null &
+        until redis-cli -s {socket} ping > /dev/null 2>&1; do sleep 0.05; done
+        redis-cli -s {socket} set key value; redis-cli -s {socket} get key; redis-cli -s {socket} shutdown nosave; wait""")
+    assert result.stdout == "OK\nvalue\n"
+    row, = [row for row in result.channels if row["name"].startswith("unix socket")]
+    assert row["name"] == f"unix socket {socket}" and row["sent_bytes"] == row["received_bytes"] > 0
+    assert {"redis-server", "redis-cli"} == set(row["senders"].split(", ")) == set(row["receivers"].split(", "))
+
+
+@of_preload
+def test_git(box, run):
+    """A pack goes through a pipe, from one process of git to another."""
+    need("git")
+    repository = box.path / "repository"
+    subprocess.run(["git", "init", "-q", repository], check=True, capture_output=True)
+    (repository / "file").write_text("\n".join(map(str, range(100000))))
+    subprocess.run("git add . && git -c user.name=a -c user.email=a@b commit -qm first", shell=True, check=True, cwd=repository,
+                   capture_output=True, timeout=TIMEOUT)
+    result = run("git", "clone", "-q", "--no-local", repository, box.path / "clone")
+    assert result.status == 0 and (box.path / "clone/file").read_text() == (repository / "file").read_text()
+    whole = [row for row in result.channels if row["name"] == "pipe" and row["instance"] is None][0]
+    assert whole["sent_bytes"] == whole["received_bytes"] > 100000 and whole["queue_bytes"] == 0

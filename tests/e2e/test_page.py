@@ -1,0 +1,225 @@
+"""The page of a report, as a file: what it holds is what the report says, and nothing in it can do harm. What it looks like is for test_page_browser.py."""
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, without_emulator, without_sanitizer, without_thread_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc shows the emulator"), without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+SECTIONS = ("--section", "all,-timeline,-cold", "--limit", "0", "--percentiles", "50,95,99")
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+class Page:
+    """The parts of a page."""
+
+    def __init__(self, text):
+        self.text = text
+        self.head, rest = text.split('<script id="data" type="application/json">')
+        self.raw, self.tail = rest.split("</script>", 1)
+        self.data = json.loads(self.raw)
+
+    def section(self, name):
+        """As the report has it: rows as objects, those of a tree in one another."""
+        section = dict(self.data["sections"][name])
+        columns, cells_of = section.pop("columns"), section.pop("rows")
+        is_tree = section.pop("is_tree")
+        for key in ("summary", "if_empty", "notes"):
+            section.pop(key, None)
+        section["rows"], made = [], []
+        for cells in cells_of:
+            row = {"id": cells[0]}
+            above = made[cells[1] - 1] if is_tree and cells[1] > 0 else None
+            if is_tree:
+                row["parent"] = above["id"] if above else None
+            row |= dict(zip((column["key"] for column in columns), cells[2 if is_tree else 1:], strict=True))
+            if is_tree:
+                row["children"] = []
+            made.append(row)
+            (above["children"] if above else section["rows"]).append(row)
+        return section
+
+    def line(self, kind, name):
+        found = [line for line in self.data["history"]["lines"] if line["kind"] == kind and line.get("name") == name]
+        assert len(found) == 1, f"{len(found)} lines {kind} {name}"
+        return found[0]
+
+    def gain(self, kind, name, from_ns, to_ns):
+        """What a line went up by in a stretch: the rule of the page and of the report."""
+        moments, steps = self.data["history"]["moments_ns"], self.line(kind, name)["steps"]
+        def up_to(ns):
+            total = 0
+            for at, (begin, end) in enumerate(zip(moments, moments[1:])):
+                step = steps[at] if at < len(steps) else 0
+                if ns >= end or ns >= self.data["elapsed_ns"]:
+                    total += step
+                elif ns > begin:
+                    total += int(step * (ns - begin) / (end - begin) + 0.5)
+            return total
+        return up_to(to_ns) - up_to(from_ns)
+
+
+def page_of(cli, *args):
+    path = cli.folder / "page.html"
+    done = cli("report", "--format", "html", "--output", path, *args)
+    assert done.stdout == ""
+    return Page(path.read_text())
+
+
+def test_every_cell_is_that_of_the_report(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
+    page = page_of(cli)
+    report = json.loads(cli("report", "--format", "json", *SECTIONS).stdout)
+    assert list(page.data["sections"]) == list(report["sections"])
+    for name, section in report["sections"].items():
+        assert page.section(name) == section, name
+    about = {key: value for key, value in report.items() if key != "sections"}
+    assert {key: value for key, value in page.data.items() if key in about} == about
+    assert len(page.section("timing")["rows"]) > 10 and page.section("calltree")["rows"][0]["children"] is not None
+
+
+def test_columns_have_units(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "overview")
+    columns = {column["key"]: column for column in page_of(cli).data["sections"]["timing"]["columns"]}
+    assert (columns["total_ns"]["unit"], columns["calls"]["unit"], columns["location"]["unit"]) == ("ns", "count", "location")
+    assert columns["name"]["shown"] and not columns["min_ns"]["shown"]
+
+
+def test_history_has_the_numbers_of_stretches(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "4")
+    page = page_of(cli)
+    elapsed = page.data["elapsed_ns"]
+    for first, last in ((0, 1), (0.25, 0.5), (0.3, 0.9)):
+        from_ms, to_ms = int(first * elapsed / 1e6), int(last * elapsed / 1e6) if last < 1 else None
+        moments = ("--from", f"{from_ms}ms") + (("--to", f"{to_ms}ms") if to_ms else ())
+        report = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0", *moments).stdout)
+        stretch = report["stretch"]
+        rows = [row for row in report["sections"]["timing"]["rows"] if row["calls"] > 0]
+        assert len(rows) > 5
+        for row in rows:
+            for key in ("calls", "total_ns", "self_ns"):
+                mine = page.gain(key, row["name"], stretch["from_ns"], stretch["to_ns"])
+                assert mine == pytest.approx(row[key], rel=1e-6, abs=2000 if key != "calls" else 0), (row["name"], key, first, last)
+
+
+def test_policy_allows_its_own_script_and_style_alone(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "basic")
+    page = page_of(cli)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page.head).group(1)
+    style = re.search(r"<style>(.*)</style>", page.head, re.S).group(1)
+    script = re.search(r'<script type="module">(.*)</script>', page.tail, re.S).group(1)
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    assert policy == (f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+                      "base-uri 'none'; form-action 'none'")
+    assert "@" + "DATA@" not in page.text and "import " not in script and len(re.findall(r"</?script", page.text)) == 4
+    for word in (" src=", " href=", "http:", "https:", "innerHTML", "eval("):
+        assert word not in page.head + page.tail, word
+    # What a page does that is served, the policy of a file forbids.
+    assert re.findall(r"(?:fetch|EventSource)\(\S*", script) == ['fetch("page.json"', 'EventSource("events"'] and "connect-src" not in policy
+    assert len((page.head + page.tail).encode()) <= 200_000
+
+
+def test_names_cannot_leave_the_data(cli):
+    cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "20", "3", "700")
+    page = page_of(cli)
+    assert "<" not in page.raw
+    names = [row["name"] for row in page.section("timing")["rows"]]
+    assert "</script><script>document.title='taken'</script>" in names and "a'b\"c\\d&amp;e" in names
+
+
+def test_a_run_writes_it_too(cli):
+    path = cli.folder / "run.html"
+    done = cli("run", "--format", "html", "--output", path, "--", EXAMPLES / "basic")
+    assert Page(path.read_text()).data["meta"]["command"].endswith("basic")
+    assert "flame" not in done.stderr
+
+
+def test_a_program_itself_writes_the_table(box):
+    done = box.run("counts", env={"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": "html"})
+    assert "+----" in done.stderr and "<html" not in done.stderr
+
+
+def test_short_runs_have_no_history(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "basic")
+    assert page_of(cli).data["history"] is None
+
+
+def test_source_text_is_there_only_if_it_is_asked_for(cli):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    page = page_of(cli)
+    source = (SOURCE / "examples" / "orders.c").read_text().splitlines()
+    assert "sources" not in page.data and source[40] not in page.text
+    told = page_of(cli, "--source").data["sources"]
+    rows = {(row["location"]["file"], row["location"]["line"]): row["name"] for row in page.section("timing")["rows"]}
+    assert {(one["file"], one["line"]) for one in told} == set(rows) and len(told) > 10
+    for one in told:
+        assert one["lines"] == source[one["first"] - 1:one["first"] - 1 + len(one["lines"])]
+        assert any(rows[one["file"], one["line"]] in line for line in one["lines"]) and (one["lines"][-1].startswith("}") or len(one["lines"]) == 120)
+    assert "--against and --source are for pages" in cli("report", "--source", status=2).stderr
+
+
+@without_sanitizer("the program is compiled without")
+def test_a_session_cannot_have_other_files_in_a_page(cli):
+    """What a session calls a source may be any path: only sources are read."""
+    secret = cli.folder / "secret"
+    secret.write_text("line 1 of a secret\n" * 20)
+    program = cli.folder / "program.c"
+    for name in (str(secret), "/dev/zero", "/dev/stdin", str(cli.folder / "folder.c"), str(cli.folder / "link.c")):
+        (cli.folder / "folder.c").mkdir(exist_ok=True)
+        program.write_text(f'#include "hotpath.h"\n#line 5 "{name}"\nstatic void work(void) {{ HOTPATH_MEASURE(); }}\nint main(void) {{ HOTPATH_MAIN(); work(); return 0; }}\n')
+        subprocess.run(["cc", "-DHOTPATH", f"-I{SOURCE / 'include'}", "-o", cli.folder / "program", program, f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", "-lhotpath"],
+                       check=True, timeout=TIMEOUT)
+        cli.box.run(cli.folder / "program", folder=cli.folder, env={"HOTPATH_OUTPUT_FORMAT": "none"})
+        assert page_of(cli, "--source").data["sources"] == [], name
+
+
+EXAMPLE = SOURCE / "docs" / "example-page.html"
+
+
+def make_example(cli):
+    """The page of examples/orders, of no machine in particular."""
+    shutil.copy(EXAMPLES / "orders", cli.folder / "orders")
+    cli("run", "--format", "none", "--", "./orders", "5", env={"LD_LIBRARY_PATH": BUILD / "lib"})
+    page = page_of(cli, "--source")
+    meta = page.data["meta"]
+    page.data["sources"] = page.data["sources"] or [
+        {"file": row["location"]["file"], "line": row["location"]["line"], **orders_lines(row["location"]["line"])} for row in page.section("timing")["rows"]]
+    text = json.dumps(page.data, separators=(",", ":"), ensure_ascii=False)
+    for secret, shown in ((str(cli.folder), "/home/me/shop"), (meta["host"], "example"), (str(SOURCE), "/home/me/hotpath")):
+        text = text.replace(secret, shown)
+    text = re.sub(r'"/[^"\s]*/(examples|include|src)/', r'"/home/me/hotpath/\1/', text)  # as debug information has it
+    return page.head + '<script id="data" type="application/json">' + text.replace("<", "\\u003c") + "</script>" + page.tail
+
+
+def orders_lines(line):
+    source = (SOURCE / "examples" / "orders.c").read_text().splitlines()
+    last = next(at for at in range(line - 1, len(source)) if source[at].startswith("}"))
+    return {"first": line - 3, "lines": source[line - 4:last + 1]}
+
+
+@without_sanitizer("allocations are not counted then")
+def test_the_example_in_the_documentation(cli):
+    """With HOTPATH_MAKE_EXAMPLE=1 it is made anew: when the page has changed so much that the old one misleads."""
+    if os.environ.get("HOTPATH_MAKE_EXAMPLE"):
+        EXAMPLE.write_text(make_example(cli))
+    page = Page(EXAMPLE.read_text())
+    assert len(page.text.encode()) < 300_000
+    # It can still be read as those of today: the same version, sections and columns.
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    today = page_of(cli)
+    assert page.data["page_version"] == today.data["page_version"] and set(page.data) - {"sources"} == set(today.data)
+    assert {"timing", "bottlenecks", "waits", "calltree", "threads", "channels"} <= set(page.data["sections"])
+    assert page.data["meta"]["host"] == "example" and page.data["history"]["moments_ns"] and len(page.data["sources"]) > 10
+    assert {path.split("/")[1] for path in re.findall(r'"(/\w[^"]*\.[ch])"', page.raw)} == {"home"}

@@ -1,0 +1,105 @@
+"""Tasks of real programs: threads, children, a program that is killed. What they should be is known from the programs."""
+import signal
+
+import pytest
+
+from harness import SANITIZER, with_cxx
+from test_views import follows_the_schema
+
+
+def futures_of(report):
+    return {row["name"]: row for row in report.section("futures")["rows"]}
+
+
+def rows_of(report, section):
+    return {row["name"]: row for row in report.section(section)["rows"]}
+
+
+def test_polls_on_any_thread(box):
+    result = box.run("tasks", "hop")
+    hopping = futures_of(result.report)["hopping"]
+    assert (hopping["calls"], hopping["polls"], hopping["open"], hopping["misused"]) == (1000, 8000, 0, 0)
+    assert (hopping["cancelled"], hopping["state"]) == (0, "ended")
+    assert abs(hopping["busy_ns"] + hopping["waiting_ns"] - hopping["total_ns"]) <= 1  # each is rounded
+    assert 0 < hopping["in_flight"] <= 1000 and 64 <= hopping["max_open"] <= 1000
+    timing = rows_of(result.report, "timing")
+    assert timing["hopping"]["calls"] == 1000 and timing["compute"]["calls"] == 8000
+    assert timing["hopping"]["total_ns"] == hopping["total_ns"]
+    assert timing["hopping"]["self_ns"] <= hopping["busy_ns"]
+    assert result.report.lost == {}
+    follows_the_schema(result.report)
+
+
+def test_what_a_long_poll_had_inside(box):
+    """Of a task whose polls are too short to be looked into one by one, which is where a long one surprises."""
+    for _ in range(20):
+        result = box.run("tasks", "long", env={"HOTPATH_SLOWEST": "slow"})
+        if result.told["others"] < result.told["first"]:
+            break
+    else:
+        pytest.fail("in none of 20 runs the processor was there for the short ones")
+    slow, timing = futures_of(result.report)["slow"], rows_of(result.report, "timing")
+    assert slow["polls"] == 100000 and slow["long_polls"] >= 2
+    assert slow["slowest_poll"].startswith("chew ") and "itself " in slow["slowest_poll"]
+    kept = rows_of(result.report, "slowest")["slow"]
+    inside = {row["name"]: row for row in kept["children"]}
+    assert (inside["chew"]["calls"], inside["pick"]["calls"]) == (1, 3)
+    assert inside["chew"]["total_ns"] == timing["chew"]["max_ns"]
+    assert kept["total_ns"] == slow["max_poll_ns"] >= inside["chew"]["total_ns"]
+    follows_the_schema(result.report)
+
+
+@pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
+def test_allocations_are_exact_on_any_number_of_threads(box):
+    hopping = futures_of(box.run("tasks", "hop").report)["hopping"]
+    polls, sizes = 8000, 8 * sum(range(1, 1001))
+    assert (hopping["allocations"], hopping["allocated_bytes"]) == (2 * polls, 10 * polls + sizes)
+    assert hopping["bytes_per_poll"] == (10 * polls + sizes) / polls
+    assert hopping["bytes_per_call"] == (10 * polls + sizes) / 1000
+    assert (hopping["allocations_per_poll"], hopping["allocations_per_call"]) == (2, 16)
+
+
+def test_a_killed_program_says_which_tasks_were_open(box):
+    result = box.run("tasks", "killed", status=-signal.SIGKILL)
+    report = box.read(result.sessions()[0])
+    open_ones = rows_of(report, "open-futures")
+    assert {name: row["state"] for name, row in open_ones.items()} == {"waiting": "waiting", "running": "running"}
+    assert open_ones["waiting"]["age_ns"] >= open_ones["running"]["age_ns"] >= 2e6  # up to the last that is known of it
+    assert open_ones["waiting"]["busy_ns"] == 0
+    futures = futures_of(report)
+    assert {name: row["open"] for name, row in futures.items()} == {"waiting": 1, "running": 1, "ended": 0}
+    assert futures["ended"]["total_ns"] >= 2e6 and futures["ended"]["polls"] == 1
+
+
+def test_tasks_of_a_child_are_the_childs(box):
+    result = box.run("tasks", "forks")
+    either = futures_of(box.read(result.folder))["either"]
+    assert (either["calls"], either["open"], either["polls"]) == (9, 0, 5)
+
+
+def test_between_others(box):
+    report = box.run("tasks", "event").report
+    futures = futures_of(report)
+    assert (futures["one"]["polls"], futures["one"]["cancelled"]) == (10, 0)
+    assert (futures["other"]["polls"], futures["other"]["cancelled"]) == (10, 1)
+    main = box.run("tasks", "event").row("main", "calltree")
+    assert {row.name: (row.calls, [(child.name, child.calls) for child in row.children]) for row in main.children} == {
+        "one": (10, [("compute", 10)]), "other": (10, [("compute", 20)])}
+
+
+@with_cxx
+def test_cxx(box):
+    result = box.run("tasks_cxx", env={"HOTPATH_LOG": "request"})
+    row = futures_of(result.report)["request"]
+    assert (row["calls"], row["polls"], row["cancelled"], row["open"], row["misused"]) == (10, 29, 1, 0, 0)
+    assert row["recent"].startswith("request 9, request 8, request 7")
+
+
+def test_the_table(box):
+    text = box.run("tasks", "event", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "futures"}).report_path.read_text()
+    assert "futures - Tasks, from their creation to their end." in text and "| Task  | Calls | Polls |" in text
+
+
+def test_off_at_run_time(box):
+    result = box.run("tasks", "hop", env={"HOTPATH": "0"})
+    assert result.stderr == "" and result.stdout == ""

@@ -1,0 +1,205 @@
+/*
+ * Tasks whose numbers a test knows.
+ *
+ *   tasks hop       1000 tasks, each polled on four threads in turn, allocating at each poll
+ *   tasks killed    ends by SIGKILL: one task waits, one runs, one has ended
+ *   tasks forks     a child creates and ends tasks of the same label
+ *   tasks event     polls of a task that a loop runs between others, around measured functions
+ *   tasks long      very many short polls of a task, and two of them long ones; says how long the first was at least, and all others at most
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include <hotpath.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TASKS 1000
+#define THREADS 4
+#define ROUNDS 8
+
+struct job {
+    size_t number;
+    HOTPATH_FIELD(hotpath_task, task);
+};
+
+static struct job jobs[TASKS];
+static pthread_barrier_t barrier;
+
+static void compute(size_t bytes)
+{
+    HOTPATH_MEASURE();
+    char *memory = malloc(bytes);
+    __asm__ volatile("" : : "r"(memory) : "memory");
+    free(memory);
+}
+
+/* Job j is polled by thread (j + round) % THREADS, so each is on another thread in each round. */
+static void *poll_jobs(void *context)
+{
+    const size_t me = (size_t)context;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t at = 0; at < TASKS; at++) {
+            if ((at + round) % THREADS != me)
+                continue;
+            HOTPATH_POLL(jobs[at].task);
+            char *memory = malloc(10);
+            __asm__ volatile("" : : "r"(memory) : "memory");
+            free(memory);
+            compute(at + 1);
+            if (round == ROUNDS - 1)
+                HOTPATH_READY(jobs[at].task);
+        }
+        pthread_barrier_wait(&barrier);
+    }
+    return NULL;
+}
+
+static void hop(void)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (size_t at = 0; at < TASKS; at++) {
+        jobs[at].number = at;
+        HOTPATH_TASK(jobs[at].task, "hopping");
+    }
+    for (size_t at = 0; at < THREADS; at++)
+        pthread_create(&threads[at], NULL, poll_jobs, (void *)at);
+    for (size_t at = 0; at < THREADS; at++)
+        pthread_join(threads[at], NULL);
+}
+
+static void until_killed(void)
+{
+    struct job waiting, running, ended;
+    HOTPATH_TASK(waiting.task, "waiting");
+    HOTPATH_TASK(running.task, "running");
+    HOTPATH_TASK(ended.task, "ended");
+    {
+        HOTPATH_RUN(ended.task);
+        usleep(2000);
+    }
+    HOTPATH_POLL(running.task);
+    usleep(2000);
+    (void)waiting.number;
+    raise(SIGKILL);
+}
+
+static void with_child(void)
+{
+    struct job job;
+    for (int at = 0; at < 3; at++) {
+        HOTPATH_TASK(job.task, "either");
+        HOTPATH_READY(job.task);
+    }
+    HOTPATH_TASK(job.task, "either");
+    if (fork() == 0) {
+        HOTPATH_READY(job.task); /* its parent's */
+        for (int at = 0; at < 5; at++) {
+            HOTPATH_TASK(job.task, "either");
+            HOTPATH_RUN(job.task);
+        }
+        exit(0);
+    }
+    wait(NULL);
+    HOTPATH_READY(job.task);
+}
+
+static void in_turns(void)
+{
+    struct job one, other;
+    HOTPATH_TASK(one.task, "one");
+    HOTPATH_TASK(other.task, "other");
+    for (int at = 0; at < 10; at++) {
+        {
+            HOTPATH_POLL(one.task);
+            compute(100);
+        }
+        {
+            HOTPATH_POLL(other.task);
+            compute(1);
+            compute(1);
+        }
+    }
+    HOTPATH_READY(one.task);
+    HOTPATH_CANCEL(other.task);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* How long it was, at least. */
+static uint64_t chew(unsigned ms)
+{
+    HOTPATH_MEASURE();
+    const uint64_t begin = now_ns();
+    usleep(ms * 1000);
+    return now_ns() - begin;
+}
+
+static void pick(void) { HOTPATH_MEASURE(); }
+
+#define FIRST_LONG 40000
+#define SECOND_LONG 60000
+
+static uint64_t poll_slow(struct job *job, int at)
+{
+    uint64_t chewed = 0;
+    HOTPATH_POLL(job->task);
+    compute(1);
+    if (at == FIRST_LONG) {
+        chewed = chew(40);
+        for (int times = 0; times < 3; times++)
+            pick();
+    } else if (at == SECOND_LONG) {
+        chew(11);
+    }
+    return chewed;
+}
+
+/* Which of them is the longest is for the machine to say: where others need the processor, it can be any of them. */
+static void two_are_long(void)
+{
+    struct job job;
+    uint64_t first = 0, others = 0;
+    HOTPATH_TASK(job.task, "slow");
+    for (int at = 0; at < 100000; at++) {
+        const uint64_t begin = now_ns(), chewed = poll_slow(&job, at), around = now_ns() - begin;
+        if (at == FIRST_LONG)
+            first = chewed;
+        else if (around > others)
+            others = around;
+    }
+    HOTPATH_READY(job.task);
+    printf("first %llu\nothers %llu\n", (unsigned long long)first, (unsigned long long)others);
+}
+
+int main(int argc, char **argv)
+{
+    HOTPATH_MAIN();
+    const char *what = argc > 1 ? argv[1] : "hop";
+    if (strcmp(what, "hop") == 0)
+        hop();
+    else if (strcmp(what, "long") == 0)
+        two_are_long();
+    else if (strcmp(what, "killed") == 0)
+        until_killed();
+    else if (strcmp(what, "forks") == 0)
+        with_child();
+    else if (strcmp(what, "event") == 0)
+        in_turns();
+    else
+        return 2;
+    return 0;
+}

@@ -1,0 +1,319 @@
+/*
+ * The console as keys and time change it, on a session of this very process and with a clock of the test's own: when rows may move, what Esc undoes,
+ * how time is gone through, and that a stretch leaves no trace in what comes after it. SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "axis_writer.h"
+#include "console.h"
+#include "hotpath.h"
+#include "profile.h"
+#include "scratch_folder.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* --------------------------------------------------------------------------------------------- the session */
+
+static void spin(unsigned steps)
+{
+    while (steps-- > 0)
+        __asm__ volatile("" ::: "memory");
+}
+
+static void often(void)
+{
+    HOTPATH_MEASURE();
+    spin(2000);
+}
+
+static void seldom(void)
+{
+    HOTPATH_MEASURE();
+    spin(200000);
+}
+
+static char session_path[256];
+
+static bool list(void *context, struct hp_programs *ret_programs)
+{
+    struct hp_program *program = hp_programs_add(ret_programs);
+    (void)context;
+    if (program == NULL)
+        return false;
+    snprintf(program->path, sizeof program->path, "%s", session_path);
+    snprintf(program->command, sizeof program->command, "test_console");
+    program->pid = 1;
+    program->processes = 1;
+    return true;
+}
+
+static bool parts(void *context, const char *path, struct hp_programs *ret_parts)
+{
+    struct hp_program *program = hp_programs_add(ret_parts);
+    (void)context;
+    if (program != NULL)
+        snprintf(program->path, sizeof program->path, "%s", path);
+    return program != NULL;
+}
+
+static const struct hp_program_source source = {.list = list, .parts = parts};
+static struct hp_settings settings;
+static struct hp_console console;
+static struct hp_screen screen;
+static char printed[100000];
+
+static const char *none(const char *name, void *context)
+{
+    (void)name;
+    (void)context;
+    return NULL;
+}
+
+static int begin(void **state)
+{
+    if (make_scratch_folder(state) != 0)
+        return 1;
+    setenv("XDG_CONFIG_HOME", scratch_folder, 1);
+    setenv("HOTPATH_DIR", scratch_folder, 1);
+    setenv("HOTPATH_OUTPUT_FORMAT", "none", 1);
+    setenv("HOTPATH", "1", 1);
+    hp_settings_resolve(&settings, NULL, none, NULL, NULL, NULL);
+    if (hotpath_start(NULL) != HOTPATH_OK || !hp_screen_resize(&screen, 100, 30))
+        return 1;
+    seldom();
+    for (unsigned call = 0; call < 100; call++)
+        often();
+    snprintf(session_path, sizeof session_path, "%s", hotpath_session_path());
+    return 0;
+}
+
+static int end(void **state)
+{
+    hotpath_stop();
+    hp_screen_free(&screen);
+    return remove_scratch_folder(state);
+}
+
+static void press(const char *name, uint64_t now)
+{
+    struct hp_key key;
+    assert_true(hp_key_read(name, &key));
+    hp_console_key(&console, &key, now);
+}
+
+static const char *draw(void)
+{
+    struct hp_text text;
+    hp_console_draw(&console, &screen);
+    hp_text_init(&text, printed, sizeof printed);
+    hp_screen_print(&screen, &text);
+    return hp_text_end(&text);
+}
+
+static void open_console(uint64_t now)
+{
+    hp_console_init(&console, &settings, &source);
+    assert_true(hp_console_choose(&console, session_path));
+    hp_console_tick(&console, now);
+    assert_true(console.watched.has_data);
+}
+
+static const char *name_at(size_t line) { return console.shown.all[line]->cells[0].text; }
+
+/* ----------------------------------------------------------------------------------------------------- time */
+
+static void rows_move_seldom(void **state)
+{
+    uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    press("2", now);
+    assert_int_equal(console.shown.count, 2);
+    const bool is_seldom_first = strcmp(name_at(0), "seldom") == 0;
+    void (*const other)(void) = is_seldom_first ? often : seldom;
+    /* The other one has much more from now on: for three seconds, and two after a key, it stays where it is. */
+    for (unsigned call = 0; call < (is_seldom_first ? 5000 : 100); call++)
+        other();
+    hp_console_tick(&console, now + 2 * SECOND);
+    assert_string_equal(name_at(0), is_seldom_first ? "seldom" : "often");
+    press("Down", now + 2 * SECOND);
+    hp_console_tick(&console, now + 3 * SECOND + SECOND / 2);
+    assert_string_equal(name_at(0), is_seldom_first ? "seldom" : "often");
+    hp_console_tick(&console, now + 6 * SECOND);
+    assert_string_equal(name_at(0), is_seldom_first ? "often" : "seldom");
+    /* The cursor was on it, and is. */
+    assert_int_equal(console.view->line, 0);
+    assert_non_null(strstr(draw(), is_seldom_first ? " › often" : " › seldom"));
+    hp_console_free(&console);
+}
+
+static void it_is_read_when_it_is_due(void **state)
+{
+    const uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    console.spent_ns = 0;
+    hp_console_tick(&console, now + SECOND / 2);
+    assert_int_equal(console.refreshed_ns, now);
+    hp_console_tick(&console, now + SECOND);
+    assert_int_equal(console.refreshed_ns, now + SECOND);
+    /* One that takes long is read less often. */
+    console.spent_ns = SECOND / 2;
+    assert_int_equal(hp_console_due_ns(&console), now + 6 * SECOND);
+    press("space", now + 2 * SECOND);
+    console.spent_ns = 0;
+    hp_console_tick(&console, now + 20 * SECOND);
+    assert_int_equal(console.refreshed_ns, now + SECOND);
+    assert_non_null(strstr(draw(), "paused, 18 s behind"));
+    press("space", now + 20 * SECOND);
+    assert_int_equal(console.refreshed_ns, now + 20 * SECOND);
+    press("+", now + 21 * SECOND);
+    assert_int_equal(console.choices.refresh_ms, 500);
+    for (unsigned at = 0; at < 20; at++)
+        press("+", now + 21 * SECOND);
+    assert_int_equal(console.choices.refresh_ms, 100);
+    for (unsigned at = 0; at < 20; at++)
+        press("-", now + 21 * SECOND);
+    assert_int_equal(console.choices.refresh_ms, 10000);
+    hp_console_free(&console);
+    unlink(console.choices.path);
+}
+
+/* ----------------------------------------------------------------------------------------------------- keys */
+
+static void one_escape_undoes_one_thing(void **state)
+{
+    const uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    press("2", now);
+    press("/", now);
+    for (const char *letter = "often"; *letter != '\0'; letter++)
+        press((char[]){*letter, '\0'}, now);
+    assert_int_equal(console.shown.count, 1);
+    press("Enter", now);
+    press("Enter", now);
+    assert_int_equal(console.overlay, HP_OVERLAY_INSPECT);
+    press("w", now);
+    assert_int_equal(console.inspected, HP_INSPECTED_SLOWEST);
+    press("Esc", now);
+    assert_int_equal(console.inspected, HP_INSPECTED_PAGE);
+    press("Esc", now);
+    assert_int_equal(console.overlay, HP_OVERLAY_NONE);
+    assert_int_equal(console.shown.count, 1);
+    press("Esc", now);
+    assert_int_equal(console.shown.count, 2);
+    press("Esc", now);
+    assert_false(console.is_over);
+    press("q", now);
+    assert_true(console.is_over);
+    hp_console_free(&console);
+}
+
+static void without_history_it_says_so(void **state)
+{
+    const uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    assert_non_null(strstr(draw(), "there is no history"));
+    press("[", now);
+    assert_non_null(strstr(draw(), "There is no history of this run"));
+    press("z", now);
+    assert_true(console.watched.is_whole);
+    hp_console_free(&console);
+}
+
+/* Where a click is, something is chosen. */
+static void clicks_choose(void **state)
+{
+    const uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    draw();
+    press("click:1,17", now);
+    assert_int_equal(console.tab, HP_TAB_FUNCTIONS);
+    draw();
+    press("click:6,10", now);
+    assert_int_equal(console.view->line, 1);
+    press("click:4,5", now); /* the heading of the names */
+    assert_string_equal(console.view->sort, "name");
+    assert_string_equal(name_at(0), "often");
+    press("click:4,5", now);
+    assert_string_equal(name_at(0), "seldom");
+    press("click:99,500", now);
+    hp_console_free(&console);
+    unlink(console.choices.path);
+}
+
+/* ------------------------------------------------------------------------------------------------ stretches */
+
+/* A stretch has what came in it, and what is read after it is all there again. */
+static void a_stretch_leaves_no_trace(void **state)
+{
+    static struct hp_axis_writer writer;
+    struct hp_snapshot *snapshot;
+    char path[300];
+    const uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    snapshot = &console.watched.reader.sessions[0]->file.snapshot;
+    const struct hp_site_sums *site = console.watched.functions[0].site;
+    const uint64_t began = snapshot->header.clock_start.ns, calls = site->sums.calls;
+    assert_true(hp_axis_path(session_path, path, sizeof path));
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && hp_axis_begin(&writer, fd, snapshot->header.pid, snapshot->header.process_start, began));
+    for (uint64_t slot = 1; slot <= 40; slot++) { /* ten calls in each */
+        hp_axis_put_from_zero(&writer, HP_AXIS_SITE_CALLS, site->id, 10 * slot);
+        hp_axis_put_from_zero(&writer, HP_AXIS_SITE_TICKS, site->id, 1000 * slot);
+        hp_axis_put_from_zero(&writer, HP_AXIS_SITE_SELF, site->id, 1000 * slot);
+        assert_true(hp_axis_write(&writer, began + slot * SECOND / 4));
+    }
+    const uint32_t id = site->id;
+    /* From 1 s to 3 s: eighty calls. The run is made to have lasted long enough by waiting for its clock, which is the real one. */
+    while (console.watched.elapsed_ns < 4 * SECOND) {
+        usleep(50000);
+        console.is_due = true;
+        hp_console_tick(&console, now);
+    }
+    console.window = (struct hp_window){.kind = HP_WINDOW_PAST, .from_ns = SECOND, .to_ns = 3 * SECOND};
+    console.is_due = true;
+    hp_console_tick(&console, now);
+    assert_false(console.watched.is_whole);
+    assert_int_equal(console.watched.function_count, 1);
+    assert_int_equal(console.watched.functions[0].site->id, id);
+    assert_int_equal(console.watched.functions[0].calls, 80);
+    assert_true(console.watched.functions[0].calls_per_second == 40);
+    assert_int_equal(console.watched.unknown, 1);
+    press("t", now);
+    assert_true(console.watched.is_whole);
+    assert_int_equal(console.watched.function_count, 2);
+    for (size_t at = 0; at < 2; at++)
+        if (console.watched.functions[at].site->id == id)
+            assert_int_equal(console.watched.functions[at].calls, calls);
+    close(fd);
+    unlink(path);
+    hp_console_free(&console);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_move_seldom),
+        cmocka_unit_test(it_is_read_when_it_is_due),
+        cmocka_unit_test(one_escape_undoes_one_thing),
+        cmocka_unit_test(without_history_it_says_so),
+        cmocka_unit_test(clicks_choose),
+        cmocka_unit_test(a_stretch_leaves_no_trace),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
