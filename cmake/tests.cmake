@@ -57,17 +57,21 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK]): tests/e2e/name.py, run by pytest. SERIAL: it measures time.
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN]): tests/e2e/name.py, run by pytest. SERIAL: it measures
+# time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of time, and sanitizers find little there.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK" "" "" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK;PLAIN" "" "" ${ARGN})
   hotpath_labels(labels e2e)
   hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION}
     COMMAND "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
 endfunction()
 
-# Turns the caller's TSAN, SLOW, QUICK, SERIAL into labels and options.
+# Turns the caller's TSAN, SLOW, QUICK, SERIAL, PLAIN into labels and options.
 macro(hotpath_labels variable)
-  set(${variable} ${ARGN} asan)
+  set(${variable} ${ARGN})
+  if(NOT arg_PLAIN)
+    list(APPEND ${variable} asan)
+  endif()
   if(arg_TSAN)
     list(APPEND ${variable} tsan)
   endif()
