@@ -1,5 +1,5 @@
-# What is installed: the libraries, the header, the adapters, the two files, the program and its demo, man pages, completions, pkg-config files and a
-# CMake package. All of it may be moved to another prefix afterwards.
+# What is installed: the libraries, the header, the adapters, the program and its demo, man pages, completions, pkg-config files and a
+# CMake package; the two files, too (single.cmake). All of it may be moved to another prefix afterwards.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static
@@ -10,7 +10,6 @@ install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc
 install(TARGETS hotpath_demo RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/hotpath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES single/hotpath.c single/hotpath.h DESTINATION ${CMAKE_INSTALL_DATADIR}/hotpath)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
 
 foreach(section 1 3 5 7)

@@ -2,23 +2,13 @@
 import os
 import re
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
+from tree import SOURCE, Tree, do
 
-SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
 BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release")).resolve()
 TEXT = (SOURCE / "CONTRIBUTING.md").read_text()
 COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```$", TEXT, re.M | re.S) for line in block.splitlines()]
-
-
-def do(*command, cwd, env=None):
-    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
-                          env={**os.environ, **(env or {})})
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 # ------------------------------------------------------------------------------------------------------ commands
@@ -50,37 +40,6 @@ def test_files_that_are_named_are_there():
 
 
 # ------------------------------------------------------------------------------------------------------- recipes
-
-class Tree:
-    """A copy of what is committed or about to be."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        names = do("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=SOURCE).splitlines()
-        for name in names:
-            if (SOURCE / name).exists():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(SOURCE / name, folder / name)
-
-    def write(self, name, text):
-        assert not (self.folder / name).exists()
-        (self.folder / name).write_text(text)
-
-    def insert(self, name, before, line):
-        """A line before the first that has this text in it."""
-        text = (self.folder / name).read_text()
-        at = text.index(before)
-        at = text.rindex("\n", 0, at) + 1
-        (self.folder / name).write_text(text[:at] + line + "\n" + text[at:])
-
-    def replace(self, name, old, new):
-        text = (self.folder / name).read_text()
-        assert old in text, (name, old)
-        (self.folder / name).write_text(text.replace(old, new, 1))
-
-    def do(self, *command, env=None):
-        return do(*command, cwd=self.folder, env=env)
-
 
 SECTION = """/* How many rows there are. SPDX-License-Identifier: MIT */
 #include "profile.h"
@@ -300,8 +259,8 @@ def test_recipes(tmp_path):
                        ("completions/hotpath.bash", "greet"), ("completions/hotpath.bash", "--brief"),
                        ("docs/report.schema.json", "functions_count")):
         assert word in (tree.folder / file).read_text(), (file, word)
-    tree.do("tools/amalgamate.py")
-    tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "examples_greeting", "examples_greeting_off",
+    tree.do("tools/shared_layout.py")
+    tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "hotpath_single", "examples_greeting", "examples_greeting_off",
             "unit_test_brief", "unit_test_headcount", "unit_test_options", "unit_test_table", "programs_greeting")
     tree.do("build/release/bin/gen_docs", "--check", ".")
     tree.do("tools/check_layers.py")

@@ -78,7 +78,7 @@ class Machine:
         self.program("dev", (SOURCE / "dev").read_text())
         self.program("bin/apt-get", f'#!/bin/sh\necho "$*" >> "{folder}/asked"\n{script}\n')
         self.program("bin/sudo", '#!/bin/sh\nexec "$@"\n')
-        for name in ("bin/dpkg-query", "bin/apt-cache", "bin/sleep", "tools/check_format.sh", "tools/amalgamate.py"):
+        for name in ("bin/dpkg-query", "bin/apt-cache", "bin/sleep", "tools/check_format.sh", "tools/shared_layout.py"):
             self.program(name, "#!/bin/sh\n")
 
     def program(self, name, text):

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 
 from harness import BUILD, Box  # noqa: E402
-from workshop import Installation, Workshop, do  # noqa: E402
+from workshop import SINGLE, Installation, Workshop, do  # noqa: E402
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def installed(scratch):
 
 @pytest.fixture(scope="session")
 def objects(scratch):
-    """objects("gcc", "-fPIC") is single/hotpath.c, compiled so; each kind once, and quickly rather than well."""
+    """objects("gcc", "-fPIC") is hotpath.c of the two files, compiled so; each kind once, and quickly rather than well."""
     def compiled(compiler, *flags):
         path = scratch / ("-".join([compiler, *flags]).replace("/", "_") + ".o")
         if not path.exists():
-            do(compiler, *flags, "-c", HERE.parents[1] / "single/hotpath.c", "-o", path)
+            do(compiler, *flags, "-c", SINGLE / "hotpath.c", "-o", path)
         return path
     return compiled
 

@@ -1,4 +1,4 @@
-"""single/hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning, show no names
+"""The two files, hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning, show no names
 but those of the header, and measure in programs, in shared libraries, and in several of these at once."""
 import json
 import os
@@ -218,7 +218,8 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects):
     header = tree / "src/record/runtime.h"
     first, second = re.findall(r"^    uint32_t (?:gate|epoch);.*\n", header.read_text(), re.M)
     header.write_text(header.read_text().replace(first + second, second + first))
-    do(sys.executable, SOURCE / "tools/amalgamate.py", tree)
+    do(sys.executable, SOURCE / "tools/shared_layout.py", tree)
+    do(sys.executable, SOURCE / "tools/amalgamate.py", "--root", tree, tree / "single")
     workshop.write("main.c", STRANGERS)
     workshop.do("gcc", "-DHOTPATH", f"-I{SINGLE}", "main.c", objects("gcc", "-fPIC"), "-pthread", "-ldl", "-o", "it")
     workshop.do("gcc", "-fPIC", "-shared", "-DHOTPATH", f"-I{tree / 'single'}", PROGRAMS / "plugin.c",
@@ -341,15 +342,28 @@ int hotpath_total(void) { return total(7); }
 }
 
 
+def test_tool_writes_only_where_it_is_told(workshop):
+    """The two files belong to no source tree: nothing appears there, and without a folder there is only an error."""
+    tree = workshop.folder / "tree"
+    for name, text in SOURCES.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    (tree / "tools").mkdir()
+    shutil.copy(SOURCE / "tools/amalgamate.py", tree / "tools")
+    before = sorted(tree.rglob("*"))
+    refused = subprocess.run([sys.executable, tree / "tools/amalgamate.py"], cwd=tree, capture_output=True, text=True)
+    assert refused.returncode == 2 and "FOLDER" in refused.stderr
+    do(sys.executable, tree / "tools/amalgamate.py", workshop.folder / "made", cwd=tree)
+    assert sorted(tree.rglob("*")) == before
+    assert sorted(path.name for path in (workshop.folder / "made").iterdir()) == ["hotpath.c", "hotpath.h"]
+
+
 def test_names_that_several_files_use(workshop, compiler):
     for name, text in SOURCES.items():
         path = workshop.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    tool = [sys.executable, SOURCE / "tools/amalgamate.py"]
-    assert subprocess.run([*tool, "--check", workshop.folder]).returncode == 1
-    do(*tool, workshop.folder)
-    do(*tool, "--check", workshop.folder)
+    do(sys.executable, SOURCE / "tools/amalgamate.py", "--root", workshop.folder, workshop.folder / "single")
     single = (workshop.folder / "single/hotpath.c").read_text()
     assert single.count("SPDX-License-Identifier") == 1
     workshop.write("main.c", '#include "hotpath.h"\nint main(void) { return hotpath_total(); }\n')

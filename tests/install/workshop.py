@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import SOURCE
+from harness import BUILD, SOURCE
 
 HERE = Path(__file__).parent
-SINGLE = SOURCE / "single"
+SINGLE = BUILD / "single"
 CXX = {"gcc": "g++", "clang": "clang++"}
 CONSUMER = {"main": 1, "work": 1000, "last": 1}  # calls that consumer.c makes
 
