@@ -66,16 +66,15 @@ def check_hello(folder):
         assert re.search(rf"^\| {name} +\| +{calls} \|", done.stderr, re.M), done.stderr
 
 
-# Before there is a release: these find no folder build.
-
-def test_uncommitted_changes_are_refused(clone):
-    (clone.folder / "LICENSE").write_text((clone.folder / "LICENSE").read_text() + "\n")
-    (clone.folder / "src/new.c").write_text("int x;\n")
-    told = refusal(clone.folder)
+def test_uncommitted_changes_are_refused(clone, tmp_path):
+    folder = tmp_path / "clone"
+    do("git", "clone", "--quiet", clone.folder, folder, cwd=tmp_path)
+    (folder / "LICENSE").write_text("none\n")
+    (folder / "src/new.c").write_text("int x;\n")
+    told = refusal(folder)
     assert "commit" in told and " M LICENSE\n" in told and "?? src/new.c\n" in told
-    clone.do("git", "checkout", "--quiet", "LICENSE")
-    assert "?? src/new.c\n" in refusal(clone.folder)
-    (clone.folder / "src/new.c").unlink()
+    do("git", "checkout", "--quiet", "LICENSE", cwd=folder)
+    assert "?? src/new.c\n" in refusal(folder)
 
 
 def test_only_a_clone_can_be_released(tmp_path):
