@@ -1,6 +1,6 @@
 """Whoever installs hotpath can use it: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and in
 programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are those
-of README.md."""
+of docs/building.md."""
 import re
 
 import pytest
@@ -199,14 +199,14 @@ def test_meson(workshop, installed, compiler):
         assert workshop.calls(f"out/{program}", env=installed.env) == CONSUMER, program
 
 
-# ------------------------------------------------------------------------------------------- the recipes of the README
+# ------------------------------------------------------------------------------------- the recipes of docs/building.md
 
 HELLO = {"main": 1, "leibniz": 100, "print": 1}
 
 
 @pytest.fixture
 def hello(workshop):
-    workshop.write("hello.c", recipe("c", "/* hello.c */"))
+    workshop.write("hello.c", recipe("c", "/* hello.c */", "README.md"))
     return workshop
 
 

@@ -29,11 +29,11 @@ def need(program):
         pytest.skip(f"{program} is not installed")
 
 
-def recipe(language, containing=""):
-    """The block of README.md in this language that has this text in it."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S)
+def recipe(language, containing="", page="docs/building.md"):
+    """The block of this page in this language that has this text in it."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (SOURCE / page).read_text(), re.M | re.S)
     found = [block for block in blocks if containing in block]
-    assert len(found) == 1, f"{len(found)} blocks of {language} with {containing!r} in README.md"
+    assert len(found) == 1, f"{len(found)} blocks of {language} with {containing!r} in {page}"
     return found[0]
 
 
