@@ -27,8 +27,8 @@ def block(language, containing):
 
 def build(folder):
     (folder / "hello.c").write_text(block("c", "/* hello.c */"))
-    (folder / "single").symlink_to(SOURCE / "single")
-    command, _, run = block("sh", "single/hotpath.c").strip().partition(" && ")
+    subprocess.run([SOURCE / "tools/amalgamate.py", folder / "build/single"], check=True)
+    command, _, run = block("sh", "single/hotpath.c").splitlines()[-1].partition(" && ")
     subprocess.run(command, shell=True, cwd=folder, check=True)
     return run
 
