@@ -5,13 +5,13 @@
  *
  *     int parse(const char *text)
  *     {
- *         HOTPATH_MEASURE();                    // this call, on every way out
+ *         HOTPATH_MEASURE();                    // measures this call, whichever way it returns
  *         ...
  *     }
  *
  *     int main(void)
  *     {
- *         HOTPATH_MAIN();                       // a report when main ends or exit() is called
+ *         HOTPATH_MAIN();                       // prints a report when main returns or exit() is called
  *         return parse("...");
  *     }
  *
@@ -20,13 +20,13 @@
  * Without -DHOTPATH (or with -DHOTPATH=0) every macro below compiles to nothing: the object code is the
  * same as without the macros and there is nothing to link.
  *
- * Cost: two reads of the CPU's counter and a few stores to memory of the calling thread; see bench/RESULTS.md.
- * Threads: every macro may be used on any thread at any time; what was seen before is counted without a lock.
+ * Cost: two reads of the CPU's time stamp counter and a few stores to thread-private memory; see bench/RESULTS.md.
+ * Threads: every macro may be used on any thread at any time. Only the first call at a new place takes a lock.
  * Signals: zones may be opened and closed in signal handlers; counts stay exact.
- * fork: the child gets a session of its own, which begins at its first zone.
- * Memory: none from the host's heap. What does not fit into the session file is counted and shown.
+ * fork: the child gets its own session, which begins at its first zone.
+ * Memory: hotpath uses none of the program's heap. What does not fit into the session file is counted and shown.
  *
- * Four parts: configuration, measuring, controlling, and (do not use directly) what the macros expand to.
+ * Four parts: configuration, measuring, control, and the internals that the macros expand to (not for direct use).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +40,7 @@
 #define HOTPATH_VERSION_PATCH 0
 #define HOTPATH_VERSION "0.1.0"
 
-/* -DHOTPATH and -DHOTPATH=1 switch measuring on; nothing, or -DHOTPATH=0, switches it off. */
+/* -DHOTPATH and -DHOTPATH=1 turn measuring on; -DHOTPATH=0, or no such option, turns it off. */
 #if defined(HOTPATH)
 #if (HOTPATH + 0) != 0
 #define HOTPATH_ON_ 1
@@ -54,10 +54,10 @@
 #include <stdint.h>
 
 /*
- * glibc has room for libraries that are opened later to keep what belongs to a thread at a fixed distance, which is
- * quick, so measured code counts on that. Others (musl) refuse to open a library that does; there it is left to the
- * compiler: the same in programs, a call of the dynamic linker per access in shared libraries. -DHOTPATH_TLS_DYNAMIC=1
- * or =0 decides otherwise.
+ * TLS model of measured code. glibc reserves static TLS space for libraries loaded by dlopen, so measured code uses
+ * the fast initial-exec model there. Other libcs (musl) refuse to dlopen such a library, so there the compiler
+ * chooses: the same code in programs, a call into the dynamic linker per access in shared libraries.
+ * -DHOTPATH_TLS_DYNAMIC=1 or =0 overrides the choice.
  */
 #ifndef HOTPATH_TLS_DYNAMIC
 #if defined(__GLIBC__)
@@ -77,14 +77,13 @@ extern "C" {
 #define HOTPATH_API_
 #endif
 
-/* ------------------------------------------------------------------------------- 3a. types of control */
+/* ------------------------------------------------------------------------------- 3a. types for control */
 
 /*
- * Options of a session. Zero-fill it, set `size`, and set what you want: zero always means "the default".
+ * Options of a session. Zero the struct, set `size`, then set the fields you want: zero always means "the default".
  * HOTPATH_MAIN and HOTPATH_SESSION do this for you: HOTPATH_MAIN(.limit = 20, .focus = "parse") in C,
- * HOTPATH_MAIN(.limit(20).focus("parse")) in C++. Every field can be overruled by the environment variable
- * named beside it; `hotpath help environment` and docs/environment.md describe each one.
- * Text is copied by hotpath_start.
+ * HOTPATH_MAIN(.limit(20).focus("parse")) in C++. The environment variable named beside each field overrides it;
+ * `hotpath help environment` and docs/environment.md describe each one. hotpath_start copies the strings.
  */
 /* clang-format off */
 struct hotpath_options {
@@ -95,89 +94,89 @@ struct hotpath_options {
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
-    const char *by;           /* HOTPATH_BY              a row about functions: "function", "thread" */
+    const char *by;           /* HOTPATH_BY              what a row stands for: "function", "thread" */
     const char *focus;        /* HOTPATH_FOCUS           rows shown: a list such as "parse*,/^lex/,file:json.c" */
-    const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
-    const char *filter;       /* HOTPATH_FILTER          sites recorded: a list as for focus */
-    const char *skip;         /* HOTPATH_SKIP            sites not recorded: such a list */
+    const char *slowest;      /* HOTPATH_SLOWEST         show slowest call of a function: name, text, "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites to record: a list as for focus */
+    const char *skip;         /* HOTPATH_SKIP            sites not to record: such a list */
     const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: such a list */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
-    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
-    const char *dir;          /* HOTPATH_DIR             folder of the session file */
-    const char *record;       /* HOTPATH                 what is recorded: "timing,alloc,cpu" */
-    const char *cpu_engine;   /* HOTPATH_CPU_ENGINE      what samples processor time: "auto", "timers" */
-    const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
-    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
+    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value", stored in the report */
+    const char *dir;          /* HOTPATH_DIR             directory of the session file */
+    const char *record;       /* HOTPATH                 what to record: "timing,alloc,cpu" */
+    const char *cpu_engine;   /* HOTPATH_CPU_ENGINE      how CPU time is sampled: "auto", "timers" */
+    const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    fraction of calls to time: "1/16" */
+    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks */
     const char *alloc_metric; /* HOTPATH_ALLOC_METRIC    "bytes-total", "bytes-max", "count-total", "count-max" */
-    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
-    double min_percent;       /* HOTPATH_MIN_PERCENT     rows with a smaller share are left out (default 0) */
+    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       maximum size of the session file */
+    double min_percent;       /* HOTPATH_MIN_PERCENT     leave out rows with a smaller share (default 0) */
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
-    uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
-    uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
-    uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown of a function (default 50) */
-    uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      keys of one HOTPATH_BLOCK_KEY told apart (default 256) */
-    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: functions measured by the compiler are only counted
-                                                         where measuring would be more of their time (default 50) */
-    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
-    uint32_t cpu_rate;        /* HOTPATH_CPU_RATE        samples for a second of processor time (default 997) */
-    uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
-    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
+    uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows in the function sections (default 15) */
+    uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows in the call tree (default 50) */
+    uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown per function (default 50) */
+    uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      distinct keys per HOTPATH_BLOCK_KEY (default 256) */
+    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: compiler-instrumented functions are timed only
+                                                         now and then if timing costs more (default 50) */
+    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and exit after so many ms (HOTPATH_MAIN only) */
+    uint32_t cpu_rate;        /* HOTPATH_CPU_RATE        samples per second of CPU time (default 997) */
+    uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the directory (default 20) */
+    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER percentages of the sum of the rows, without main */
     uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
-    uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    allocations of measured functions inside count, too */
-    uint8_t cpu;              /* HOTPATH_CPU             sample whose processor time it is */
-    uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   processor time of measured functions inside counts, too */
-    uint8_t waits;            /* HOTPATH_WAITS           a thread of the library watches what threads wait for */
+    uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    include allocations of measured callees */
+    uint8_t cpu;              /* HOTPATH_CPU             sample CPU time per function */
+    uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   include CPU time of measured callees */
+    uint8_t waits;            /* HOTPATH_WAITS           a library thread samples what threads wait for */
     uint8_t reserved[4];
 };
 /* clang-format on */
 
 #define HOTPATH_NO_LIMIT UINT32_MAX
 
-/* What control functions return: 0, or one of these. hotpath_strerror names them. */
+/* Control functions return 0 or one of these. hotpath_strerror gives the text. */
 enum hotpath_status {
     HOTPATH_OK = 0,
     HOTPATH_E_ACTIVE = -1,   /* a session is active already */
     HOTPATH_E_INACTIVE = -2, /* no session is active */
     HOTPATH_E_OFF = -3,      /* recording is switched off (HOTPATH=0, setuid, or compiled out) */
-    HOTPATH_E_OPTIONS = -4,  /* the options struct is not one this library understands */
-    HOTPATH_E_SPACE = -5,    /* no file or memory could be had for the session */
+    HOTPATH_E_OPTIONS = -4,  /* this library does not understand the options struct */
+    HOTPATH_E_SPACE = -5,    /* no file or memory available for the session */
     HOTPATH_E_OUTPUT = -6    /* the report could not be written */
 };
 
-/* A stack of open zones: that of a coroutine, or 0, the calling thread's own. See hotpath_switch. */
+/* A stack of open zones: a coroutine's, or 0 for the calling thread's own. See hotpath_switch. */
 typedef uint64_t hotpath_lane;
 
-/* A task: see HOTPATH_TASK. A number, which means nothing to anybody else; 0: none. */
+/* A task: see HOTPATH_TASK. An opaque number; 0: none. */
 typedef struct {
     uint64_t id_;
 } hotpath_task;
 
-/* What the calling thread has allocated and freed: see hotpath_read_allocs. */
+/* Allocations and frees of the calling thread: see hotpath_read_allocs. */
 struct hotpath_alloc_counts {
-    uint64_t count;        /* allocations, a realloc among them */
-    uint64_t bytes;        /* asked for */
-    uint64_t freed_count;  /* blocks freed, or given to realloc */
-    uint64_t freed_usable; /* their usable bytes: what malloc_usable_size says */
-    uint64_t session;      /* number of the session they are of; 0: counted without one */
+    uint64_t count;        /* allocations, including realloc */
+    uint64_t bytes;        /* requested */
+    uint64_t freed_count;  /* blocks freed or passed to realloc */
+    uint64_t freed_usable; /* their usable bytes, by malloc_usable_size */
+    uint64_t session;      /* session these belong to; 0: counted without a session */
 };
 
-/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS says. */
+/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS permits. */
 struct hotpath_unexpected {
     const char *file;
     const char *function;
     uint32_t line;
-    uint32_t is_counted; /* 0: allocations could not be counted, so nothing is known */
+    uint32_t is_counted; /* 0: allocations could not be counted, so the result is unknown */
     uint64_t expected;
     uint64_t count;
     uint64_t bytes;
 };
 
-/* Told of it instead of the line on stderr and abort(); may return, or leave by longjmp. */
+/* Called instead of writing a line to stderr and calling abort(); may return, or leave by longjmp. */
 typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
 
-/* What the number in a cell means. */
+/* The unit of the number in a cell. */
 enum hotpath_unit {
     HOTPATH_UNIT_TEXT = 0,
     HOTPATH_UNIT_COUNT = 1,
@@ -187,66 +186,66 @@ enum hotpath_unit {
     HOTPATH_UNIT_NUMBER = 5,  /* a count with decimals: an average */
     HOTPATH_UNIT_SIGNED_COUNT = 6,
     HOTPATH_UNIT_SIGNED_BYTES = 7,
-    HOTPATH_UNIT_RATE = 8,       /* for a second */
+    HOTPATH_UNIT_RATE = 8,       /* per second */
     HOTPATH_UNIT_INSTANT = 9,    /* nanoseconds since 1970, in UTC */
-    HOTPATH_UNIT_STATE = 10,     /* one of a few words */
-    HOTPATH_UNIT_HISTOGRAM = 11, /* hotpath_section_histogram has it */
-    HOTPATH_UNIT_SERIES = 12,    /* hotpath_section_series has it */
-    HOTPATH_UNIT_VALUE = 13      /* a number of the program's own, whole or not, of any sign */
+    HOTPATH_UNIT_STATE = 10,     /* one of a few fixed words */
+    HOTPATH_UNIT_HISTOGRAM = 11, /* see hotpath_section_histogram */
+    HOTPATH_UNIT_SERIES = 12,    /* see hotpath_section_series */
+    HOTPATH_UNIT_VALUE = 13      /* a number from the program: integer or not, of any sign */
 };
 
 struct hotpath_column {
-    const char *key;   /* as in JSON: "avg_ns" */
-    const char *title; /* as in the table: "Avg" */
+    const char *key;   /* the key in JSON: "avg_ns" */
+    const char *title; /* the heading in the table: "Avg" */
     uint32_t unit;     /* enum hotpath_unit */
-    uint32_t visible;  /* shown in the table unless asked otherwise */
+    uint32_t visible;  /* in the table by default */
 };
 
-/* One cell. `has_value` is 0 where there is nothing to show (a percentile of a call that never ended). */
+/* One cell. `has_value` is 0 if there is nothing to show (such as a percentile of a call that never ended). */
 struct hotpath_cell {
     uint32_t unit; /* enum hotpath_unit */
     uint32_t has_value;
-    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES, INSTANT; of SIGNED ones cast it to int64_t */
-    double number;    /* the same, PERCENT, RATE and VALUE, unrounded */
+    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES, INSTANT; for SIGNED units cast it to int64_t */
+    double number;    /* the same unrounded; also PERCENT, RATE and VALUE */
     const char *text; /* TEXT, STATE; otherwise NULL */
 };
 
 enum hotpath_row_flag {
-    HOTPATH_ROW_OPEN = 1,        /* counts a call that has not ended */
-    HOTPATH_ROW_MAIN = 2,        /* shares refer to it */
-    HOTPATH_ROW_ROUGH = 4,       /* measuring may be a good part of its numbers */
+    HOTPATH_ROW_OPEN = 1,        /* includes a call that has not ended */
+    HOTPATH_ROW_MAIN = 2,        /* the row that is 100 % */
+    HOTPATH_ROW_ROUGH = 4,       /* measuring overhead may be a large part of its numbers */
     HOTPATH_ROW_SCALED = 8,      /* its times are estimates: not all calls were timed */
-    HOTPATH_ROW_SELF_SCALED = 16 /* the same of what is left to it by itself */
+    HOTPATH_ROW_SELF_SCALED = 16 /* its self time is an estimate */
 };
 
-/* A row besides its cells. Set `size` before you ask; so of the two below. */
+/* A row without its cells. Set `size` before the call, here and in the two structs below. */
 struct hotpath_row {
     size_t size;     /* sizeof(struct hotpath_row) */
-    uint64_t id;     /* of what it is about: the same in every report, of every process, after every refresh */
-    uint64_t parent; /* in a tree, the id of the row that it is below; 0: none */
-    uint32_t depth;  /* in a tree; rows come parent first */
+    uint64_t id;     /* identifies the subject: the same in every report, in every process, after every refresh */
+    uint64_t parent; /* in a tree, the id of the parent row; 0: none */
+    uint32_t depth;  /* in a tree; parents come before children */
     uint32_t flags;  /* enum hotpath_row_flag */
 };
 
-/* How much there is of what: bars from one bound to the next, such as durations, or with labels, such as causes. */
+/* Amounts per bar. Bars are ranges, as for durations, or have labels, as for causes. */
 struct hotpath_histogram {
     size_t size;
     size_t bars;
-    uint32_t unit;        /* of bounds: enum hotpath_unit */
-    uint32_t amount_unit; /* of amounts */
-    const double *from;   /* bounds: from[i] and above, below to[i]; NULL where there are labels */
+    uint32_t unit;        /* unit of the bounds: enum hotpath_unit */
+    uint32_t amount_unit; /* unit of the amounts */
+    const double *from;   /* bar i covers from[i] <= x < to[i]; NULL if bars have labels */
     const double *to;
     const uint64_t *amounts;
-    const char *const *labels; /* NULL where there are bounds */
+    const char *const *labels; /* NULL if bars have bounds */
 };
 
-/* A number as it was over time, the oldest first. */
+/* A number over time, oldest first. */
 struct hotpath_series {
     size_t size;
     size_t points;
-    uint32_t unit; /* of values: enum hotpath_unit */
+    uint32_t unit; /* unit of the values: enum hotpath_unit */
     uint32_t reserved;
-    const uint64_t *times_ns; /* after the beginning of the run */
+    const uint64_t *times_ns; /* since the start of the run */
     const double *values;
 };
 
@@ -261,7 +260,7 @@ typedef void hotpath_reporter(const hotpath_results *results, void *context);
 
 namespace hotpath
 {
-/* Options without designated initialisers: HOTPATH_MAIN(.limit(20).focus("parse")). */
+/* Options for C++ without designated initialisers: HOTPATH_MAIN(.limit(20).focus("parse")). */
 class options : public hotpath_options
 {
   public:
@@ -314,14 +313,14 @@ class options : public hotpath_options
 #undef HOTPATH_OPTION_
 };
 
-/* What HOTPATH_MEASURE(.log(1)) says of its site. */
+/* Arguments of HOTPATH_MEASURE(.log(1)) about its site. */
 struct site_traits {
     uint32_t is_logged;
     constexpr explicit site_traits(uint32_t is_logged_ = 0) : is_logged(is_logged_) {}
     constexpr site_traits log(bool value) const { return site_traits(value); }
 };
 
-/* What HOTPATH_TASK(task, "label", .lane(1)) says of the task. */
+/* Arguments of HOTPATH_TASK(task, "label", .lane(1)) about its task. */
 struct task_traits {
     int has_lane;
     constexpr explicit task_traits(int has_lane_ = 0) : has_lane(has_lane_) {}
@@ -343,58 +342,65 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------- 2. measuring */
 
 /*
- * What each macro is, on and off alike:
+ * Each macro, and what it is syntactically, whether measuring is on or off:
  *
  *   HOTPATH_MAIN(options)        declaration   starts the session, measures this function as the 100 % row
  *   HOTPATH_SESSION(options)     declaration   the same for any scope: reports when the scope ends
- *   HOTPATH_MEASURE()            declaration   measures this function from here to every way out
+ *   HOTPATH_MEASURE()            declaration   measures this function from here until it returns
  *   HOTPATH_MEASURE_AS("label")  declaration   the same under another name
  *   HOTPATH_BLOCK("label")       declaration   measures from here to the end of the enclosing braces
- *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone called z ...
+ *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone named z ...
  *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
- *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields what it yields
- *   HOTPATH_BLOCK_KEY("label", key) declaration  as HOTPATH_BLOCK, one row for each text that `key` has had
- *   HOTPATH_NOTE("format", ...)  expression    attaches text, as of printf, to the innermost zone that is open
- *   HOTPATH_EXPECT_ALLOCS(most)  declaration   complains if more is allocated from here to the end of the braces
- *   HOTPATH_VALUE("key", x)      expression    a number, bool, pointer or text of the program's own: see below
- *   HOTPATH_GAUGE_SET("key", n)  expression    a level: it is n now ...
- *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or n more than before, on any thread
- *   HOTPATH_COUNT("key", n)      expression    n more of something
- *   HOTPATH_DEBUG(expr)          expression    records what the expression yields, and yields it
- *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length[, id])  expression  so much went into a queue ...
- *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length[, id])  expression  ... and so much came out of it: see below
- *   HOTPATH_CHANNEL_REFUSED("label", channel, items)  expression  so much did not go in: the queue was full, or closed
- *   HOTPATH_CHANNEL_DROPPED("label", channel, items)  expression  so much that was in it will not come out
- *   HOTPATH_CHANNEL_CAPACITY("label", channel, items)  expression  so much can be in it
- *   HOTPATH_CHANNEL_TEXT("label", channel, "format", ...)  expression  what an item is, where HOTPATH_LOG wants the label
- *   HOTPATH_CHANNEL_FULL("label", channel)  declaration  waits from here to the end of the braces: the queue is full ...
- *   HOTPATH_CHANNEL_EMPTY("label", channel)  declaration  ... or empty
- *   HOTPATH_CHANNEL_END("label", channel)  expression  the queue is no more
+ *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
+ *   HOTPATH_BLOCK_KEY("label", key) declaration  HOTPATH_BLOCK with one row per distinct text of `key`
+ *   HOTPATH_NOTE("format", ...)  expression    attaches printf-formatted text to the innermost open zone
+ *   HOTPATH_EXPECT_ALLOCS(most)  declaration   allocation limit from here to the end of the braces
+ *   HOTPATH_VALUE("key", x)      expression    records a number, bool, pointer or text: see below
+ *   HOTPATH_GAUGE_SET("key", n)  expression    sets a gauge to n ...
+ *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or adds n to it, on any thread
+ *   HOTPATH_COUNT("key", n)      expression    adds n to a counter
+ *   HOTPATH_DEBUG(expr)          expression    records the value of the expression and yields it
+ *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length[, id])  expression
+ *                                              items were put into a queue ...
+ *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length[, id])  expression
+ *                                              ... and taken out of it: see below
+ *   HOTPATH_CHANNEL_REFUSED("label", channel, items)  expression  the queue was full or closed: items not accepted
+ *   HOTPATH_CHANNEL_DROPPED("label", channel, items)  expression  items in the queue were discarded
+ *   HOTPATH_CHANNEL_CAPACITY("label", channel, items)  expression  how many items fit into the queue
+ *   HOTPATH_CHANNEL_TEXT("label", channel, "format", ...)  expression
+ *                                              describes an item, if HOTPATH_LOG selects the label
+ *   HOTPATH_CHANNEL_FULL("label", channel)  declaration
+ *                                              waits to the end of the braces because the queue is full ...
+ *   HOTPATH_CHANNEL_EMPTY("label", channel)  declaration  ... or because it is empty
+ *   HOTPATH_CHANNEL_END("label", channel)  expression  the queue was destroyed
  *   HOTPATH_STREAM_NEXT("label", stream)  declaration  a producer works from here to the end of the braces ...
- *   HOTPATH_STREAM_ITEM("label", stream, items, bytes)  expression  ... and yields so much: see below
- *   HOTPATH_STREAM_TEXT("label", stream, "format", ...)  expression  what an item is, where HOTPATH_LOG wants the label
- *   HOTPATH_STREAM_END("label", stream)  expression  the stream is no more
- *   HOTPATH_FIELD(hotpath_task, task)  declaration  of a struct's last member, which keeps a task and takes no bytes without -DHOTPATH
- *   HOTPATH_TASK(task, "label"[, .lane = 1])  expression  an operation begins that ends elsewhere, on any thread: see below
- *   HOTPATH_POLL(task)           declaration   it runs from here to the end of the braces
- *   HOTPATH_RUN(task)            declaration   the same, and it is ready then
- *   HOTPATH_READY(task)          expression    it has ended ...
- *   HOTPATH_RESULT(task, "format", ...)  expression  ... with a result, as of printf, which is kept where the label is logged
- *   HOTPATH_CANCEL(task)         expression    it has ended without a result
+ *   HOTPATH_STREAM_ITEM("label", stream, items, bytes)  expression  ... and yields items: see below
+ *   HOTPATH_STREAM_TEXT("label", stream, "format", ...)  expression
+ *                                              describes an item, if HOTPATH_LOG selects the label
+ *   HOTPATH_STREAM_END("label", stream)  expression  the stream was destroyed
+ *   HOTPATH_FIELD(hotpath_task, task)  declaration  last member of a struct: a task; no bytes without -DHOTPATH
+ *   HOTPATH_TASK(task, "label"[, .lane = 1])  expression
+ *                                              starts an operation that may end elsewhere, on any thread: see below
+ *   HOTPATH_POLL(task)           declaration   the task runs from here to the end of the braces
+ *   HOTPATH_RUN(task)            declaration   the same, and the task is ready at the end
+ *   HOTPATH_READY(task)          expression    the task has ended ...
+ *   HOTPATH_RESULT(task, "format", ...)  expression  ... with a printf-formatted result, kept if logged
+ *   HOTPATH_CANCEL(task)         expression    the task has ended without a result
  *   HOTPATH_LOOP_WAIT("label")   declaration   an event loop waits from here to the end of the braces: see below
- *   HOTPATH_LOOP_END("label")    expression    the loop has ended, and with it its last turn
+ *   HOTPATH_LOOP_END("label")    expression    the loop, and its last turn, has ended
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
- * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
- * .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls, with their notes, as HOTPATH_LOG does from
- * outside; in C++ it is .log(1). A note is formatted, and what it is made of is evaluated, only where its call may be kept: in
- * sites that are logged, and those whose slowest call is followed. Not in signal handlers.
+ * Labels are string literals; a key is any text and is copied. HOTPATH_MEASURE(.log = 1),
+ * HOTPATH_MEASURE_AS("label", .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls and their notes,
+ * as HOTPATH_LOG does from the environment; in C++ it is .log(1). A note is formatted, and its arguments are
+ * evaluated, only if its call may be kept: at logged sites, and at sites whose slowest call is recorded. Not in
+ * signal handlers.
  *
- * HOTPATH_EXPR keeps the type of its expression, how long what it makes lives and, in C++, whether it is an lvalue; where
- * it cannot, it does not compile: hotpath(3), "The language".
+ * HOTPATH_EXPR preserves the type of its expression, the lifetime of temporaries and, in C++, the value category.
+ * Where it cannot, it does not compile: hotpath(3), "The language".
  *
- * A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
- * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
+ * A zone that longjmp skipped, or that was never closed, is detected when an enclosing zone ends or when its stack
+ * space is reused. It is then counted, with the time up to the end of the last zone inside it.
  */
 #define HOTPATH_MEASURE(...)                                                                                       \
     HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_, __VA_ARGS__)
@@ -414,10 +420,11 @@ extern "C" {
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
 
 /*
- * Values: the report has the last, the least, the largest, the mean and percentiles of each key, how often it came, and the latest
- * ones. Keys are string literals; uses with the same key are one row. With a key that is known at run time, HOTPATH_VALUE_KEY("label", key, x) and so
- * on, there is a row label[key] for each text, up to HOTPATH_KEYS_LIMIT. Gauges and counts take numbers only. HOTPATH_DEBUG
- * is known by its text and its place; it yields a value of the same type (an array becomes a pointer, in C).
+ * Values: for each key the report shows the last, minimum, maximum and mean value, percentiles, the count, and the
+ * latest values. Keys are string literals; uses with the same key share one row. For keys known only at run time,
+ * HOTPATH_VALUE_KEY("label", key, x) and its siblings make a row label[key] for each text, up to
+ * HOTPATH_KEYS_LIMIT. Gauges and counts take numbers only. HOTPATH_DEBUG is identified by its text and its place;
+ * it yields a value of the same type (in C, an array becomes a pointer).
  */
 #define HOTPATH_VALUE(key, value) HOTPATH_UPDATE_(hotpath_update_, VALUE, key, HOTPATH_SCALAR_(value))
 #define HOTPATH_GAUGE_SET(key, number) HOTPATH_UPDATE_(hotpath_update_, GAUGE, key, HOTPATH_NUMBER_(number))
@@ -434,11 +441,12 @@ extern "C" {
 #define HOTPATH_DEBUG(...) HOTPATH_DEBUG_(#__VA_ARGS__, (__VA_ARGS__))
 
 /*
- * Channels: queues, pipes and rings, whatever they are made of. The report has what all channels of a label did, and what each of
- * them did, known by its address (NULL: they are not told apart). `items` went in or out at once, with so many `bytes` (0: that
- * does not matter), and `length` of them are in the channel now (-1: not known). What sends tells it before others can receive,
- * what receives after it has: then what is inside is never below 0. With an `id` that sender and receiver know the item by (its
- * address, its position in a ring; 0: none), the report has percentiles of how long items were inside; the mean needs none.
+ * Channels: queues, pipes and rings of any implementation. The report shows all channels of a label together, and
+ * each one by its address (NULL: not told apart). `items` is how many went in or out at once, `bytes` their size
+ * (0: not relevant), `length` how many are in the channel now (-1: unknown). A sender reports before others can
+ * receive the item, a receiver after it has it; so the count of items inside never goes below 0. If sender and
+ * receiver identify the item by an `id` (its address, its position in a ring; 0: none), the report shows
+ * percentiles of the time that items spend inside; the mean needs no id.
  */
 #define HOTPATH_CHANNEL_SENT(label, channel, ...)                                                                  \
     HOTPATH_PASSED_(hotpath_sent_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__,  \
@@ -464,9 +472,10 @@ extern "C" {
     hotpath_v1_channel_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel)
 
 /*
- * Streams: generators, iterators, readers, whatever yields one item after the other. The report has how fast they come, and whether the
- * producer takes the time for it or the consumer. `stream` is any address that stays the same (NULL: there is one of the label at a time);
- * it may go on on another thread, and is used by one at a time.
+ * Streams: generators, iterators, readers, anything that yields one item after another. The report shows the rate
+ * of items, and whether the producer or the consumer takes the time. `stream` is any address that stays the same
+ * (NULL: at most one stream per label at a time). A stream may move between threads, but only one thread uses it at
+ * a time.
  */
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NEXT_(HOTPATH_NAME_(__COUNTER__), "" label "", stream)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
@@ -480,15 +489,17 @@ extern "C" {
     hotpath_v1_stream_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream)
 
 /*
- * Tasks: whatever is begun at one place and ends at another: a request, a callback that is still to come, a coroutine, a job in a
- * queue. `task` is the address of a hotpath_task, such as a member of the program's own struct that HOTPATH_FIELD has declared; it
- * holds a number, may be copied and freed at any time, and has to be zero, or anything, before HOTPATH_TASK. Stretches in which it
- * runs are told by HOTPATH_POLL; without any, only its wall time is known. All tasks of a label are one row, beside functions and in
- * the section `futures`. A task that is used after its end is counted as misused, and no harm is done.
+ * Tasks: operations that begin at one place and end at another: a request, a pending callback, a coroutine, a
+ * queued job. `task` is the address of a hotpath_task, such as a member of the program's own struct declared by
+ * HOTPATH_FIELD. It holds a number and may be copied and freed at any time. It need not be initialised before
+ * HOTPATH_TASK. HOTPATH_POLL marks the time in which the task runs; without it, only the wall time is known. All
+ * tasks of a label share one row, beside functions and in the section `futures`. Using a task after its end is
+ * harmless and counted as misuse.
  *
- * A coroutine with a stack of its own that keeps zones open while others run has a lane (see hotpath_switch): HOTPATH_TASK(task, "label",
- * .lane = 1), in C++ .lane(1), makes one that HOTPATH_POLL goes to, and leaves at the end of the braces, which are those around the
- * change of stacks and nothing else. It ends with the task.
+ * A coroutine with its own stack that keeps zones open while others run needs a lane (see hotpath_switch).
+ * HOTPATH_TASK(task, "label", .lane = 1), in C++ .lane(1), creates one. HOTPATH_POLL switches to it, and switches
+ * back at the end of the braces; these must enclose the switch of stacks and nothing else. The lane ends with the
+ * task.
  */
 #define HOTPATH_FIELD(type, name) type name[1]
 #define HOTPATH_TASK(task, ...)                                                                                    \
@@ -500,17 +511,19 @@ extern "C" {
 #define HOTPATH_CANCEL(task) hotpath_v1_task_end(task, 1)
 
 /*
- * Event loops: a thread waits, does what is to be done, and waits again. What comes between two waits is a turn, in which nothing else is
- * noticed. The report has how long turns were and how long events had to wait for their end. A label stands for one loop on each
- * thread. `hotpath run` sees loops over epoll, poll and select by itself; these are for all others, and for static programs.
+ * Event loops: a thread waits, handles events, and waits again. The time between two waits is a turn, in which the
+ * loop notices no new event. The report shows how long turns were and how long events waited for a turn to end. A
+ * label stands for one loop per thread. `hotpath run` detects loops over epoll, poll and select by itself; these
+ * macros are for all others, and for static programs.
  */
 #define HOTPATH_LOOP_WAIT(label) HOTPATH_LOOP_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "")
 #define HOTPATH_LOOP_END(label) hotpath_loop_end_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""))
 
 /*
- * For tests: a scope in which this thread may allocate at most so often (a realloc counts). More ends the program with one
- * line and abort(), or is told to hotpath_set_on_unexpected. Needs a program in which malloc is watched (-lhotpath_alloc), and
- * complains where it is not; no session.
+ * Allocation limit for a scope, for tests: this thread may allocate at most `most` times (a realloc counts). If it
+ * exceeds the limit, the program writes one line and calls abort(), or calls the function set by
+ * hotpath_set_on_unexpected. Needs counted allocations (-lhotpath_alloc), and complains without them; needs no
+ * session.
  */
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
 
@@ -531,79 +544,82 @@ extern "C" {
         hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
                            HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
 
-/* -------------------------------------------------------------------------------------- 3b. controlling */
+/* ------------------------------------------------------------------------------------------ 3b. control */
 
 /*
- * Starts a session. NULL means all defaults; the environment overrules what is given here. Returns 0, or
- * HOTPATH_E_ACTIVE (one line on stderr, the running session goes on), HOTPATH_E_OFF, HOTPATH_E_OPTIONS,
- * HOTPATH_E_SPACE. Any thread; not in a signal handler.
+ * Starts a session. NULL means all defaults; the environment overrides these options. Returns 0, HOTPATH_E_ACTIVE
+ * (with one line on stderr; the running session continues), HOTPATH_E_OFF, HOTPATH_E_OPTIONS or HOTPATH_E_SPACE.
+ * Any thread; not in a signal handler.
  */
 HOTPATH_API_ int hotpath_start(const struct hotpath_options *options);
 
-/* Writes the report and ends the session. HOTPATH_E_INACTIVE when there is none. Any thread; not in a handler. */
+/*
+ * Writes the report and ends the session. HOTPATH_E_INACTIVE if there is none. Any thread; not in a signal handler.
+ */
 HOTPATH_API_ int hotpath_stop(void);
 
-/* Writes the report of everything so far; recording goes on. Any thread; not in a handler. */
+/* Writes a report of everything so far; recording continues. Any thread; not in a signal handler. */
 HOTPATH_API_ int hotpath_report(void);
 
 /*
- * From now on `reporter` gets every report of this process instead of the built-in output; NULL goes back. Not the one
- * that SIGINT or SIGTERM cause: a handler is no place for it, so that one is built in as ever.
+ * From now on `reporter` receives every report of this process instead of the built-in output; NULL restores that.
+ * The report on SIGINT or SIGTERM stays built-in, because a signal handler must not call `reporter`.
  */
 HOTPATH_API_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context);
 
-/* The words for an enum hotpath_status; never NULL. */
+/* The text for an enum hotpath_status; never NULL. */
 HOTPATH_API_ const char *hotpath_strerror(int status);
 
-/* The version of the library that is running, as HOTPATH_VERSION is of the header. */
+/* The version of the running library; HOTPATH_VERSION is that of the header. */
 HOTPATH_API_ const char *hotpath_version(void);
 
-/* The path of the running session's file, or "" (none, or a file without a name). */
+/* The path of the running session's file; "" if there is no session or its file has no name. */
 HOTPATH_API_ const char *hotpath_session_path(void);
 
 /*
- * What the calling thread has allocated so far; take the difference of two readings. HOTPATH_E_OFF where malloc is not watched.
- * Readings of different sessions cannot be compared. Any thread, any time.
+ * Allocations of the calling thread so far; subtract two readings. HOTPATH_E_OFF if malloc is not counted. Readings
+ * from different sessions cannot be compared. Any thread, any time.
  */
 HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts);
 
-/* From now on `on_unexpected` gets what HOTPATH_EXPECT_ALLOCS has to complain about; NULL goes back. */
+/* Sets the function that HOTPATH_EXPECT_ALLOCS calls when a limit is exceeded; NULL restores the default. */
 HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context);
 
 /*
- * Memory that the program hands out itself (arenas, pools, a heap of its own), shown under its own label beside what malloc
- * does. Blocks are known by their address until they are taken back, one by one or all of a label at once. Without a session
- * nothing is counted. Any thread; not in a handler.
+ * Custom allocators: memory that the program hands out itself (arenas, pools, its own heap), shown under its own
+ * label beside malloc. Blocks are identified by their address until they are freed, one by one or all of a label at
+ * once. Nothing is counted without a session. Any thread; not in a signal handler.
  */
 HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size_t size);
 HOTPATH_API_ void hotpath_free_event(const char *label, const void *block);
 HOTPATH_API_ void hotpath_free_all_event(const char *label);
 
-/* The task whose poll is innermost on the calling thread, or none: for those who connect libraries with tasks. Any thread, any time. */
+/* The task of the innermost poll on the calling thread, or none; for adapters. Any thread, any time. */
 HOTPATH_API_ hotpath_task hotpath_current(void);
 
 /*
- * The task of an object that has no room for one, such as a request of a library: `of` gives it a place for HOTPATH_TASK to begin one in, `at`
- * is NULL where there is none, which all macros take for no task. The place is free again when the task has ended. Some thousand at a time.
+ * The task of an object that cannot hold one itself, such as a library's request. `of` returns a slot in which
+ * HOTPATH_TASK can start a task. `at` returns NULL if there is none; all macros take NULL for no task. The slot is
+ * free again when the task has ended. There are a few thousand slots.
  */
 HOTPATH_API_ hotpath_task *hotpath_task_of(const void *object);
 HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
 
 /*
- * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of one coroutine, 0
- * is the calling thread's own. hotpath_switch says that the calling thread goes on in another lane, and returns the one it was
- * in; it is called right beside the switch of the stack. A lane is on one thread at a time, and may be on another one each time. One
- * that has not begun, or has ended, stands for the thread's own. Zones that are open when a lane ends count as abandoned. Any
- * thread; not in a handler.
+ * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of
+ * one coroutine; 0 is the calling thread's own. hotpath_switch moves the calling thread to another lane and returns
+ * the previous one; call it right beside the switch of stacks. A lane is on one thread at a time, but may move
+ * between threads. A lane that has not begun, or has ended, means the thread's own. Zones still open when a lane
+ * ends count as abandoned. Any thread; not in a signal handler.
  */
 HOTPATH_API_ hotpath_lane hotpath_lane_begin(void);
 HOTPATH_API_ hotpath_lane hotpath_switch(hotpath_lane to);
 HOTPATH_API_ void hotpath_lane_end(hotpath_lane lane);
 
-/* Walking results: sections, their columns, their rows. Indexes out of range give NULL, or 0. */
+/* Reading results: sections, their columns, their rows. An index out of range gives NULL or 0. */
 HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
 HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results);
-/* What the bottleneck is, in a sentence, if the section `bottlenecks` is there and can tell; otherwise "". */
+/* The bottleneck in one sentence, if the section `bottlenecks` is present and found one; otherwise "". */
 HOTPATH_API_ const char *hotpath_results_headline(const hotpath_results *results);
 HOTPATH_API_ size_t hotpath_results_sections(const hotpath_results *results);
 HOTPATH_API_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index);
@@ -616,75 +632,75 @@ HOTPATH_API_ size_t hotpath_section_total_rows(const hotpath_section *section);
 HOTPATH_API_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
                                       struct hotpath_cell *ret_cell);
 HOTPATH_API_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row);
-/* Of columns with that unit; where a cell has no value, there are no bars, or no points. */
+/* For columns with that unit. A cell without a value has no bars and no points. */
 HOTPATH_API_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
                                            struct hotpath_histogram *ret_histogram);
 HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
                                         struct hotpath_series *ret_series);
 
-/* --------------------------------------------------------- 4. what the macros expand to: not for direct use */
+/* ------------------------------------------------------ 4. internals of the macros: not for direct use */
 
 /*
- * Everything ending in an underscore is private, and so is everything with v1 in its name: the number is the
- * version of the layouts below, so that a program and a library that disagree do not link.
+ * Names that end in an underscore or contain v1 are private. v1 is the version of the layouts below, so that a
+ * program and a library that disagree do not link.
  *
- * These structs are at once working memory of the thread and part of the session file (docs/session-format.md).
- * Each is written by one thread only, with relaxed atomic stores, so that anyone may read them at any time.
+ * These structs are both the thread's working memory and part of the session file (docs/session-format.md). Each
+ * has one writer thread, which uses relaxed atomic stores, so anyone may read them at any time.
  */
 
-/* A place in code. One static object per use of a macro; the library fills in `id` at the first call. */
+/* A place in code. One static object per use of a macro; the library sets `id` at the first call. */
 struct hotpath_site {
     uint32_t id;
     uint32_t kind;
     uint32_t line;
-    uint32_t log; /* 1: the latest calls are kept; of values and the like the number of the object, 0: none yet */
+    uint32_t log; /* 1: keep the latest calls; for values and other objects, the object's number, 0: none yet */
     const char *name;
     const char *function;
     const char *file;
 };
 
 #define HOTPATH_ID_NEW_ UINT32_MAX            /* not registered yet */
-#define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* left out by HOTPATH_FILTER, or no space for it */
-#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* ids are below this; `ready` of a head at rest */
+#define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* excluded by HOTPATH_FILTER, or no space left */
+#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* all ids are below this; also `ready` of an idle head */
 
 #define HOTPATH_KIND_FUNCTION_ 0u
 #define HOTPATH_KIND_LABEL_ 1u
 #define HOTPATH_KIND_BLOCK_ 2u
 #define HOTPATH_KIND_MAIN_ 3u
 #define HOTPATH_KIND_KEY_ 4u       /* one key of a block */
-#define HOTPATH_KIND_SUSPENDED_ 5u /* no place in code: a coroutine does not run */
+#define HOTPATH_KIND_SUSPENDED_ 5u /* not a place in code: time in which a coroutine is suspended */
 #define HOTPATH_KIND_VALUE_ 6u
 #define HOTPATH_KIND_GAUGE_ 7u
 #define HOTPATH_KIND_COUNT_ 8u
 #define HOTPATH_KIND_DEBUG_ 9u
-#define HOTPATH_KIND_OBJECT_ 10u /* of any other kind, which whoever records it knows */
-#define HOTPATH_KIND_TASK_ 11u   /* an object, whose polls are zones */
+#define HOTPATH_KIND_OBJECT_ 10u /* any other kind, known to the file that records it */
+#define HOTPATH_KIND_TASK_ 11u   /* an object whose polls are zones */
 #define HOTPATH_KIND_LAST_ 11u
 #define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
 
-/* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
+/* The sites of a HOTPATH_BLOCK_KEY, one per key; the library looks them up and creates missing ones. */
 struct hotpath_keys_ {
-    struct hotpath_site site; /* what they have in common */
+    struct hotpath_site site; /* what all keys share */
     void *table;
 };
 
 /*
- * The guard in the host's frame. Its address says which zone it is, and the library trusts nothing else of it:
- * `goto` may have jumped over its initialiser, `longjmp` over its end.
+ * The guard in the caller's stack frame. Its address identifies the zone; the library trusts none of its contents:
+ * `goto` may have skipped its initialiser, `longjmp` its end.
  */
 struct hotpath_zone {
     uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it, plus HOTPATH_BY_COUNT_ */
 };
 #define HOTPATH_SKIPPED_ 0u
-#define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted and not timed */
+#define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted but not timed */
 
-/* An open zone, on the thread's own stack of zones. Frame 0 stands for the thread itself. */
+/* An open zone on the thread's stack of zones. Frame 0 is the thread itself. */
 struct hotpath_frame_ {
-    uint64_t zone;  /* address of the guard; 0 ends the stack */
+    uint64_t zone;  /* address of the guard; 0 marks the end of the stack */
     uint64_t start; /* ticks */
-    uint64_t child; /* ticks spent in zones directly inside; once closed, when that was */
-    uint32_t node;  /* its node, as an offset in the session */
-    uint32_t stat;  /* where it is counted, an offset too, with flags: see HOTPATH_FLAGS_ */
+    uint64_t child; /* ticks spent in direct child zones; after the zone closed, the time of closing */
+    uint32_t node;  /* its node: offset in the session */
+    uint32_t stat;  /* its stat: offset in the session, with flags: see HOTPATH_FLAGS_ */
 };
 
 /* A node of the thread's call tree: this site below that parent. */
@@ -692,21 +708,21 @@ struct hotpath_node_ {
     uint32_t site;
     uint32_t parent;    /* offset of a node, 0 for the thread's root */
     uint32_t stat;      /* offset of the hotpath_stat_ of this site and thread */
-    uint32_t is_folded; /* 1: calls further in were folded onto this node; or HOTPATH_INSIDE_ITSELF_ */
+    uint32_t is_folded; /* 1: deeper calls were folded onto this node; or HOTPATH_INSIDE_ITSELF_ */
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
-    uint64_t total;   /* ticks of all calls */
-    uint64_t nested;  /* those of them that were inside another call of this site (recursion) */
-    uint64_t self;    /* ticks not spent in zones inside; may wrap, sums are right */
-    uint64_t untimed; /* calls that were counted without a look at the clock: in none of the times */
+    uint64_t total;   /* ticks in all calls */
+    uint64_t nested;  /* part of total: calls inside another call of this site (recursion) */
+    uint64_t self;    /* ticks outside child zones; may wrap, but sums are right */
+    uint64_t untimed; /* calls counted without reading the clock; not in any of the times */
 };
 
 /*
- * What one thread knows of one site beside its nodes: extremes and a histogram of durations in ticks.
- * Octave 0 counts 0..127 one by one in 128 counters; octave o >= 1 counts [64 << o, 128 << o) in 64 counters, each
- * 1 << o wide. Octaves are allocated when first used. The counter of a duration is number (ticks >> o) after the
- * octave's origin, which for o >= 1 is 64 counters before the first one there is.
+ * What one thread records per site, besides its nodes: extremes and a histogram of durations in ticks. Octave 0
+ * counts 0..127 in 128 counters, one per tick; octave o >= 1 counts [64 << o, 128 << o) in 64 counters, each 1 << o
+ * wide. Octaves are allocated at first use. The counter of a duration is counter (ticks >> o) from the octave's
+ * origin; for o >= 1 the origin lies 64 counters before the first allocated one.
  */
 #define HOTPATH_OCTAVES_ 58
 struct hotpath_stat_ {
@@ -714,36 +730,37 @@ struct hotpath_stat_ {
     uint32_t next; /* offset of the thread's next stat */
     uint64_t min;
     uint64_t max;
-    uint32_t countdown; /* sampling: calls up to the next one that is timed, that one included */
-    uint32_t period;    /* sampling: one call in so many is timed */
-    uint32_t threads;   /* how many threads counted here, one after the other */
+    uint32_t countdown; /* sampling: calls until the next timed one, inclusive */
+    uint32_t period;    /* sampling: one call in `period` is timed */
+    uint32_t threads;   /* number of threads that have used this record, one after another */
     uint32_t generation;
-    uint32_t octaves[HOTPATH_OCTAVES_]; /* offsets of their origins */
-    uint32_t open;                      /* calls open now; kept only where there is recursion */
-    uint32_t keeps;                     /* why its calls are counted out of line: private to the library */
-    uint32_t log;                       /* offset of the latest calls, 0: they are not kept */
-    uint32_t slowest;                   /* offset of the slowest call with all that was inside, or 0 */
-    uint32_t typical; /* too short to be timed all: what a call took when that was found, in 1/256 ticks; else 0 */
-    uint64_t missed;  /* durations that found no space for their octave */
-    uint32_t long_calls; /* of these, that were long and timed one after the other: private to the library */
-    uint32_t alloc;      /* offset of what its calls allocated, or 0 */
+    uint32_t octaves[HOTPATH_OCTAVES_]; /* offsets of the octaves' origins */
+    uint32_t open;                      /* open calls; maintained only if the site recurses */
+    uint32_t keeps;                     /* reasons for the slow path: private to the library */
+    uint32_t log;                       /* offset of the latest calls; 0: not kept */
+    uint32_t slowest;                   /* offset of the slowest call with everything inside it, or 0 */
+    uint32_t typical;    /* too short to time every call: duration when this was found, in 1/256 ticks; else 0 */
+    uint64_t missed;     /* durations lost because there was no space for their octave */
+    uint32_t long_calls; /* with `typical`: long timed calls in a row; private to the library */
+    uint32_t alloc;      /* offset of the allocations of its calls, or 0 */
 };
 
 /*
- * Flags beside the offset of a stat, which is a multiple of 64.
+ * Flags in the low bits of the offset of a stat, which is a multiple of 64.
  *
- * RECURSIVE: open calls are counted. A site can be open twice only after a call has been folded onto one of its nodes or
- * onto an ancestor of these: on any other way further in it would have met itself. Until then nobody counts its open calls;
- * from then on all slots and frames below that ancestor carry this bit.
+ * RECURSIVE: open calls are counted. A site can be open twice only after a call was folded onto one of its nodes or
+ * onto an ancestor of them; on any other path inward it would have met itself. Until then open calls are not
+ * counted; from then on all slots and frames below that ancestor carry this bit.
  *
- * UNTIMED, in frames: sampling, this call is counted only. In slots under HOTPATH_SAMPLED_KEY_, where that is the rule. CHOSEN: it is
- * one of those that are timed.
+ * UNTIMED, in frames: sampling skipped this call, it is only counted. In slots it goes with HOTPATH_SAMPLED_KEY_,
+ * where most calls are untimed. CHOSEN: this call was picked to be timed.
  *
- * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
- * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
+ * KEPT: the call keeps more than numbers (its note, its place among the latest calls). The offset is not that of
+ * its stat but of a dummy stat that never gets an octave; so these calls end on the slow path, and other calls pay
+ * for no check.
  *
- * ALLOCATES, in frames: the call has allocated or freed something. It ends out of line by the same means, and where it is
- * sampled and not timed it bears COUNTED instead of UNTIMED.
+ * ALLOCATES, in frames: the call has allocated or freed. It ends on the slow path by the same trick; a sampled call
+ * that is not timed has COUNTED instead of UNTIMED.
  */
 #define HOTPATH_RECURSIVE_ 1u
 #define HOTPATH_UNTIMED_ 2u
@@ -753,22 +770,22 @@ struct hotpath_stat_ {
 #define HOTPATH_COUNTED_ 32u
 #define HOTPATH_FLAGS_ 63u
 
-#define HOTPATH_INSIDE_ITSELF_ 2u /* nothing was folded, but a call of the site was inside another one */
+#define HOTPATH_INSIDE_ITSELF_ 2u /* nothing was folded, but a call of the site ran inside another call of it */
 
-/* Beside the id of a site in a slot's key, so that zones which do not know of sampling do not find it. */
+/* Set beside the site id in a slot's key, so that zones unaware of sampling do not find the slot. */
 #define HOTPATH_SAMPLED_KEY_ ((uint64_t)1 << 31)
 
-/* Where (parent node, site) leads. A table of these is the thread's index into its tree. */
+/* Maps (parent node, site) to a node. A table of slots is the thread's index into its call tree. */
 struct hotpath_slot_ {
-    uint64_t key; /* parent offset << 32 | site id, with HOTPATH_SAMPLED_KEY_ where not all calls are timed */
+    uint64_t key; /* parent offset << 32 | site id, with HOTPATH_SAMPLED_KEY_ if not all calls are timed */
     uint32_t node;
     uint32_t stat; /* as in hotpath_frame_ */
 };
 
 /*
- * The thread's working state, in private memory that is zero in a forked child. `ready` is
- * HOTPATH_READY_ at rest and 0 while the thread is inside the recorder, so a signal handler that
- * interrupts it there sees that and takes the out-of-line way, as does a thread that is not registered.
+ * The thread's working state, in private memory that is zero in a forked child. `ready` is HOTPATH_READY_ when idle
+ * and 0 while the thread is inside the recorder. A signal handler that interrupts the recorder, or a thread that is
+ * not registered, sees 0 and takes the slow path.
  */
 struct hotpath_head_ {
     uint32_t ready;
@@ -776,12 +793,12 @@ struct hotpath_head_ {
     struct hotpath_frame_ *top;  /* innermost open zone */
     struct hotpath_frame_ *last; /* last usable frame */
     struct hotpath_slot_ *slots;
-    char *base;    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
-    uint32_t mask; /* bytes of the table of slots - 16 */
+    char *base;    /* the session in memory; its gate is at offset HOTPATH_GATE_ */
+    uint32_t mask; /* size of the slot table in bytes, minus 16 */
     uint32_t skip; /* 1 while nothing is recorded */
 };
 
-#if HOTPATH_TLS_DYNAMIC /* how the head is reached, see part 1 */
+#if HOTPATH_TLS_DYNAMIC /* TLS model of the head: see part 1 */
 #define HOTPATH_TLS_
 #else
 #define HOTPATH_TLS_ __attribute__((tls_model("initial-exec")))
@@ -803,7 +820,7 @@ HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format
 /* A value of any type: see enum hp_value_type. */
 struct hotpath_scalar_ {
     uint32_t type;
-    uint64_t bits; /* a text: its address */
+    uint64_t bits; /* the address, if it is text */
 };
 #define HOTPATH_SIGNED_ 1u
 #define HOTPATH_UNSIGNED_ 2u
@@ -811,15 +828,15 @@ struct hotpath_scalar_ {
 #define HOTPATH_BOOL_ 4u
 #define HOTPATH_ADDRESS_ 5u
 #define HOTPATH_STRING_ 6u
-/* A new value of the key that the site stands for; a gauge is set to it, or raised by it. */
+/* A new value for the site's key: sets the gauge, or adds to it. */
 HOTPATH_API_ void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value);
 HOTPATH_API_ void hotpath_v1_gauge_add(struct hotpath_site *site, struct hotpath_scalar_ value);
 
-/* What channels tell. A wait is of the thread that began it; one that is left by longjmp counts for nothing. */
+/* Events of channels. A wait belongs to the thread that began it; a wait left by longjmp is not counted. */
 struct hotpath_channel_wait_ {
     struct hotpath_site *site;
     const void *channel;
-    uint64_t since; /* ticks; 0: nothing is recorded */
+    uint64_t since; /* ticks; 0: not recorded */
     uint32_t side;
 };
 HOTPATH_API_ void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel, uint64_t items,
@@ -834,9 +851,9 @@ HOTPATH_API_ void hotpath_v1_channel_text(struct hotpath_site *site, const void 
 HOTPATH_API_ struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel,
                                                                   int is_full);
 HOTPATH_API_ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait);
-/* What streams tell. */
+/* Events of streams. */
 struct hotpath_stream_next_ {
-    uint64_t place; /* where the stream is in the session, and in which; 0: nothing is recorded */
+    uint64_t place; /* the stream's offset and its session; 0: not recorded */
 };
 HOTPATH_API_ uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream);
 HOTPATH_API_ void hotpath_v1_stream_nexted(uint64_t place);
@@ -847,21 +864,26 @@ HOTPATH_API_ void hotpath_v1_stream_text(struct hotpath_site *site, const void *
 HOTPATH_API_ void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream);
 HOTPATH_API_ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel);
 
-/* A stretch in which a task runs. The library fills it in where it lies, word by word: to copy it would cost as much as the rest. */
+/*
+ * A poll: a task runs. The library fills it in place, word by word: a copy would cost as much as everything else.
+ */
 struct hotpath_poll_ {
     struct hotpath_zone zone;
-    uint64_t id;              /* 0: nothing is recorded */
-    uint64_t before;          /* the task that ran around it; HOTPATH_NO_POLL_: a zone is all it is, if even that */
-    hotpath_lane lane, below; /* with HOTPATH_ON_LANE_: that of the task, and that of who polls it */
+    uint64_t id;              /* 0: not recorded */
+    uint64_t before;          /* the task that ran before; HOTPATH_NO_POLL_: only a zone, if that */
+    hotpath_lane lane, below; /* with HOTPATH_ON_LANE_: the task's lane, and the poller's lane */
     int how;
 };
 #define HOTPATH_NO_POLL_ UINT64_MAX
 HOTPATH_API_ uint64_t hotpath_v1_task(struct hotpath_site *site);
-/* One with a lane, or one that another one waits for, which adapters know: as long as that does not run, this is why. */
+/*
+ * A task with a lane, or one that another task waits for (adapters know): while that one does not run, this is the
+ * reason.
+ */
 HOTPATH_API_ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane);
-#define HOTPATH_LAST_POLL_ 1   /* its end is that of the task */
-#define HOTPATH_MAY_BE_OVER_ 2 /* then it is none, and nobody is to blame: adapters cannot know */
-#define HOTPATH_ON_LANE_ 4     /* the task has a lane; the library says so */
+#define HOTPATH_LAST_POLL_ 1   /* the task ends with this poll */
+#define HOTPATH_MAY_BE_OVER_ 2 /* a task that has ended is no misuse: adapters cannot know; the poll is void */
+#define HOTPATH_ON_LANE_ 4     /* the task has a lane; set by the library */
 HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how);
 HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
 HOTPATH_API_ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled);
@@ -869,94 +891,96 @@ HOTPATH_API_ int hotpath_v1_task_is_logged(const hotpath_task *task);
 HOTPATH_API_ void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What loops tell. A wait that is left by longjmp counts for nothing. */
+/* Events of loops. A wait left by longjmp is not counted. */
 struct hotpath_loop_wait_ {
-    struct hotpath_site *site; /* NULL: nothing is recorded */
+    struct hotpath_site *site; /* NULL: not recorded */
 };
 HOTPATH_API_ struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site);
 HOTPATH_API_ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait);
 HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop);
 /*
- * The same from outside, by functions that stand in front of those that wait. `loop` tells loops of one site and thread apart (NULL: there is
- * one). A wait that is not recorded (0) has no end. errno stays as it is.
+ * The same for interposed wait functions. `loop` tells loops of one site and thread apart (NULL: there is one). A
+ * wait that is not recorded (0) needs no end. Preserves errno.
  */
 struct hotpath_loop_ {
     struct hotpath_site *site;
     const void *loop;
-    void *head; /* from here on the library's own: where the thread counts for it; all 0 at first */
+    void *head; /* private to the library from here on: the thread's counters for this loop; all 0 at first */
     uint32_t epoch, part;
     uint32_t is_missed; /* its last wait was not recorded */
 };
 HOTPATH_API_ int hotpath_v1_loop_waits(struct hotpath_loop_ *loop);
 HOTPATH_API_ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events);
-/* The loop does something before its first wait. */
+/* The loop does work before its first wait. */
 HOTPATH_API_ void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop);
-/* The site of a place in code that calls the function `wait`, which is always the same text. NULL: there is none. */
+/* The site of a place in code that calls the function `wait`, which is always the same string. NULL: none. */
 HOTPATH_API_ struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller);
 
 /*
- * What functions in front of read, write and their kin tell: a call that moves something through a channel of which the program says nothing,
- * from its beginning to its end. `channel` tells those of one site apart. errno stays as it is.
+ * Called by interposed read, write and similar functions around a call that moves data through a channel that the
+ * program does not report itself. `channel` tells the channels of one site apart. Preserves errno.
  */
-#define HOTPATH_QUEUE_ 0    /* of messages, known by its address */
-#define HOTPATH_PIPE_ 1     /* of bytes; what it is known by is the same in all processes */
-#define HOTPATH_MESSAGES_ 2 /* likewise, of messages */
+#define HOTPATH_QUEUE_ 0    /* carries messages, identified by its address */
+#define HOTPATH_PIPE_ 1     /* carries bytes; its identity is the same in all processes */
+#define HOTPATH_MESSAGES_ 2 /* as HOTPATH_PIPE_, carries messages */
 struct hotpath_transfer_ {
     struct hotpath_site *site;
     const void *channel;
     uint16_t kind, is_sending;
-    uint32_t epoch, part; /* from here on the library's own: where the thread counts for it */
+    uint32_t epoch, part; /* private to the library from here on: the thread's counters for this channel */
     void *head;
-    uint64_t since; /* 0: nothing is recorded, and there is no end */
+    uint64_t since; /* 0: not recorded, call no end function */
 };
 HOTPATH_API_ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer);
 HOTPATH_API_ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
                                          int is_refused);
-/* The process has no more of it. */
+/* The process has closed its last end of the channel. */
 HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind);
-/* Whether system calls may be made to find out what a descriptor is, and something is recorded, by this process. */
+/* Whether this process records, and may make system calls to find out what a descriptor is. */
 HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 
 /*
- * What malloc and its kin, where they are watched, tell the library. `asked` is what the program asked for, `usable` what the
- * allocator says of the block (malloc_usable_size), `stack` the place on the stack where malloc was called. Any thread, any
- * time: before constructors, after destructors, in a forked child, in handlers. errno stays as it is.
+ * Called by interposed malloc functions. `asked` is the requested size, `usable` the size by malloc_usable_size,
+ * `stack` the stack address at the call of malloc. Any thread, any time: before constructors, after destructors, in
+ * a forked child, in signal handlers. Preserves errno.
  */
-/* Said once by each library that watches: from then on allocations are counted. */
+/* Each interposing library calls this once; from then on allocations are counted. */
 HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
 /*
- * By one that can do without telling: while nobody counts, `pass_on` was called last with 1, and calls are passed on, and nothing
- * else. Until then, and after 0, they are told. It may be called at any time, by any thread, and by several at once.
+ * For a library that can stop reporting: while nobody counts, the last call of `pass_on` was with 1, and the
+ * library only forwards to the allocator. Before that, and after 0, it reports every call. `pass_on` may be called
+ * at any time, by any thread, and by several at once.
  */
 HOTPATH_API_ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on));
-/* By one that cannot. Why is said at once or when a session begins. */
+/* For a library that cannot count. The reason is printed at once or when a session begins. */
 HOTPATH_API_ void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once);
 #define HOTPATH_ALLOC_SANITIZED_                                                                                   \
     "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted"
-/* After an allocation that succeeded; before a block is freed, while its address is not anybody else's yet. */
+/* After a successful allocation; and before a free, while no other thread can get the same address. */
 HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);
 /*
- * Before a block becomes another, or gets another size where it is, and after it: both a free and an allocation. The first says whether
- * another thread had allocated it, which the second is told.
+ * Before and after a realloc, also one in place: one free plus one allocation. The first function returns whether
+ * another thread had allocated the block; pass that to the second.
  */
 HOTPATH_API_ int hotpath_v1_reallocating(const void *block);
 HOTPATH_API_ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked,
                                          size_t usable, uintptr_t stack);
-/* An allocation that did not succeed. */
+/* After an allocation that failed. */
 HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 
 /*
- * By a library in front of prctl and syscall: the calling thread is about to shut itself in, or has just been refused that
- * (negative). Where system calls are death, the process does without; where the counter is, the thread is not measured any more.
+ * Called by interposed prctl and syscall: the calling thread is about to sandbox itself, or (negative) the kernel
+ * has just refused. If system calls would then kill the process, the library makes no more of them; if reading the
+ * time stamp counter would, the thread is no longer measured.
  */
 #define HOTPATH_CONFINES_CALLS_ 1
 #define HOTPATH_CONFINES_COUNTER_ 2
 HOTPATH_API_ void hotpath_v1_confine(int what);
 
 /*
- * By a library that samples the stacks of threads for `hotpath run`: `leave_thread` is called in a thread that is sampled by this one from now on,
- * because it has zones, with signals held.
+ * Called by the library that samples stacks for `hotpath run`. `leave_thread` is called, with signals blocked, in a
+ * thread that has zones and is from now on sampled by this library instead.
  */
 HOTPATH_API_ void hotpath_v1_stacks_switch(void (*leave_thread)(void));
 
@@ -967,31 +991,31 @@ struct hotpath_expected_ {
     const char *function;
     uint64_t most;
     uint32_t line;
-    int32_t status; /* of the reading at its beginning */
+    int32_t status; /* result of the reading at its start */
 };
 HOTPATH_API_ struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line,
                                                         const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
-/* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
+/* The gate of a session. 0: recording is off; equal to the head's epoch: on; anything else: take the slow path. */
 #define HOTPATH_GATE_ 48
-#define HOTPATH_EPOCH_ 0x7fffffffu /* without the bit by which the library asks for the out-of-line way */
+#define HOTPATH_EPOCH_ 0x7fffffffu /* without the bit by which the library requests the slow path */
 #define HOTPATH_GATE_OF_(head) HOTPATH_GET_(*(const uint32_t *)(const void *)((head)->base + HOTPATH_GATE_))
 
 #define HOTPATH_GET_(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #define HOTPATH_PUT_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
-/* Adds to memory that only this thread writes. One instruction where the CPU has it: compilers do not merge the two. */
+/* Adds to memory that only this thread writes. One instruction on x86-64: compilers do not merge load and store. */
 #if defined(__x86_64__)
 #define HOTPATH_ADD_(place, value)                                                                                 \
     __asm__("{addq %1, %0|add qword ptr %0, %1}" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
 #else
 #define HOTPATH_ADD_(place, value) HOTPATH_PUT_(place, HOTPATH_GET_(place) + (value))
 #endif
-/* Keeps the compiler from moving stores across; handlers run on the same thread, so no CPU barrier. */
+/* Compiler barrier for stores. Signal handlers run on the same thread, so no CPU barrier is needed. */
 #define HOTPATH_ORDER_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define HOTPATH_LIKELY_(condition) __builtin_expect(!!(condition), 1)
 
-/* Ticks. Where the CPU's counter cannot be trusted, the library keeps the gate on the out-of-line way. */
+/* Reads the time stamp counter. If it is unreliable, the library keeps the gate on the slow path. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t hotpath_ticks_(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -1017,9 +1041,9 @@ hotpath_octave_(uint64_t ticks)
 }
 
 /*
- * Where to look for (parent, site). First in the row where the children of one parent lie side by side, which is quick
- * to compute and kind to the cache; then, where rows of several parents lie across each other, in a place of its own.
- * What is in neither place is found out of line.
+ * The slot to look in for (parent, site). First the row in which the children of a parent lie side by side: fast to
+ * compute and good for the cache. Then, if rows of several parents overlap, a second slot by hash. What is in
+ * neither is found on the slow path.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
 hotpath_slot_of_(const struct hotpath_head_ *head, uint32_t parent, uint32_t site)
@@ -1035,14 +1059,14 @@ hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
 }
 
 /*
- * One copy of these per translation unit, called directly: inlining them into every zone gains 2 % and costs
- * ten times the compile time and eight times the code.
+ * One copy of these functions per translation unit, called directly. Inlining them into every zone gains 2 % and
+ * costs ten times the compile time and eight times the code.
  */
 #define HOTPATH_PER_UNIT_ static inline __attribute__((noinline, unused, no_instrument_function))
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes" /* "inline" and "noinline": units without zones get no copy at all */
+#pragma GCC diagnostic ignored "-Wattributes" /* "inline" with "noinline": units without zones get no copy */
 
-/* Pushes a frame for a zone that is found; when it began is for the caller to say. */
+/* Pushes a frame for a zone that was found; the caller sets its start time. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_frame_ *
 hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
               const struct hotpath_zone *zone)
@@ -1056,8 +1080,8 @@ hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const st
 }
 
 /*
- * The same for a call that is not timed. What is not asked of such a frame is not written: when it began, and `child`, which is no
- * later than now whoever wrote it.
+ * The same for an untimed call. It leaves out the fields that are never read of such a frame: `start`, and `child`,
+ * which is never later than now, whatever its last writer stored.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_push_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
@@ -1070,7 +1094,7 @@ hotpath_push_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, 
     head->top = frame;
 }
 
-/* Recursion: one more open call of the site. */
+/* Recursion: counts one more open call of the site. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_open_call_(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
 {
@@ -1082,9 +1106,9 @@ hotpath_open_call_(const struct hotpath_head_ *head, const struct hotpath_frame_
 }
 
 /*
- * Sampling: calls up to the next one that is timed, that one included: `period` on average, and by chance up to half as many
- * more or less. A program whose calls repeat in step would have the same ones timed always. It follows from the number of calls
- * so far, so no state is kept.
+ * Sampling: calls until the next timed one, inclusive: `period` on average, randomly up to half as many more or
+ * less. With a fixed step, a program whose calls repeat in the same rhythm would always have the same calls timed.
+ * Derived from the number of calls so far, so it needs no state.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint32_t
 hotpath_until_timed_(uint64_t calls, uint32_t period)
@@ -1092,13 +1116,13 @@ hotpath_until_timed_(uint64_t calls, uint32_t period)
     uint32_t mixed = (uint32_t)calls * 0x9e3779b1u;
     mixed = (mixed ^ mixed >> 15) * 0x85ebca77u;
     mixed ^= mixed >> 13;
-    const uint32_t half = period >> 31 != 0 ? 0 : period / 2; /* the longest period stands for never */
+    const uint32_t half = period >> 31 != 0 ? 0 : period / 2; /* the longest period means never */
     return period - half + (uint32_t)(mixed * (half * UINT64_C(2) + 1) >> 32);
 }
 
 /*
- * Sampling: whether the next zone at this place is timed. The outermost calls of a recursion are, all of them: they are few,
- * and unlike those inside.
+ * Sampling: whether to time the next zone here. The outermost calls of a recursion are always timed: they are few,
+ * and unlike the inner ones.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) int
 hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32_t flags)
@@ -1114,7 +1138,7 @@ hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32
     return left == 0;
 }
 
-/* Sampling: opens a zone that may be timed, or is one of a recursion. The head is held. */
+/* Sampling: opens a zone that may be timed, or that recurses. The caller holds the head. */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head, struct hotpath_zone *zone,
                                                      const struct hotpath_slot_ *slot)
 {
@@ -1136,10 +1160,10 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head,
 }
 
 /*
- * Opens a zone of a site that is sampled. Takes over a head that is held, with `ready` 0, and whose session is on, and the slot
- * where it was found.
+ * Opens a zone of a sampled site. The caller holds the head (`ready` is 0), the session is on, and `slot` is where
+ * the site was found.
  *
- * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it.
+ * An untimed call gets a frame, too: its callees and notes must be found below it.
  */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, struct hotpath_zone *zone,
                                                    struct hotpath_site *site, const struct hotpath_slot_ *slot)
@@ -1162,7 +1186,10 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, s
     return hotpath_v1_enter(zone, site);
 }
 
-/* Opens a zone that was not found where it was looked for last. It may be there as one that is sampled; all else is done out of line. */
+/*
+ * Opens a zone that was not in the slot it was last looked for. It may be stored as a sampled one; everything else
+ * takes the slow path.
+ */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
                                                 struct hotpath_site *site, const struct hotpath_slot_ *slot)
 {
@@ -1174,7 +1201,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
     return hotpath_v1_enter(zone, site);
 }
 
-/* Opens a zone that is found and timed, and lets go of the head. */
+/* Opens a timed zone whose slot was found, and releases the head. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_open_timed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
                     const struct hotpath_zone *zone)
@@ -1187,7 +1214,7 @@ hotpath_open_timed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, co
     HOTPATH_PUT_(head->ready, HOTPATH_READY_);
 }
 
-/* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
+/* Opens a zone. Fast path; everything unusual is in hotpath_v1_enter. */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
@@ -1205,7 +1232,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
                     return hotpath_enter_sampled_(head, zone, site, slot);
                 slot = hotpath_second_slot_of_(head, key);
             }
-            /* A guard that is not below the innermost one may be one that longjmp left behind. */
+            /* A guard that is not below the innermost one may be a leftover of longjmp. */
             if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
                 hotpath_open_timed_(head, frame + 1, slot, zone);
                 return (uintptr_t)head;
@@ -1219,9 +1246,9 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
 }
 
 /*
- * Counts the innermost zone, which ends now, and takes it off the stack. 0: there is no octave for it yet, and nothing was
- * changed; then it has to be counted out of line, with the same moment: a later one may be in another octave, and this
- * one would never be made.
+ * Counts the innermost zone, which ends now, and pops it. Returns 0 and changes nothing if its octave does not
+ * exist yet. The caller then counts it on the slow path with the same time: a later one might fall into another
+ * octave, and this one would never be allocated.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) int
 hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
@@ -1231,11 +1258,11 @@ hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_
     const uint64_t now = *ret_now = hotpath_ticks_();
     const uint64_t ticks = now - frame->start;
     const uint32_t octave = hotpath_octave_(ticks);
-    /* A clock that went backwards gives a huge number, for which no octave is ever made. */
+    /* If the clock went backwards, the duration is huge, and its octave is never allocated. */
     if (__builtin_expect(stat->octaves[octave] == 0, 0))
         return 0;
     uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
-    /* Closed first, then counted: a process that is killed in between must not have it twice. */
+    /* Close first, then count: a process killed in between must not count it twice. */
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     HOTPATH_ADD_(buckets[ticks >> octave], 1);
@@ -1257,7 +1284,7 @@ hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_
     return 1;
 }
 
-/* The same for a zone that is not timed. */
+/* The same for an untimed zone. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_count_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame)
 {
@@ -1274,11 +1301,11 @@ hotpath_count_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame)
     head->top = frame - 1;
 }
 
-/* Closes a zone that was opened by count; all others out of line. */
+/* Closes a zone that was counted only; all others go to the slow path. */
 HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 {
     struct hotpath_head_ *head =
-        (struct hotpath_head_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not believed, either */
+        (struct hotpath_head_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not trusted, either */
     if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();
@@ -1299,7 +1326,7 @@ HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 /* Closes a zone; the counterpart of hotpath_enter_. */
 HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
-    /* Taken from the guard, where it is sooner at hand than through the thread's register, but not believed. */
+    /* The guard has the head closer at hand than thread-local storage, but it is not trusted. */
     struct hotpath_head_ *head = (struct hotpath_head_ *)zone->state;
     if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
         HOTPATH_PUT_(head->ready, 0);
@@ -1323,7 +1350,7 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
     hotpath_leave_otherwise_(zone);
 }
 
-/* Whether the innermost zone may keep a note. Its frame is there only as long as its session is, so the head is held. */
+/* Whether the innermost zone may keep a note. Its frame lives only as long as its session, so the head is held. */
 HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
@@ -1340,8 +1367,9 @@ HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 }
 
 /*
- * What follows looks at a thread's variable within the host's function, where a coroutine may go on on another thread. x86 finds it
- * anew each time; on other machines compilers keep its address, also beyond the end of the thread, so there it is a function, too.
+ * The functions below read thread-local storage inside the caller's function, where a coroutine may resume on
+ * another thread. x86 computes the address each time; on other machines compilers keep it, even after the thread
+ * has ended, so there these are not inlined.
  */
 #if (defined(__x86_64__) || defined(__i386__)) && !HOTPATH_TLS_DYNAMIC
 #define HOTPATH_OPENING_ static inline __attribute__((always_inline, unused, no_instrument_function))
@@ -1349,7 +1377,7 @@ HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 #define HOTPATH_OPENING_ HOTPATH_PER_UNIT_
 #endif
 
-/* What the macros call. Recording that is switched off costs no more than this. */
+/* Called by the macros. With recording off, this is the whole cost. */
 HOTPATH_OPENING_ uintptr_t hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
@@ -1364,7 +1392,7 @@ hotpath_close_(struct hotpath_zone *zone)
         hotpath_leave_(zone);
 }
 
-/* Opens a zone of the site that belongs to the key. */
+/* Opens a zone of the key's site. */
 HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const char *key)
 {
     if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
@@ -1457,7 +1485,7 @@ hotpath_begin_poll_(struct hotpath_poll_ *ret_poll, const hotpath_task *task, in
     return ret_poll;
 }
 
-/* Whether there is such a task. */
+/* Whether the task exists. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) int
 hotpath_is_polled_(const struct hotpath_poll_ *poll)
 {
@@ -1533,7 +1561,7 @@ hotpath_of_double_(double real)
 #define HOTPATH_SCOPE_ __attribute__((unused))
 #define HOTPATH_AT_END_(function) __attribute__((cleanup(function)))
 
-/* What a macro says of its site beside its name: .log = 1, in C++ .log(1). */
+/* Site arguments of a macro besides its name: .log = 1, in C++ .log(1). */
 #ifdef __cplusplus
 #define HOTPATH_SITE_VALUE_(kind, label, ...)                                                                      \
     {                                                                                                              \
@@ -1555,7 +1583,7 @@ hotpath_of_double_(double real)
     HOTPATH_SITE_(zone##_site, kind, label, __VA_ARGS__);                                                          \
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {hotpath_open_(&zone, &zone##_site)}
 
-/* A label alone, or a label and a trait. */
+/* A label, or a label and one argument. */
 #define HOTPATH_LABELLED_(kind, ...)                                                                               \
     HOTPATH_PICK_(__VA_ARGS__, HOTPATH_WITH_TRAIT_, HOTPATH_WITHOUT_TRAIT_, )(kind, __VA_ARGS__)
 #define HOTPATH_PICK_(label, trait, picked, ...) picked
@@ -1616,9 +1644,9 @@ struct hotpath_task_traits_ {
         hotpath_begin_loop_wait_(&wait##_site)
 
 /*
- * A measured expression. It cannot stand in braces of its own, as in a statement expression: with these would end what it
- * makes (compound literals, temporaries of C++), arrays would become pointers and references copies. So it stays an operand
- * of the expression around it, and the zone is opened and closed by operands beside it.
+ * A measured expression. It cannot be wrapped in a statement expression: compound literals and C++ temporaries
+ * would end at the closing brace, arrays would become pointers, and references copies. So it stays an operand of
+ * the surrounding expression, and operands beside it open and close the zone.
  */
 #define HOTPATH_EXPR_SITE_(label) HOTPATH_STATIC_SITE_(HOTPATH_KIND_BLOCK_, label)
 #define HOTPATH_STATIC_SITE_(kind, label)                                                                          \
@@ -1645,7 +1673,10 @@ namespace hotpath
 struct end_of_expr_ {
 };
 
-/* The guard: a temporary, which is closed when the value is there. Its end, with the whole expression, is for exceptions. */
+/*
+ * The guard: a temporary, closed as soon as the value exists. Its destructor, at the end of the full expression,
+ * handles exceptions.
+ */
 class expr_
 {
   public:
@@ -1667,11 +1698,11 @@ class expr_
 };
 
 /*
- * guard ->* (expression, end): the comma makes something of an expression without a value, for which only the compiler's
- * own comma does; all others are passed through. Compilers evaluate the left side of ->* first, since C++17 they have to.
+ * guard ->* (expression, end): the comma operator handles void expressions, for which only the built-in comma
+ * works; everything else passes through. Compilers evaluate the left side of ->* first; since C++17 they must.
  */
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Weffc++" /* a comma of one's own */
+#pragma GCC diagnostic ignored "-Weffc++" /* an overloaded comma */
 template <typename T>
 inline __attribute__((always_inline, no_instrument_function)) T &&operator,(T &&value, end_of_expr_)
 {
@@ -1693,7 +1724,7 @@ template <typename T> struct is_expiring_<T &&> {
     static constexpr bool value = true;
 };
 
-/* What the expression is, as the result of a function: references stay, values are moved out once. */
+/* The expression as the result of a function: references stay references, values are moved out once. */
 template <typename Result, typename T>
 inline __attribute__((always_inline, no_instrument_function)) Result yield_(Result (*)(), T &&value)
 {
@@ -1743,7 +1774,7 @@ template <typename T> struct scalar_as_<T, true> {
         return number_(static_cast<__underlying_type(T)>(x));
     }
 };
-/* Numbers, enumerations of either sort among them. */
+/* Numbers, including both kinds of enumerations. */
 template <typename T> inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ scalar_(T x)
 {
     return scalar_as_<T, __is_enum(T)>::of(x);
@@ -1765,7 +1796,7 @@ inline __attribute__((always_inline, no_instrument_function)) hotpath_scalar_ sc
     return hotpath_scalar_of_(HOTPATH_ADDRESS_, 0);
 }
 
-/* A reference stays one, a value is moved out. */
+/* References stay references, values are moved out. */
 template <typename T>
 inline __attribute__((always_inline, no_instrument_function)) T debug_(hotpath_site *site, T &&value)
 {
@@ -1776,7 +1807,7 @@ inline __attribute__((always_inline, no_instrument_function)) T debug_(hotpath_s
 
 extern "C" {
 
-#ifdef __clang__ /* it warns of i++ in decltype */
+#ifdef __clang__ /* clang warns about i++ in decltype */
 #define HOTPATH_TYPE_OF_(expr)                                                                                     \
     _Pragma("clang diagnostic push") _Pragma(                                                                      \
         "clang diagnostic ignored \"-Wunevaluated-expression\"") decltype(expr) _Pragma("clang diagnostic pop")
@@ -1793,7 +1824,9 @@ extern "C" {
 
 #else /* C */
 
-/* The guard and where the value is. Both compilers evaluate initialisers in their order, so the zone is opened first. */
+/*
+ * The guard and the address of the value. Both compilers evaluate initialisers in order, so the zone opens first.
+ */
 struct hotpath_measured_ {
     struct hotpath_zone *zone;
     const volatile void *value;
@@ -1816,7 +1849,10 @@ hotpath_end_expr_(const struct hotpath_measured_ *measured)
 #define HOTPATH_IS_VOID_(expr) __builtin_types_compatible_p(__typeof__(expr), void)
 #define HOTPATH_OR_ZERO_(expr) __builtin_choose_expr(HOTPATH_IS_VOID_(expr), 0, expr)
 
-/* Jumping over a declaration is an error where its type is variably modified: then typeof would evaluate the expression. */
+/*
+ * Rejects variably modified types, with which typeof would evaluate the expression: jumping over their declaration
+ * is an error.
+ */
 #define HOTPATH_CHECK_EXPR_(expr)                                                                                  \
     ({                                                                                                             \
         _Static_assert(__builtin_types_compatible_p(__typeof__(expr), __typeof__((void)0, expr)),                  \
@@ -1831,7 +1867,7 @@ hotpath_end_expr_(const struct hotpath_measured_ *measured)
     hotpath_end_expr_(&(struct hotpath_measured_){                                                                 \
         hotpath_begin_expr_(&(struct hotpath_zone){0}, HOTPATH_EXPR_SITE_(label)), __VA_ARGS__})
 #define HOTPATH_MEASURED_VOID_(label, expr) (void)HOTPATH_MEASURED_(label, ((void)expr, (void *)0))
-/* Read as a volatile object, which nobody warns of when it is not used. */
+/* Read as a volatile object, so that no compiler warns if it is unused. */
 #define HOTPATH_MEASURED_VALUE_(label, expr)                                                                       \
     *(const volatile __typeof__(expr) *)HOTPATH_MEASURED_(label, (__typeof__(expr)[1]){expr})
 #define HOTPATH_EXPR_(label, expr)                                                                                 \
@@ -1839,7 +1875,7 @@ hotpath_end_expr_(const struct hotpath_measured_ *measured)
         HOTPATH_IS_VOID_(expr), HOTPATH_MEASURED_VOID_(label, expr),                                               \
         (HOTPATH_CHECK_EXPR_(expr), HOTPATH_MEASURED_VALUE_(label, HOTPATH_OR_ZERO_(expr)))))
 
-/* A value of any type as one that can be passed on: a function for each sort of types. */
+/* Converts a value of any type to a scalar that can be passed on: one function per group of types. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_scalar_
 hotpath_of_bool_(_Bool is)
 {
@@ -1891,12 +1927,12 @@ hotpath_of_address_(const volatile void *address)
 /* clang-format on */
 
 /*
- * As a measured expression: no braces of its own, so that what it makes lives on. The value is kept in an array of one, from where it
- * is recorded and then read again.
+ * Like a measured expression: no braces of its own, so that temporaries live on. The value is stored in an array of
+ * one element, recorded from there and read again.
  */
 #define HOTPATH_DECAYED_(expr) __typeof__((void)0, expr)
 
-/* A whole number or an address, of so many bytes. */
+/* An integer or address of the given size in bytes. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t
 hotpath_whole_at_(const void *at, size_t size, int is_signed)
 {
@@ -1954,7 +1990,7 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 
 #endif
 
-#else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
+#else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, no code is generated */
 
 #ifdef __cplusplus
 #define HOTPATH_NOTHING_(check) static_assert(check, "hotpath is compiled out")
@@ -1965,7 +2001,7 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 #define HOTPATH_NOTHING_(check) _Static_assert(check, "hotpath is compiled out")
 #endif
 
-#ifndef HOTPATH_TEXT_ /* an array whose length is not constant has no constant size; as one side of this it is a pointer */
+#ifndef HOTPATH_TEXT_ /* an array of variable length has no constant size; as one side of this it is a pointer */
 #define HOTPATH_TEXT_(key) (1 ? (key) : (const char *)0)
 #endif
 
@@ -2027,7 +2063,7 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
-int hotpath_note_nowhere_(const char *format, ...); /* never called: for the compiler to check what it is given */
+int hotpath_note_nowhere_(const char *format, ...); /* never called: lets the compiler check the arguments */
 
 #define HOTPATH_OFF_ static inline
 HOTPATH_OFF_ int hotpath_start(const struct hotpath_options *options)

@@ -1,13 +1,13 @@
 /*
- * What adapters of libraries with callbacks have in common (hotpath/uv.h and its kin); programs need not include it.
+ * Shared by the adapters for callback libraries (hotpath/uv.h and others); programs need not include it.
  *
- * A call that begins something and is told of its end by a callback makes a wait: an entry in a table, by the address of what
- * the library knows it by, with the host's callback and two tasks. `own` is what is waited for, from the call to the callback.
- * `then` is the task of the host's that made the call: the callback is a poll of it. Where there was none, or it is over, the
- * callback is the last poll of `own`. So nothing of the host's objects is read or written, and they may be freed or used again
- * inside their own callbacks.
+ * A call that starts an operation and reports its end by a callback makes a wait: an entry in a table. The key is
+ * the address by which the library knows the operation; the entry holds the host's callback and two tasks. `own` is
+ * the operation, from the call to the callback. `then` is the host's task that made the call; the callback is a
+ * poll of it. If there was no such task, or it has ended, the callback is the last poll of `own`. The adapter never
+ * reads or writes the host's objects, so these may be freed or reused inside their own callbacks.
  *
- * Where there is no entry left, or nothing is recorded, the library is given the host's callback, as if there were no adapter.
+ * If the table is full, or nothing is recorded, the library gets the host's callback, as if there were no adapter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,10 +24,10 @@
 
 #define HOTPATH_ADAPTER_ static inline __attribute__((unused, no_instrument_function))
 
-/* What an adapter's macro gives its function: where in the host the call is. */
+/* The place of the call in the host, passed by an adapter's macro to its function. */
 #define HOTPATH_TASK_SITE_(label) HOTPATH_STATIC_SITE_(HOTPATH_KIND_TASK_, label)
 
-/* Not seen with -std=c11 and nothing else; the same on all machines that are measured. */
+/* Hidden by plain -std=c11; the value is the same on all supported machines. */
 #ifdef MAP_ANONYMOUS
 #define HOTPATH_ANONYMOUS_ MAP_ANONYMOUS
 #else
@@ -37,19 +37,19 @@
 typedef void hotpath_callback_(void);
 
 struct hotpath_wait_ {
-    uint64_t key; /* atomic: the object and the kind of wait, 0: free, HOTPATH_FILLING_ */
+    uint64_t key; /* atomic: the object and the kind of wait; 0: free; or HOTPATH_FILLING_ */
     struct hotpath_site *site;
     hotpath_task own, then;
-    hotpath_task queued;         /* of work for another thread: from the call to when it begins */
+    hotpath_task queued;         /* work for another thread: from the call until the work starts */
     hotpath_callback_ *callback; /* the host's */
-    hotpath_callback_ *other;    /* where there are two, or three */
+    hotpath_callback_ *other;    /* the second, or third, callback */
     hotpath_callback_ *third;
-    void *argument;  /* for those that are not told which object they are called for */
-    int is_held;     /* atomic: by who changes or copies what is above, where another thread may do the same */
-    int is_repeated; /* it comes again; or how many need the entry, atomic */
+    void *argument;  /* for callbacks that do not receive their object */
+    int is_held;     /* atomic: lock on the fields above, where other threads may change or copy them */
+    int is_repeated; /* the callback repeats; or, atomic, the number of users of the entry */
 };
 
-/* What one object may wait for at the same time. */
+/* Kinds of waits that one object can have at the same time. */
 enum {
     HOTPATH_REQUEST_ = 2,
     HOTPATH_TIMER_,
@@ -64,15 +64,18 @@ enum {
 #define HOTPATH_WAITS_ 8192u
 #define HOTPATH_NEAR_ 32u
 
-/* One for all files of a program or library, made when first needed: it costs nothing where nothing is recorded. */
+/* One table per program or library, shared by all its files, made at first use: no cost if nothing is recorded. */
 extern struct hotpath_wait_ *hotpath_waits_ __attribute__((weak, visibility("hidden")));
 struct hotpath_wait_ *hotpath_waits_;
 
-/* The `own` whose callback runs on this thread: what is begun there goes on after it has ended, so it is nobody's `then`. */
+/*
+ * The `own` whose callback runs on this thread. It ends with the callback, so operations started there do not
+ * continue it: it is never a `then`.
+ */
 extern __thread uint64_t hotpath_own_ __attribute__((weak, visibility("hidden")));
 __thread uint64_t hotpath_own_;
 
-/* --------------------------------------------------------------------------------------------------------- table */
+/* -------------------------------------------------------------------------------------------------------- table */
 
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_table_(int is_made)
 {
@@ -111,7 +114,7 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_with_(uint64_t key)
     return NULL;
 }
 
-/* NULL: nothing is known of it. */
+/* NULL: unknown object. */
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_find_(const void *object, unsigned kind)
 {
     return hotpath_wait_with_(hotpath_wait_key_(object, kind));
@@ -135,9 +138,9 @@ HOTPATH_ADAPTER_ void hotpath_wait_free_(struct hotpath_wait_ *wait)
     __atomic_store_n(&wait->key, 0, __ATOMIC_RELEASE);
 }
 
-/* --------------------------------------------------------------------------------------------------------- waits */
+/* -------------------------------------------------------------------------------------------------------- waits */
 
-/* The task of the host's that runs, or none. */
+/* The host's running task, or none. */
 HOTPATH_ADAPTER_ hotpath_task hotpath_then_(void)
 {
     hotpath_task task = hotpath_current();
@@ -146,7 +149,7 @@ HOTPATH_ADAPTER_ hotpath_task hotpath_then_(void)
     return task;
 }
 
-/* `then` waits for it, unless it is none. */
+/* `then` waits for it, unless `then` is none. */
 HOTPATH_ADAPTER_ hotpath_task hotpath_own_begin_(struct hotpath_site *site, hotpath_task then)
 {
     hotpath_task task;
@@ -159,7 +162,7 @@ HOTPATH_ADAPTER_ hotpath_task hotpath_own_begin_(struct hotpath_site *site, hotp
 
 HOTPATH_ADAPTER_ void hotpath_wait_hold_(struct hotpath_wait_ *wait)
 {
-    while (__atomic_exchange_n(&wait->is_held, 1, __ATOMIC_ACQUIRE) != 0) /* for some stores, no longer */
+    while (__atomic_exchange_n(&wait->is_held, 1, __ATOMIC_ACQUIRE) != 0) /* held only for a few stores */
         sched_yield();
 }
 
@@ -168,7 +171,7 @@ HOTPATH_ADAPTER_ void hotpath_wait_let_go_(struct hotpath_wait_ *wait)
     __atomic_store_n(&wait->is_held, 0, __ATOMIC_RELEASE);
 }
 
-/* What is above `is_held`. */
+/* Copies the fields above `is_held`. */
 HOTPATH_ADAPTER_ void hotpath_wait_copy_(struct hotpath_wait_ *ret_wait, const struct hotpath_wait_ *wait)
 {
     __builtin_memcpy(ret_wait, wait, offsetof(struct hotpath_wait_, is_held));
@@ -185,8 +188,8 @@ HOTPATH_ADAPTER_ void hotpath_wait_cancel_(struct hotpath_wait_ *wait)
 }
 
 /*
- * An entry, without a task so far. NULL: the adapter has no part in it, for want of room or because nothing is recorded. What else it
- * has is set by the caller, before the library knows of it.
+ * Makes an entry, without a task so far. NULL: the adapter stays out, because the table is full or nothing is
+ * recorded. The caller sets the other fields before the library learns of the entry.
  */
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_make_(uint64_t key, struct hotpath_site *site,
                                                           hotpath_callback_ *callback)
@@ -194,7 +197,7 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_make_(uint64_t key, struct h
     struct hotpath_wait_ *wait = hotpath_wait_with_(key);
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
         return NULL;
-    if (wait != NULL) /* of this object, or of one that was there before and whose end nobody has told */
+    if (wait != NULL) /* of this object, or of an earlier one at this address whose end was not reported */
         hotpath_wait_cancel_(wait);
     else
         wait = hotpath_wait_claim_(key);
@@ -230,11 +233,11 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_begin_(const void *object, u
     return wait;
 }
 
-/* For what comes once and has no object of its own: the entry is the callback's argument. */
+/* For one-shot callbacks without an object: the entry is the callback's argument. */
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_once_(struct hotpath_site *site, hotpath_callback_ *callback,
                                                           void *argument)
 {
-    static uint32_t made; /* so that no two have one key; several of these differ by the address */
+    static uint32_t made; /* makes keys unique; copies of this variable differ by address */
     const uint64_t number = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
     const uint64_t key = ((uint64_t)(uintptr_t)&made + (number << 28)) << 4 | HOTPATH_ONCE_;
     struct hotpath_wait_ *wait = hotpath_wait_make_(key, site, callback);
@@ -245,7 +248,7 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_once_(struct hotpath_site *s
     return wait;
 }
 
-/* Away with it, as nothing will come of it any more. `wait` may be NULL. */
+/* Drops an entry whose callback will not come. `wait` may be NULL. */
 HOTPATH_ADAPTER_ void hotpath_wait_drop_(struct hotpath_wait_ *wait)
 {
     if (wait == NULL)
@@ -254,7 +257,7 @@ HOTPATH_ADAPTER_ void hotpath_wait_drop_(struct hotpath_wait_ *wait)
     hotpath_wait_free_(wait);
 }
 
-/* Out of the table, into the frame of a callback that comes once. 0: nothing is known of it. */
+/* Moves an entry from the table into the frame of a one-shot callback. 0: unknown object. */
 HOTPATH_ADAPTER_ int hotpath_wait_take_(const void *object, unsigned kind, struct hotpath_wait_ *ret_wait)
 {
     struct hotpath_wait_ *wait = hotpath_wait_find_(object, kind);
@@ -266,8 +269,8 @@ HOTPATH_ADAPTER_ int hotpath_wait_take_(const void *object, unsigned kind, struc
 }
 
 /*
- * Of a callback that may come again: what it needs is in its frame, as the host may end the wait inside, and another wait begins when
- * the callback is over, unless the host has ended it or begun another one.
+ * For a callback that may repeat: copies the entry into the callback's frame, since the host may end the wait
+ * inside. The next wait begins when the callback returns, unless the host has ended it or begun another one.
  */
 HOTPATH_ADAPTER_ int hotpath_wait_look_(struct hotpath_wait_ *wait, int comes_again, struct hotpath_wait_ *ret_wait)
 {
@@ -275,7 +278,7 @@ HOTPATH_ADAPTER_ int hotpath_wait_look_(struct hotpath_wait_ *wait, int comes_ag
         return 0;
     hotpath_wait_hold_(wait);
     hotpath_wait_copy_(ret_wait, wait);
-    wait->own.id_ = comes_again ? HOTPATH_FILLING_ : 0; /* no task's: it says that nobody was here meanwhile */
+    wait->own.id_ = comes_again ? HOTPATH_FILLING_ : 0; /* marks an entry that nobody has changed meanwhile */
     hotpath_wait_let_go_(wait);
     return 1;
 }
@@ -291,19 +294,19 @@ HOTPATH_ADAPTER_ void hotpath_wait_again_(uint64_t key)
     hotpath_wait_let_go_(wait);
 }
 
-/* --------------------------------------------------------------------------------------------------------- turns */
+/* -------------------------------------------------------------------------------------------------------- turns */
 
-/* What a callback of the host's runs as. */
+/* How one callback of the host is recorded. */
 struct hotpath_turn_ {
     struct hotpath_poll_ poll;
-    uint64_t own; /* that was there before */
+    uint64_t own; /* the previous hotpath_own_ */
 };
 
-/* Returns what it fills in. */
+/* Returns `turn`. */
 HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_turn_begin_(struct hotpath_turn_ *turn, struct hotpath_wait_ *wait,
                                                            int is_cancelled)
 {
-    /* What runs already needs no poll: the library calls back at once. */
+    /* The task runs already, so it needs no poll: the library called back immediately. */
     const int runs = wait->then.id_ != 0 && wait->then.id_ == hotpath_current().id_;
     turn->own = hotpath_own_;
     hotpath_begin_poll_(&turn->poll, runs ? NULL : &wait->then, HOTPATH_MAY_BE_OVER_);
@@ -330,21 +333,21 @@ HOTPATH_ADAPTER_ void hotpath_turn_end_(struct hotpath_turn_ *turn)
 #define HOTPATH_TURN_(wait, is_cancelled)                                                                          \
     HOTPATH_AS_TURN_(hotpath_turn_now_) = hotpath_turn_begin_(&hotpath_turn_now_, wait, is_cancelled)
 
-/* ---------------------------------------------------------------------------------------------- work of other threads */
+/* -------------------------------------------------------------------------------------- work on other threads */
 
-/* From now on it waits in a queue, for a thread that calls `work`, which is a task of its own beside the whole of it. */
+/* From now on the operation waits in a queue until a thread runs `work`. This waiting is a task of its own. */
 HOTPATH_ADAPTER_ void hotpath_wait_queue_(struct hotpath_wait_ *wait, struct hotpath_site *site,
                                           hotpath_callback_ *work)
 {
-    const hotpath_task nobody = {0},
-                       queued = hotpath_own_begin_(site, nobody); /* it is part of the whole, which is waited for */
+    /* No `then`: that waits for the whole operation, and this is a part of it. */
+    const hotpath_task nobody = {0}, queued = hotpath_own_begin_(site, nobody);
     hotpath_wait_hold_(wait);
     wait->queued = queued;
     wait->other = work;
     hotpath_wait_let_go_(wait);
 }
 
-/* On that thread: what it needs is in its frame, and `queued` nobody else's any more. */
+/* On that thread: copies the entry into its frame and takes `queued` out of the entry. */
 HOTPATH_ADAPTER_ void hotpath_wait_unqueue_(struct hotpath_wait_ *wait, struct hotpath_wait_ *ret_wait)
 {
     hotpath_wait_hold_(wait);
@@ -353,7 +356,7 @@ HOTPATH_ADAPTER_ void hotpath_wait_unqueue_(struct hotpath_wait_ *wait, struct h
     hotpath_wait_let_go_(wait);
 }
 
-/* The work itself, on the thread that does it: a poll of `own`, or its last one. */
+/* The work itself, on its thread: a poll of `own`, or its last one. */
 HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_work_begin_(struct hotpath_turn_ *turn, struct hotpath_wait_ *wait,
                                                            int how)
 {

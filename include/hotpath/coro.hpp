@@ -1,5 +1,5 @@
 /*
- * C++20 coroutines as tasks: hotpath::traced is a base of the promise type, and three of its functions say so.
+ * C++20 coroutines as tasks: make hotpath::traced a base of the promise type and call it in three functions.
  *
  *   struct promise_type : hotpath::traced {
  *       promise_type(std::source_location at = std::source_location::current()) : traced(at) {}
@@ -7,11 +7,11 @@
  *       auto final_suspend() noexcept { return ends(std::suspend_always{}); }
  *       ...
  *
- * Each coroutine of that type is a task with the name of its function, or of `traced("label")`: created when it is called, polled from each
- * resume to the next co_await that suspends, ready at its end, cancelled where it is destroyed before. co_await goes through
- * traced::await_transform; a promise with an await_transform or a yield_value of its own returns `rests(awaiter)` there. Where a
- * coroutine is resumed, on which thread and by whom makes no difference. Without -DHOTPATH, awaiters are passed on as they are, and traced
- * is empty.
+ * Each coroutine of that type is a task, named after its function or by `traced("label")`. It is created by the
+ * call, polled from each resume to the next co_await that suspends, ready at its end, and cancelled if destroyed
+ * earlier. co_await goes through traced::await_transform; a promise with its own await_transform or yield_value
+ * returns `rests(awaiter)` there. It does not matter which thread resumes a coroutine, or from where. Without
+ * -DHOTPATH, awaiters are passed through and traced is empty.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,12 +60,15 @@ class traced_sites
     static const unsigned count = 1024;
 
     struct slot {
-        const char *name; /* null: free, filling() */
+        const char *name; /* null: free; or filling() */
         struct hotpath_site site;
-        char text[128]; /* the name as it is shown */
+        char text[128]; /* the name in reports */
     };
 
-    /* "net::task<int> net::fetch(int) [with ...]" is net::fetch: what is after the last blank and before the first bracket. */
+    /*
+     * "net::task<int> net::fetch(int) [with ...]" becomes net::fetch: the text between the last blank outside <>
+     * and the first bracket.
+     */
     static void shorten(const char *name, char *ret_text, size_t size)
     {
         size_t length = 0;
@@ -118,7 +121,7 @@ class traced
             hotpath_v1_task_end(&task_, 1);
     }
 
-    /* For initial_suspend: what it returns, which is polled from then on. */
+    /* For initial_suspend: wraps its awaiter; the coroutine is polled from the first resume on. */
     template <class Awaiter> auto begins(Awaiter awaiter)
     {
         return around<Awaiter>(static_cast<Awaiter &&>(awaiter), this, true);
@@ -132,7 +135,10 @@ class traced
         return awaiter;
     }
 
-    /* For whatever else it waits for, in functions of the promise: temporaries are moved, as these return before they are needed. */
+    /*
+     * For other awaiters returned by functions of the promise. Temporaries are moved, because these functions
+     * return before the awaiter is used.
+     */
     template <class Awaitable> auto rests(Awaitable &&awaitable)
     {
         using awaiter = decltype(awaiter_of(static_cast<Awaitable &&>(awaitable)));
@@ -141,7 +147,7 @@ class traced
         return around<kept>(static_cast<Awaitable &&>(awaitable), this, false);
     }
 
-    /* What is awaited lasts until that is over. */
+    /* The awaited object outlives the wait. */
     template <class Awaitable> auto await_transform(Awaitable &&awaitable)
     {
         using awaiter = decltype(awaiter_of(static_cast<Awaitable &&>(awaitable)));
@@ -168,7 +174,9 @@ class traced
         poll_.id = 0;
     }
 
-    /* What co_await would ask: a copy where it is made for that, a reference to what is awaited otherwise. */
+    /*
+     * The awaiter that co_await would use: a copy if it was made for this, else a reference to the awaited object.
+     */
     template <class Awaitable> static decltype(auto) awaiter_of(Awaitable &&awaitable)
     {
         if constexpr (requires { static_cast<Awaitable &&>(awaitable).operator co_await(); })
@@ -189,7 +197,10 @@ class traced
 
         bool await_ready() { return awaiter_.await_ready(); }
 
-        /* From the poll's end on another thread may resume it, and end it: nothing of it is touched any more. */
+        /*
+         * After the end of the poll another thread may resume and finish the coroutine, so nothing of it is
+         * touched.
+         */
         template <class Promise> auto await_suspend(std::coroutine_handle<Promise> handle)
         {
             traced *const self = self_;

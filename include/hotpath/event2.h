@@ -1,13 +1,14 @@
 /*
  * libevent's events and bufferevents as tasks: include this after <event2/event.h>, and change nothing else.
  *
- * Each wait for an event is a task "event_add", from event_add to the callback, of persistent events up to the next one. The callback goes
- * on with the task that was running when the event was added, and is the last poll of the wait's own task where none was. The same goes for
- * event_base_once, and for bufferevents, whose callbacks go on with the task that was running when they were set: "bufferevent_setcb".
+ * Each wait for an event is a task "event_add", from event_add to the callback; for persistent events, from one
+ * callback to the next. The callback continues the task that was running when the event was added; if there was
+ * none, it is the last poll of the wait's own task. The same holds for event_base_once, and for bufferevents
+ * ("bufferevent_setcb"), whose callbacks continue the task that was running when they were set.
  *
- * Followed: event_new, event_add, event_del, event_free and the evtimer_ and evsignal_ macros that are made of these; event_base_once;
- * bufferevent_setcb, bufferevent_free. Not followed: event_assign, as nobody tells when such an event is gone. The callback's argument is what
- * the host has given. Without -DHOTPATH this is nothing.
+ * Followed: event_new, event_add, event_del, event_free and the evtimer_ and evsignal_ macros that use them;
+ * event_base_once; bufferevent_setcb, bufferevent_free. Not followed: event_assign, because nothing tells when such
+ * an event is gone. Callbacks get the host's argument. Without -DHOTPATH this header does nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,9 +22,9 @@
 
 #if HOTPATH_ON_
 
-/* -------------------------------------------------------------------------------------------------------- events */
+/* ------------------------------------------------------------------------------------------------------- events */
 
-/* `argument` is the entry, which is there as long as the event. */
+/* `argument` is the entry, which lives as long as the event. */
 HOTPATH_ADAPTER_ void hotpath_event_came_(evutil_socket_t file, short what, void *argument)
 {
     struct hotpath_wait_ wait, *entry = (struct hotpath_wait_ *)argument;
@@ -45,7 +46,7 @@ HOTPATH_ADAPTER_ struct event *hotpath_event_new_(struct event_base *base, evuti
             : NULL;
     if (wait == NULL)
         return event;
-    wait->argument = event_get_callback_arg(event); /* which may be the event itself */
+    wait->argument = event_get_callback_arg(event); /* may be the event itself */
     wait->is_repeated = (what & EV_PERSIST) != 0;
     event_assign(event, base, file, what, hotpath_event_came_, wait);
     return event;
@@ -55,7 +56,7 @@ HOTPATH_ADAPTER_ int hotpath_event_add_(struct hotpath_site *site, struct event 
                                         const struct timeval *timeout)
 {
     struct hotpath_wait_ *wait = hotpath_wait_find_(event, HOTPATH_EVENT_);
-    if (wait != NULL) /* before it is added: another thread may run the loop */
+    if (wait != NULL) /* before event_add: another thread may run the loop */
         hotpath_wait_start_(wait, site);
     const int status = event_add(event, timeout);
     if (wait != NULL && status != 0)
@@ -65,7 +66,7 @@ HOTPATH_ADAPTER_ int hotpath_event_add_(struct hotpath_site *site, struct event 
 
 HOTPATH_ADAPTER_ int hotpath_event_del_(struct event *event)
 {
-    const int status = event_del(event); /* which waits for a callback that runs elsewhere */
+    const int status = event_del(event); /* waits for a callback that runs on another thread */
     struct hotpath_wait_ *wait = hotpath_wait_find_(event, HOTPATH_EVENT_);
     if (wait != NULL)
         hotpath_wait_cancel_(wait);
@@ -113,9 +114,9 @@ HOTPATH_ADAPTER_ int hotpath_event_base_once_(struct hotpath_site *site, struct 
     return status;
 }
 
-/* -------------------------------------------------------------------------------------------------- bufferevents */
+/* ------------------------------------------------------------------------------------------------- bufferevents */
 
-/* Under its lock, as another thread may set other callbacks. */
+/* Copies the entry under its lock, because another thread may set other callbacks. */
 HOTPATH_ADAPTER_ int hotpath_bufferevent_look_(struct bufferevent *buffer, struct hotpath_wait_ *ret_wait)
 {
     bufferevent_lock(buffer);
@@ -198,7 +199,7 @@ HOTPATH_ADAPTER_ void hotpath_bufferevent_getcb_(struct bufferevent *buffer, buf
         *on_event = (bufferevent_event_cb)wait->third;
 }
 
-/* It may live on while a callback is due, and has none to call then. */
+/* The bufferevent may outlive this call while a callback is pending; it then has none to call. */
 HOTPATH_ADAPTER_ void hotpath_bufferevent_free_(struct bufferevent *buffer)
 {
     struct hotpath_wait_ *wait = hotpath_wait_find_(buffer, HOTPATH_READING_);
@@ -208,7 +209,7 @@ HOTPATH_ADAPTER_ void hotpath_bufferevent_free_(struct bufferevent *buffer)
     bufferevent_free(buffer);
 }
 
-/* --------------------------------------------------------------------------------- what the host calls from here on */
+/* ---------------------------------------------------------------------------- replacements for the host's calls */
 
 #define event_new(...) hotpath_event_new_(__VA_ARGS__)
 #define event_add(...) hotpath_event_add_(HOTPATH_TASK_SITE_("event_add"), __VA_ARGS__)

@@ -1,14 +1,15 @@
 /*
  * GLib's callbacks and GTasks as tasks: include this after <gio/gio.h>, and change nothing else.
  *
- * Each wait for g_idle_add, g_timeout_add or a source's callback is a task with the name of that function, of callbacks that come
- * again up to the next one; the callback goes on with the task that was running when it was set, and is the last poll of the wait's own task
- * where none was. A GTask is a task "g_task_new" from its creation to its callback, which goes on with the task that has created it; what
- * g_task_run_in_thread does is a poll of it on that thread, and "g_task_run_in_thread, queued" says how long it waited for one.
+ * Each wait of g_idle_add, g_timeout_add or a source's callback is a task named after that function; for repeated
+ * callbacks, from one callback to the next. The callback continues the task that was running when it was set; if
+ * there was none, it is the last poll of the wait's own task. A GTask is a task "g_task_new" from its creation to
+ * its callback, which continues the task that created it. The work of g_task_run_in_thread is a poll of it on that
+ * thread; "g_task_run_in_thread, queued" is the time it waited for a thread.
  *
- * Followed: g_idle_add, g_timeout_add, g_timeout_add_seconds and their _full, g_source_set_callback of idle and timeout sources, g_task_new
- * with a callback, g_task_run_in_thread. The host's data is what callbacks get, and what sources are found by. Without -DHOTPATH this is
- * nothing.
+ * Followed: g_idle_add, g_timeout_add, g_timeout_add_seconds and their _full variants, g_source_set_callback of
+ * idle and timeout sources, g_task_new with a callback, g_task_run_in_thread. Callbacks get the host's data, and
+ * sources are still found by it. Without -DHOTPATH this header does nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,9 +22,12 @@
 
 #if HOTPATH_ON_
 
-/* ------------------------------------------------------------------------------------------------------- sources */
+/* ------------------------------------------------------------------------------------------------------ sources */
 
-/* The entry is known by the source: data is the host's. `other` is what is called when that is gone. */
+/*
+ * The key of the entry is the source, since `data` is the host's. `other` is the host's destroy function for
+ * `data`.
+ */
 HOTPATH_ADAPTER_ gboolean hotpath_g_dispatched_(gpointer data)
 {
     struct hotpath_wait_ wait;
@@ -39,7 +43,7 @@ HOTPATH_ADAPTER_ gboolean hotpath_g_dispatched_(gpointer data)
     return stays;
 }
 
-/* GLib counts who needs the callback: the source, and each call of it. */
+/* GLib counts the users of the callback: the source, and each call of it. */
 HOTPATH_ADAPTER_ void hotpath_g_ref_(gpointer entry)
 {
     __atomic_add_fetch(&((struct hotpath_wait_ *)entry)->is_repeated, 1, __ATOMIC_RELAXED);
@@ -76,7 +80,7 @@ HOTPATH_ADAPTER_ void hotpath_g_source_set_callback_(struct hotpath_site *site, 
     static GSourceCallbackFuncs functions = {hotpath_g_ref_, hotpath_g_unref_, hotpath_g_get_};
     struct hotpath_wait_ *wait = NULL;
     if (function != NULL && hotpath_g_is_plain_(source) &&
-        hotpath_wait_find_(source, HOTPATH_EVENT_) == NULL) /* else its old callback has not gone yet */
+        hotpath_wait_find_(source, HOTPATH_EVENT_) == NULL) /* else the source still has its old callback */
         wait = hotpath_wait_begin_(source, HOTPATH_EVENT_, site, (hotpath_callback_ *)function);
     if (wait == NULL) {
         g_source_set_callback(source, function, data, notify);
@@ -134,9 +138,12 @@ HOTPATH_ADAPTER_ guint hotpath_g_timeout_add_seconds_(struct hotpath_site *site,
     return hotpath_g_timeout_add_seconds_full_(site, G_PRIORITY_DEFAULT, interval, function, data, NULL);
 }
 
-/* -------------------------------------------------------------------------------------------------------- GTasks */
+/* ------------------------------------------------------------------------------------------------------- GTasks */
 
-/* The callback and the thread need the entry, and either may be the last: a GTask that is cancelled may call back before its thread begins. */
+/*
+ * The callback and the thread both use the entry, and either may be last: a cancelled GTask may call back before
+ * its thread starts.
+ */
 HOTPATH_ADAPTER_ void hotpath_g_done_with_(struct hotpath_wait_ *wait)
 {
     if (__atomic_sub_fetch(&wait->is_repeated, 1, __ATOMIC_ACQ_REL) == 0)
@@ -156,8 +163,8 @@ HOTPATH_ADAPTER_ void hotpath_g_ready_(GObject *source, GAsyncResult *result, gp
 }
 
 /*
- * The callback has to be known before the task is there whose address the entry is known by. It is not called before one of
- * g_task_return_* is.
+ * The callback must be passed before the GTask exists, whose address is the key of the entry. GLib does not call it
+ * before one of g_task_return_* is called.
  */
 HOTPATH_ADAPTER_ GTask *hotpath_g_task_new_(struct hotpath_site *site, gpointer source, GCancellable *cancellable,
                                             GAsyncReadyCallback callback, gpointer data)
@@ -170,7 +177,7 @@ HOTPATH_ADAPTER_ GTask *hotpath_g_task_new_(struct hotpath_site *site, gpointer 
         wait->is_repeated = 1;
         return task;
     }
-    g_object_unref(task); /* no room */
+    g_object_unref(task); /* table full */
     return g_task_new(source, cancellable, callback, data);
 }
 
@@ -200,9 +207,9 @@ HOTPATH_ADAPTER_ void hotpath_g_task_run_in_thread_(struct hotpath_site *queued,
     g_task_run_in_thread(task, hotpath_g_in_thread_);
 }
 
-/* --------------------------------------------------------------------------------- what the host calls from here on */
+/* ---------------------------------------------------------------------------- replacements for the host's calls */
 
-#undef g_task_new /* a macro of GLib's, as may be others */
+#undef g_task_new /* a GLib macro; the others may be macros, too */
 #define g_source_set_callback(...)                                                                                 \
     hotpath_g_source_set_callback_(HOTPATH_TASK_SITE_("g_source_set_callback"), __VA_ARGS__)
 #define g_idle_add(...) hotpath_g_idle_add_(HOTPATH_TASK_SITE_("g_idle_add"), __VA_ARGS__)

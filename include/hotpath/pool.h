@@ -1,15 +1,15 @@
 /*
- * Jobs of thread pools, and of queues that threads take work from, as tasks: one line where a job is handed over, one where it is run.
+ * Jobs of thread pools and work queues as tasks: one line where a job is submitted, one where it runs.
  *
- *   HOTPATH_JOB(job, "label")   expression    before it is queued
+ *   HOTPATH_JOB(job, "label")   expression    before the job is queued
  *   HOTPATH_RUN_JOB(job)        declaration   on the thread that runs it, to the end of the braces
- *   HOTPATH_DROP_JOB(job)       expression    it will not be run
+ *   HOTPATH_DROP_JOB(job)       expression    the job will not run
  *
- * `job` is any address by which both know it, such as that of its struct or the argument of its function; it is not read, and may be
- * freed while the job runs. The row of the label is the time of jobs from when they were handed over to their end, with the time they ran as
- * busy; "label, queued" is the time before they ran, with its percentiles. Where the program's own struct has room, HOTPATH_FIELD,
- * HOTPATH_TASK and HOTPATH_RUN say the same but for the second row. What a job begins with an adapter does not go on with it, as the job is
- * over when it returns.
+ * `job` is any address that both places know, such as that of its struct or the argument of its function. It is not
+ * dereferenced, and may be freed while the job runs. The label's row shows the time from submission to the end,
+ * with the running time as busy; "label, queued" shows the time before jobs ran, with percentiles. If the program's
+ * own struct has room, HOTPATH_FIELD, HOTPATH_TASK and HOTPATH_RUN give the same without the second row. Operations
+ * that a job starts through an adapter do not continue the job, because it is over when it returns.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@ HOTPATH_ADAPTER_ void hotpath_job_(struct hotpath_site *site, struct hotpath_sit
         hotpath_wait_queue_(wait, queued, NULL);
 }
 
-/* Of one that nobody has handed over, nothing is recorded. */
+/* A job that was never submitted is not recorded. */
 HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_job_begin_(struct hotpath_turn_ *turn, const void *job)
 {
     struct hotpath_wait_ wait, *entry = hotpath_wait_find_(job, HOTPATH_JOB_);

@@ -1,15 +1,17 @@
 /*
  * libuv's requests as tasks: include this after <uv.h>, and change nothing else.
  *
- * Each request is a task with the name of the function that made it (uv_fs_write, uv_getaddrinfo, ...), from the call to its callback. Its
- * callback goes on with the task that made the request: a task of the program's own that makes one request after the other, such as
- * a file that is opened, written and closed, is polled in all their callbacks and needs one HOTPATH_POLL, where it begins. A callback
- * that goes on with no task is the last poll of the request's own. Work of uv_queue_work is polled on the thread that does it, and
- * "uv_queue_work, queued" says how long it waited for one. Of timers, and of streams that are read, each wait is a task.
+ * Each request is a task named after the function that made it (uv_fs_write, uv_getaddrinfo, ...), from the call to
+ * its callback. The callback continues the task that made the request: a task of the program that makes one request
+ * after another, such as opening, writing and closing a file, is polled in all their callbacks and needs only one
+ * HOTPATH_POLL, where it begins. A callback that continues no task is the last poll of the request's own task. Work
+ * of uv_queue_work is polled on its worker thread, and "uv_queue_work, queued" is the time it waited for one. For
+ * timers and for streams being read, each wait is a task.
  *
- * Followed: uv_fs_*, uv_queue_work, uv_getaddrinfo, uv_getnameinfo, uv_timer_*, uv_read_start, uv_write, uv_write2, uv_shutdown,
- * uv_tcp_connect, uv_pipe_connect, uv_udp_send, uv_listen, uv_close, and uv_cancel by what it does to these. Calls without a callback
- * are synchronous and left alone. The host's requests, handles and their `data` are not touched. Without -DHOTPATH this is nothing.
+ * Followed: uv_fs_*, uv_queue_work, uv_getaddrinfo, uv_getnameinfo, uv_timer_*, uv_read_start, uv_write, uv_write2,
+ * uv_shutdown, uv_tcp_connect, uv_pipe_connect, uv_udp_send, uv_listen, uv_close, and uv_cancel by its effect on
+ * these. Calls without a callback are synchronous and left alone. The host's requests, handles and their `data` are
+ * not touched. Without -DHOTPATH this header does nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,9 +28,9 @@
 #error "hotpath/uv.h needs libuv 1.36 or later"
 #endif
 
-/* ------------------------------------------------------------------------------------------------------ requests */
+/* ----------------------------------------------------------------------------------------------------- requests */
 
-/* What the library is given for a callback: ours if there is a wait. */
+/* The callback passed to libuv: ours if there is a wait. */
 #define HOTPATH_UV_CALLBACK_(wait, ours, host) ((wait) != NULL ? (ours) : (host))
 
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_uv_request_(struct hotpath_site *site, const void *request,
@@ -37,7 +39,7 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_uv_request_(struct hotpath_site *
     return hotpath_wait_begin_(request, HOTPATH_REQUEST_, site, callback);
 }
 
-/* A call that has failed: no callback comes. */
+/* If the call failed, no callback comes. */
 HOTPATH_ADAPTER_ int hotpath_uv_begun_(struct hotpath_wait_ *wait, int status)
 {
     if (status < 0)
@@ -45,7 +47,7 @@ HOTPATH_ADAPTER_ int hotpath_uv_begun_(struct hotpath_wait_ *wait, int status)
     return status;
 }
 
-/* --------------------------------------------------------------------------------------------------------- files */
+/* -------------------------------------------------------------------------------------------------------- files */
 
 HOTPATH_ADAPTER_ void hotpath_uv_fs_done_(uv_fs_t *req)
 {
@@ -106,7 +108,7 @@ HOTPATH_UV_FS_(uv_fs_lutime, (const char *path, double atime, double mtime), (pa
 
 #undef HOTPATH_UV_FS_
 
-/* ---------------------------------------------------------------------------------------------------------- work */
+/* --------------------------------------------------------------------------------------------------------- work */
 
 HOTPATH_ADAPTER_ void hotpath_uv_work_(uv_work_t *req)
 {
@@ -123,7 +125,7 @@ HOTPATH_ADAPTER_ void hotpath_uv_after_work_(uv_work_t *req, int status)
     struct hotpath_wait_ wait;
     if (!hotpath_wait_take_(req, HOTPATH_REQUEST_, &wait))
         return;
-    hotpath_v1_task_end(&wait.queued, 1); /* is none any more unless it was cancelled */
+    hotpath_v1_task_end(&wait.queued, 1); /* does nothing unless it was cancelled in the queue */
     HOTPATH_TURN_(&wait, status == UV_ECANCELED);
     if (wait.callback != NULL)
         ((uv_after_work_cb)wait.callback)(req, status);
@@ -139,7 +141,7 @@ HOTPATH_ADAPTER_ int hotpath_uv_queue_work_(struct hotpath_site *site, struct ho
     return hotpath_uv_begun_(wait, uv_queue_work(loop, req, hotpath_uv_work_, hotpath_uv_after_work_));
 }
 
-/* --------------------------------------------------------------------------------------------------------- names */
+/* -------------------------------------------------------------------------------------------------------- names */
 
 HOTPATH_ADAPTER_ void hotpath_uv_addresses_(uv_getaddrinfo_t *req, int status, struct addrinfo *found)
 {
@@ -176,9 +178,9 @@ HOTPATH_ADAPTER_ int hotpath_uv_getnameinfo_(struct hotpath_site *site, uv_loop_
         wait, uv_getnameinfo(loop, req, HOTPATH_UV_CALLBACK_(wait, hotpath_uv_name_, cb), address, flags));
 }
 
-/* ------------------------------------------------------------------------------------------------------- streams */
+/* ------------------------------------------------------------------------------------------------------ streams */
 
-/* Requests that have a status, and no more. The end is of interest where the host has no callback, too. */
+/* Requests with a status only. The end is recorded even if the host has no callback. */
 #define HOTPATH_UV_STATUS_(done, type, callback_type)                                                              \
     HOTPATH_ADAPTER_ void done(type *req, int status)                                                              \
     {                                                                                                              \
@@ -245,7 +247,7 @@ HOTPATH_ADAPTER_ void hotpath_uv_pipe_connect_(struct hotpath_site *site, uv_con
 HOTPATH_ADAPTER_ void hotpath_uv_has_read_(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf)
 {
     struct hotpath_wait_ wait;
-    const int is_end = length < 0 && length != UV_ENOBUFS; /* or an error: nothing comes after it */
+    const int is_end = length < 0 && length != UV_ENOBUFS; /* end of stream or an error: nothing comes after it */
     if (!hotpath_wait_look_(hotpath_wait_find_(stream, HOTPATH_READING_), !is_end, &wait))
         return;
     {
@@ -291,10 +293,11 @@ HOTPATH_ADAPTER_ int hotpath_uv_listen_(struct hotpath_site *site, uv_stream_t *
                              uv_listen(stream, backlog, HOTPATH_UV_CALLBACK_(wait, hotpath_uv_connection_, cb)));
 }
 
-/* -------------------------------------------------------------------------------------------------------- timers */
+/* ------------------------------------------------------------------------------------------------------- timers */
 
 /*
- * A timer that is stopped keeps its entry, because uv_timer_again may start it with the callback that libuv has, until it is closed.
+ * A stopped timer keeps its entry until it is closed, because uv_timer_again may start it with the callback that
+ * libuv has stored.
  */
 HOTPATH_ADAPTER_ void hotpath_uv_timed_(uv_timer_t *timer)
 {
@@ -335,7 +338,7 @@ HOTPATH_ADAPTER_ int hotpath_uv_timer_again_(uv_timer_t *timer)
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- ends */
+/* --------------------------------------------------------------------------------------------------------- ends */
 
 HOTPATH_ADAPTER_ void hotpath_uv_closed_(uv_handle_t *handle)
 {
@@ -355,9 +358,9 @@ HOTPATH_ADAPTER_ void hotpath_uv_close_(struct hotpath_site *site, uv_handle_t *
     uv_close(handle, HOTPATH_UV_CALLBACK_(wait, hotpath_uv_closed_, cb));
 }
 
-/* --------------------------------------------------------------------------------- what the host calls from here on */
+/* ---------------------------------------------------------------------------- replacements for the host's calls */
 
-/* With brackets, so that the address of a function is that of libuv's. */
+/* Function-like macros, so that the plain name is still libuv's function, as when its address is taken. */
 #define uv_fs_access(...) hotpath_uv_fs_access_(HOTPATH_TASK_SITE_("uv_fs_access"), __VA_ARGS__)
 #define uv_fs_chmod(...) hotpath_uv_fs_chmod_(HOTPATH_TASK_SITE_("uv_fs_chmod"), __VA_ARGS__)
 #define uv_fs_chown(...) hotpath_uv_fs_chown_(HOTPATH_TASK_SITE_("uv_fs_chown"), __VA_ARGS__)
