@@ -1,4 +1,4 @@
-/* The end of a call that has allocated, where not all is as usual. SPDX-License-Identifier: MIT */
+/* The end of a call that has allocated: the unusual cases. SPDX-License-Identifier: MIT */
 #include "allocated_calls.h"
 
 #include <errno.h>
@@ -7,7 +7,9 @@
 #include "thread_space.h"
 #include "tree.h"
 
-/* Space in the session may take a system call. errno is kept here, so that the usual case need not mind it. */
+/*
+ * Taking space in the session may make a system call. errno is saved here, so that the usual case need not do it.
+ */
 __attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
                                                           const struct hp_alloc_missing *missing)
 {
@@ -24,7 +26,7 @@ __attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, 
     errno = saved;
 }
 
-/* A call for which there is no stat, for want of space: it is in no row, but in what is around it. */
+/* A call without a stat, for lack of space: it gets no row, but still counts for the enclosing calls. */
 static void lose_call(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_alloc_thread *thread = head->alloc;

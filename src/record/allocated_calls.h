@@ -1,7 +1,7 @@
 /*
- * The end of a call that has allocated: sums, six histograms, and the peak that goes on to the zone around it (allocations.c). It is
- * here, and not in a source, because the usual case is one function that calls nobody (marked_ends.c). With the head held.
- * SPDX-License-Identifier: MIT
+ * The end of a call that has allocated: sums, six histograms, and the peak, which is passed on to the enclosing
+ * zone (allocations.c). It is in a header because the usual case is one leaf function (marked_ends.c). The caller
+ * holds the head. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_ALLOCATED_CALLS_H
 #define HP_RECORD_ALLOCATED_CALLS_H
@@ -14,18 +14,18 @@
 #ifdef __OPTIMIZE__
 #define HP_ALLOC_INLINED inline __attribute__((always_inline))
 #else
-#define HP_ALLOC_INLINED inline /* each function that is part of another one there has its own room on the stack */
+#define HP_ALLOC_INLINED inline /* else each inlined function gets its own stack space */
 #endif
 #define HP_RARELY(condition) __builtin_expect(!!(condition), 0)
 
-/* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
+/* Ends a call whose frame has HOTPATH_ALLOCATES_; the frame is still on top of the stack. */
 void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* -------------------------------------------------------------------------------------------------- histograms */
 
-/* Values of a call for which there may be no counters yet. */
+/* Values of a call that may not have counters yet. */
 struct hp_alloc_missing {
-    uint32_t measures; /* a bit for each */
+    uint32_t measures; /* bit mask */
     uint64_t values[HP_ALLOC_MEASURES];
 };
 
@@ -55,7 +55,7 @@ static HP_ALLOC_INLINED void hp_alloc_add_value(char *base, struct hp_alloc_stat
     hp_alloc_raise_max(stat, measure, value);
 }
 
-/* The same for numbers that are seldom beyond the first octave. */
+/* The same for numbers that rarely exceed the first octave. */
 static HP_ALLOC_INLINED void hp_alloc_add_number(char *base, struct hp_alloc_stat *stat,
                                                  enum hp_alloc_measure measure, uint64_t value,
                                                  struct hp_alloc_missing *missing)
@@ -71,9 +71,9 @@ static HP_ALLOC_INLINED void hp_alloc_add_number(char *base, struct hp_alloc_sta
 __attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
                                                           const struct hp_alloc_missing *missing);
 
-/* ------------------------------------------------------------------------------------------------------ the call */
+/* ----------------------------------------------------------------------------------------------------- the call */
 
-/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
+/* Gives the enclosing zone the maximum of its own peak and that of the ending zone, which is returned. */
 static HP_ALLOC_INLINED uint64_t hp_alloc_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
 {
     const int64_t height = *peak - at_begin;

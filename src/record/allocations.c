@@ -1,17 +1,19 @@
 /*
- * Allocations: who allocates, how much, and how much lives.
+ * Allocations: who allocates, how much, and how much is live.
  *
- * A thread has one set of counters (struct hp_alloc_thread) to which malloc and free add. What a call allocated is the
- * difference between its end and its beginning. Zones do not read the counters when they begin, so that those in which
- * nothing is allocated cost what they always do. Instead the first allocation or free inside a zone marks its frame, and
- * those around it that have no mark yet: as nothing was counted since these began, what the counters are now is what they
- * were then. A marked frame ends out of line (HOTPATH_ALLOCATES_), where its call is counted.
+ * Each thread has one set of counters (struct hp_alloc_thread), to which malloc and free add. The allocations of a
+ * call are the difference between its end and its start. Zones do not read the counters when they start, so zones
+ * without allocations cost nothing extra. Instead, the first allocation or free inside a zone marks its frame and
+ * all enclosing frames without a mark: nothing was counted since they started, so the counters still have the
+ * values from their start. A marked frame ends on the slow path (HOTPATH_ALLOCATES_), where its call is counted.
  *
- * The peak of a call: `peak_live` is the most that lived since the innermost marked zone began. A mark puts the one so
- * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
+ * The peak of a call: `peak_live` is the maximum since the innermost marked zone started. A mark saves the current
+ * peak for the enclosing zone and starts a new one; when the zone ends, the enclosing zone gets the higher of the
+ * two.
  *
- * The head is held as for zones (holding.h). An event that comes while it is held, or on a thread that has none and can
- * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
+ * The head is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no head
+ * and cannot get one now, are added to the header by atomic operations ("late"): they are in the totals of the
+ * process, but in no row.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,9 +48,12 @@ static inline int64_t more_blocks(const struct event *event)
     return (event->allocated != NULL) - (event->freed != NULL);
 }
 
-/* ---------------------------------------------------------------------------- without a session, or a place in one */
+/* ------------------------------------------------------------------- without a session, or without a head in it */
 
-/* What the calling thread has counted outside of sessions. Only differences matter, so nothing is before somebody has read it. */
+/*
+ * Counters of the calling thread outside of sessions. Only differences matter, so counting starts at the first
+ * reading.
+ */
 struct idle_counts {
     uint64_t count, bytes, freed_count, freed_bytes;
 };
@@ -67,7 +72,7 @@ static void publish(struct hp_header *header, int64_t change)
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
-/* On a thread that has no head for it. The session is held: nothing else keeps it there. */
+/* For a thread without a usable head. Holds the session, which nothing else keeps mapped. */
 static void count_late(const struct event *event)
 {
     struct hp_session *session = hp_session_hold();
@@ -79,7 +84,7 @@ static void count_late(const struct event *event)
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
-        hp_owner_disown(event->allocated); /* or it would be that of who had this memory before */
+        hp_owner_disown(event->allocated); /* else the block would belong to the previous owner of this memory */
     }
     if (event->freed != NULL) {
         hp_heap_forget(event->freed);
@@ -90,9 +95,12 @@ static void count_late(const struct event *event)
     hp_session_let_go(session);
 }
 
-/* ------------------------------------------------------------------------------------------------------ counting */
+/* ----------------------------------------------------------------------------------------------------- counting */
 
-/* The head is held, and its innermost zone is marked. Free is the quickest: it adds, and no peak can come of it. */
+/*
+ * The caller holds the head, and its innermost zone is marked. free is the cheapest: it only adds and cannot raise
+ * a peak.
+ */
 static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *thread, const struct event *event)
 {
     if (event->freed != NULL) {
@@ -105,7 +113,7 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
         HOTPATH_PUT_(thread->count, number);
         HOTPATH_ADD_(thread->bytes, event->asked);
         const int64_t live = (int64_t)(usable - thread->freed), blocks = (int64_t)(number - thread->freed_count);
-        /* Written in any case: in a short call it is anybody's guess whether it rises, and a wrong one costs more than this. */
+        /* Store unconditionally: in short calls the branch is unpredictable, and a misprediction costs more. */
         const int64_t peak = thread->peak_live;
         HOTPATH_PUT_(thread->peak_live, live > peak ? live : peak);
         if (__builtin_expect(blocks > thread->peak_blocks, 0))
@@ -130,8 +138,8 @@ static __attribute__((noinline)) void publish_live(const struct hp_head *head)
 }
 
 /*
- * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_reallocating), and these stand
- * for the block.
+ * Stand-ins for a block that realloc has freed. Another thread may own its memory by now, so the owner is looked up
+ * before (hotpath_v1_reallocating).
  */
 static const char own_block, foreign_block;
 
@@ -140,7 +148,7 @@ static inline bool is_foreign(const struct hp_head *head, const void *freed)
     return freed != &own_block && (freed == &foreign_block || hp_owner_is_other(head, freed));
 }
 
-/* What matters only where there are more threads than one. The head is held, and has counters. */
+/* Bookkeeping that matters only with more than one thread. The caller holds the head, which has counters. */
 static inline __attribute__((always_inline)) void tell_others(struct hp_head *head, const void *allocated,
                                                               const void *freed, uint64_t freed_bytes)
 {
@@ -155,7 +163,7 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
         publish_live(head);
 }
 
-/* The same where it takes a look at one place in memory; false: it takes more. */
+/* The same if one memory access is enough; false: it is not. */
 static inline __attribute__((always_inline)) bool told_quickly(const struct hp_head *head,
                                                                const struct event *event)
 {
@@ -190,7 +198,7 @@ static inline __attribute__((always_inline)) void mark(struct hp_head *head, str
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
 }
 
-/* The innermost zone has no mark, and those around it up to one that has: at the latest that is frame 0. */
+/* Marks the innermost zone and all enclosing ones up to a marked one, at the latest frame 0. */
 static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
@@ -200,12 +208,12 @@ static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
         mark(head, frame);
 }
 
-/* ---------------------------------------------------------------------------------------- zones that are not there */
+/* ------------------------------------------------------------------------------- zones that are no longer there */
 
 /*
- * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
- * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
- * is the one that may rise.
+ * Zones whose guards lie below the stack address of the call of malloc were left by longjmp, or wait on another
+ * stack. The event is not theirs, so their start values move along with it, and the peak that may rise is the one
+ * saved for the zone around them.
  */
 static void count_around(struct hp_head *head, const struct event *event, uintptr_t stack)
 {
@@ -240,15 +248,15 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
         HOTPATH_PUT_(first->peak_blocks, hp_alloc_live_blocks(thread));
 }
 
-/* ------------------------------------------------------------------------------------------------- the slow way in */
+/* ------------------------------------------------------------------------------------------------ the slow path */
 
-/* Not in a forked child before its session has begun: to allocate does not begin it. */
+/* A forked child without a session does not count: an allocation does not start one. */
 static inline __attribute__((always_inline)) bool is_recorded(void)
 {
     return hp_records_allocations() && !hp_is_forked_child();
 }
 
-/* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
+/* The recorder itself runs on this thread. What it makes the C library allocate is not counted. */
 static bool is_our_own(void)
 {
     const uintptr_t self = (uintptr_t)&hotpath_v1_head;
@@ -256,7 +264,7 @@ static bool is_our_own(void)
            __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == self;
 }
 
-/* A head that is held makes all of it come the slow way. */
+/* While the head is held, all allocations take the slow path, which checks for this. */
 struct hotpath_head_ *hp_allocations_take_over(void)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
@@ -280,7 +288,7 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
     if (gate == (head->hot.epoch | HP_GATE_PAUSED)) {
         if (event->freed != NULL)
             hp_heap_forget(event->freed);
-        return true; /* nothing is counted now */
+        return true; /* recording is paused */
     }
     if (gate != head->hot.epoch)
         return false;
@@ -312,8 +320,8 @@ static bool count_in_head(const struct event *event, uintptr_t stack)
 }
 
 /*
- * What follows takes what it is about in registers and calls the next last, so that neither the usual way in nor that of a
- * program that is not recorded has anything to put on the stack.
+ * These functions take their arguments in registers and tail-call each other, so neither the fast path nor an
+ * unrecorded program needs stack space.
  */
 static __attribute__((noinline, cold)) void count_with_care(const void *allocated, uint64_t asked, uint64_t usable,
                                                             const void *freed, uint64_t freed_bytes,
@@ -335,7 +343,7 @@ static __attribute__((noinline)) void count_slowly(const void *allocated, uint64
         count_idle(allocated, asked, freed, freed_bytes);
 }
 
-/* The same where the block is sampled, or was. */
+/* The same for a block that is, or was, sampled. */
 static __attribute__((noinline, cold)) void end_with_sample(struct hp_head *head, const void *allocated,
                                                             uint64_t asked, const void *freed, uint64_t freed_bytes,
                                                             uintptr_t stack)
@@ -357,12 +365,12 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
     hp_head_let_go(&head->hot);
 }
 
-/* --------------------------------------------------------------------------------------------- the usual way in */
+/* ------------------------------------------------------------------------------------------------ the fast path */
 
-/* `block` is never NULL, which the compiler is told so that it need not ask. */
+/* Tells the compiler that `block` is never NULL, so that it omits the check. */
 #define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
-/* The head is held, and its innermost zone is marked and there. Lets go of it. */
+/* The head is held; its innermost zone is marked and still there. Releases the head. */
 static inline __attribute__((always_inline)) void count_and_let_go(struct hp_head *head, const struct event *event,
                                                                    uintptr_t stack)
 {
@@ -409,7 +417,7 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
     if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
         hp_head_hold(hot);
         const struct hotpath_frame_ *top = hot->top;
-        /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
+        /* Zones of compiler hooks lie up to 3 bytes lower; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
             if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
                 count_and_let_go(head, event, stack);
@@ -437,14 +445,14 @@ void hotpath_v1_alloc_is_watched(void)
 {
     hp_copies_join();
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
-    struct hp_session *session = hp_session_hold(); /* that HOTPATH=1 has begun before */
+    struct hp_session *session = hp_session_hold(); /* HOTPATH=1 may have started one before */
     if (session == NULL)
         return;
     __atomic_fetch_or(&hp_store_header(&session->store)->features, HP_FEATURE_COUNTED, __ATOMIC_RELAXED);
     hp_session_let_go(session);
 }
 
-/* Whether what threads allocate outside of sessions has ever been read. */
+/* Whether anyone has ever read the counters outside of sessions. */
 enum reading { NEVER_READ, ABOUT_TO_READ, WAS_READ };
 
 static bool is_counted_by_nobody(void)
@@ -452,7 +460,10 @@ static bool is_counted_by_nobody(void)
     return !hp_records_allocations() && __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == NEVER_READ;
 }
 
-/* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
+/*
+ * Called after each change of that condition. If two threads race, the one with the outdated value notices and
+ * repeats.
+ */
 void hp_allocations_switch(void)
 {
     bool is_off;
@@ -480,7 +491,7 @@ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on))
     hp_allocations_switch();
 }
 
-/* What is to be said of it, once. */
+/* The reason to print, once. */
 static const char *why_not_watched;
 
 void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once)
@@ -510,7 +521,7 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
     tell(&(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
-/* Without holding the head: its number is its own, and blocks have theirs as long as they are not freed. */
+/* Needs no hold on the head: its number does not change, and the block keeps its owner until it is freed. */
 int hotpath_v1_reallocating(const void *block)
 {
     hp_heap_forget(block);
@@ -536,7 +547,7 @@ void hotpath_v1_alloc_failed(void)
     errno = saved;
 }
 
-/* From now on it is counted, by all threads. Who finds it read finds it counted, too. */
+/* Starts counting, on all threads. WAS_READ implies that counting is on. */
 static struct hotpath_alloc_counts read_idle_counts(void)
 {
     uint32_t *const reading = &hp_runtime->alloc_reading;
@@ -549,7 +560,7 @@ static struct hotpath_alloc_counts read_idle_counts(void)
                                          idle_counts.freed_bytes, 0};
 }
 
-/* The head is held, or its thread has none for the session that runs. */
+/* The caller holds the head, or passes NULL if the thread has none for the running session. */
 static struct hotpath_alloc_counts read_counts(const struct hp_head *head)
 {
     const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;

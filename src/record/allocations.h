@@ -13,12 +13,15 @@ static inline bool hp_records_allocations(void)
            (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC);
 }
 
-/* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
+/*
+ * Until it is given back, allocations of the calling thread are the recorder's own. One thread at a time; holds its
+ * head if that is free.
+ */
 struct hotpath_head_ *hp_allocations_take_over(void);
 void hp_allocations_give_back(struct hotpath_head_ *held);
-/* Tells those who watch malloc whether anybody counts. A session has begun or ended. */
+/* Tells the libraries that interpose malloc whether anyone counts. Call after a session has started or ended. */
 void hp_allocations_switch(void);
-/* Says why allocations are not counted, if they are not although functions are there to count them. */
+/* Prints why allocations are not counted, if they are not although malloc is interposed. */
 void hp_allocations_explain(void);
 
 #endif

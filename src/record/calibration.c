@@ -1,4 +1,4 @@
-/* What measuring costs on this machine, measured when a session begins. SPDX-License-Identifier: MIT */
+/* Measures the cost of measuring on this machine, when a session starts. SPDX-License-Identifier: MIT */
 #include "calibration.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #define ROUNDS 9
 #define QUICK_ROUNDS 3
 
-/* A session in miniature, private to the measurement. Offsets count from its start. */
+/* A tiny session, private to the measurement. Offsets are relative to its start. */
 struct miniature {
     unsigned char unused[HOTPATH_GATE_];
     uint32_t gate;
@@ -32,7 +32,7 @@ static void build(struct miniature *mini)
 {
     memset(mini, 0, sizeof *mini);
     for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        mini->stat.octaves[octave] = OFFSET(octave); /* where it is counted does not matter */
+        mini->stat.octaves[octave] = OFFSET(octave); /* any place will do */
     mini->frames[0].zone = UINT64_MAX;
     mini->frames[0].node = OFFSET(root);
     mini->frames[0].stat = HOTPATH_ALLOCATES_;
@@ -47,7 +47,10 @@ static void build(struct miniature *mini)
                                             .mask = 3 * sizeof(struct hotpath_slot_)};
 }
 
-/* The first child of the root is found by its usual key, or under that of sites of which not every call is timed: none, here. */
+/*
+ * Files the first child of the root under its usual key, or under the key of sampled sites, none of whose calls is
+ * timed here.
+ */
 static void choose_key(struct miniature *mini, bool is_timed)
 {
     struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, OFFSET(root), 0);
@@ -58,7 +61,7 @@ static void choose_key(struct miniature *mini, bool is_timed)
     mini->node.calls = mini->node.total = 0;
 }
 
-/* ------------------------------------------------------------------------------------------------- what is tried */
+/* --------------------------------------------------------------------------------------------- what is measured */
 
 static void try_zones(struct miniature *mini)
 {
@@ -70,7 +73,7 @@ static void try_zones(struct miniature *mini)
 
 static void try_functions(struct miniature *mini) { hp_functions_rehearse(&mini->site, PASSES); }
 
-/* Called as malloc and free do, who are in another library. */
+/* Called as from malloc and free, which are in another library. */
 static void try_allocations(struct miniature *mini)
 {
     __typeof__(hotpath_v1_allocated) *volatile allocated = hotpath_v1_allocated;
@@ -82,13 +85,13 @@ static void try_allocations(struct miniature *mini)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------- measuring */
+/* ---------------------------------------------------------------------------------------------------- measuring */
 
 typedef void try_things(struct miniature *mini);
 
 struct taken {
     uint64_t ns, ticks;
-    uint64_t inside; /* ticks that zones say of themselves */
+    uint64_t inside; /* ticks that the zones themselves recorded */
 };
 
 static struct taken take_once(struct miniature *mini, try_things *things, bool is_timed)
@@ -102,8 +105,8 @@ static struct taken take_once(struct miniature *mini, try_things *things, bool i
 }
 
 /*
- * The median of a few rounds, so that a page fault or a preempted round does not make everything look dear. The best of them would
- * be what it costs while nobody else uses the core, which is not how programs run.
+ * The median of a few rounds, so that a page fault or a preempted round does not inflate the cost. The minimum
+ * would be the cost on an otherwise idle core, which is not how programs run.
  */
 static struct taken take_median(struct miniature *mini, try_things *things, bool is_timed)
 {
@@ -123,7 +126,7 @@ static uint64_t median_ps(struct miniature *mini, try_things *things, bool is_ti
     return take_median(mini, things, is_timed).ns * 1000 / PASSES;
 }
 
-/* Zones that may not use the CPU's counter read the slower clock, twice each. */
+/* Zones that cannot use the time stamp counter read the slower clock twice each. */
 static uint64_t extra_clock_ps(void)
 {
     if (hp_runtime->counter != HP_COUNTER_NONE)

@@ -1,4 +1,4 @@
-/* What measuring costs on this machine: see calibration.c. SPDX-License-Identifier: MIT */
+/* The cost of measuring on this machine: see calibration.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_CALIBRATION_H
 #define HP_RECORD_CALIBRATION_H
 
@@ -6,7 +6,7 @@
 
 #include "runtime.h"
 
-/* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
+/* Measures the cost of a zone and the other costs; quickly if there may never be a zone. Signals are blocked. */
 struct hp_zone_cost hp_zones_calibrate(bool is_quick);
 
 #endif

@@ -1,4 +1,7 @@
-/* What is counted of channels, whoever tells of them: see channel_layout.h. SPDX-License-Identifier: MIT */
+/*
+ * The counters of channels, reported by the program or found by interposition: see channel_layout.h.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_RECORD_CHANNEL_KIND_H
 #define HP_RECORD_CHANNEL_KIND_H
 

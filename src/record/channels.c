@@ -1,11 +1,11 @@
 /*
- * HOTPATH_CHANNEL_SENT and its kin: what goes through queues, pipes and rings, whatever they are made of. Each use counts for
- * the channel at its address, or for all of its label where that has no record.
+ * HOTPATH_CHANNEL_SENT and its siblings: traffic through queues, pipes and rings. Each event counts for the channel
+ * at its address, or for its label as a whole if the channel has no record.
  *
- * How long items were inside is not measured item by item: the sum of all moments at which items came out, less that of those at
- * which they went in, is the time that all of them were inside, in any order and on any threads. Sums wrap, the difference does not
- * mind. Only percentiles need single items, known by an id: of some, when they were sent is kept in a table that all threads
- * share, until they are received.
+ * The time that items spend inside is not measured per item: the sum of all times at which items came out, minus
+ * the sum of the times at which they went in, is the time that all of them spent inside, in any order and on any
+ * threads. The sums wrap; the difference is still right. Only percentiles need single items, identified by an id:
+ * the send times of some of them are kept in a table shared by all threads until they are received.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,13 +23,13 @@ static const struct hp_kind_type channel = {
     HP_CHANNEL_FIELDS,
 };
 
-#define STAMPS_PER_MS 10u      /* items of a thread and channel whose delay is measured, at most */
-#define OLDEST_STAMP_MS 10000u /* such an item is not waited for any longer */
+#define STAMPS_PER_MS 10u      /* at most this many items per thread and channel have their delay measured */
+#define OLDEST_STAMP_MS 10000u /* after this the item is taken for lost */
 
-/* What one use of a macro tells. */
+/* One use of a macro. */
 struct event {
     uint64_t items, bytes;
-    int64_t length; /* below zero: not known */
+    int64_t length; /* negative: unknown */
     uint64_t id;    /* 0: none */
     enum hp_channel_counter what;
 };
@@ -41,7 +41,7 @@ static struct hp_channel_stamp *stamps_at(const struct hp_instance_use *use, uin
     return (struct hp_channel_stamp *)(void *)(use->class_.head->hot.base + offset);
 }
 
-/* The table of the channel, which whoever is first makes. NULL: there is no space. */
+/* The channel's table, made by the first caller. NULL: no space. */
 static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use)
 {
     uint64_t *place = &hp_instance_object(use)->shared[HP_CHANNEL_STAMPS];
@@ -51,12 +51,12 @@ static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use)
         if (offset == 0)
             return NULL;
         if (!__atomic_compare_exchange_n(place, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            offset = none; /* somebody else was */
+            offset = none; /* another thread was first */
     }
     return stamps_at(use, offset);
 }
 
-/* Neither 0, which is a free place, nor BUSY. */
+/* Valid keys are neither 0 (a free slot) nor BUSY. */
 #define BUSY 1u
 static uint64_t key_of(uint64_t id) { return id * UINT64_C(0x9e3779b97f4a7c15) | 2; }
 
@@ -65,13 +65,13 @@ static struct hp_channel_stamp *place_of(struct hp_channel_stamp *stamps, uint64
     return &stamps[key >> 32 & (HP_STAMPS - 1)];
 }
 
-/* The record may have been another channel's, whose items nobody waits for. */
+/* The record may have belonged to another channel, whose items will not be received here. */
 static bool is_of_another(const struct hp_instance_use *use, uint64_t sent)
 {
     return sent < HOTPATH_GET_(hp_instance_object(use)->born);
 }
 
-/* One that waits for somebody else stays, unless it is very old: its item was lost. */
+/* A stamp that still waits for its item stays, unless it is very old: then the item was lost. */
 static void put_stamp(const struct hp_instance_use *use, uint64_t id)
 {
     struct hp_channel_stamp *stamps = stamps_of(use);
@@ -90,13 +90,13 @@ static void put_stamp(const struct hp_instance_use *use, uint64_t id)
     __atomic_store_n(&place->key, key, __ATOMIC_RELEASE); /* pairs with take_stamp */
 }
 
-/* Whether an item that is sent now may be one of those whose delay is measured. */
+/* Whether the delay of an item sent now may be measured. */
 static inline bool may_be_stamped(const struct hp_instance_use *use)
 {
     return (use->class_.now - use->part->own) * STAMPS_PER_MS >= HOTPATH_GET_(hp_runtime->ticks_per_ms);
 }
 
-/* What is seldom needed gets values, and not the address of what it uses, so that this stays in registers. Lets go of the head. */
+/* Rare cases get values, not the address of `use`, so that `use` stays in registers. Releases the head. */
 static __attribute__((noinline)) void stamp_sent(struct hp_head *head, struct hp_part *part, uint64_t now,
                                                  uint64_t id)
 {
@@ -107,7 +107,7 @@ static __attribute__((noinline)) void stamp_sent(struct hp_head *head, struct hp
     hp_head_let_go(&head->hot);
 }
 
-/* Where that of an item is, if it has one; or NULL. */
+/* The stamp of an item, or NULL. */
 static inline struct hp_channel_stamp *find_stamp(const struct hp_instance_use *use, uint64_t id)
 {
     const uint64_t offset = __atomic_load_n(&hp_instance_object(use)->shared[HP_CHANNEL_STAMPS], __ATOMIC_ACQUIRE);
@@ -117,7 +117,7 @@ static inline struct hp_channel_stamp *find_stamp(const struct hp_instance_use *
     return __atomic_load_n(&place->key, __ATOMIC_ACQUIRE) == key_of(id) ? place : NULL;
 }
 
-/* Lets go of the head. */
+/* Releases the head. */
 static __attribute__((noinline)) void take_stamp(struct hp_head *head, struct hp_part *class_, struct hp_part *part,
                                                  uint64_t now, struct hp_channel_stamp *place, uint64_t id)
 {
@@ -166,14 +166,14 @@ static inline void meet(struct hp_part *part, const struct hp_object_use *use)
     HOTPATH_PUT_(part->node, use->head->hot.top->node);
 }
 
-/* Lets go of the head. */
+/* Releases the head. */
 static inline __attribute__((always_inline)) void record(const struct hp_instance_use *use,
                                                          const struct event *event)
 {
     struct hp_part *part = use->part;
     const uint32_t sequence = hp_part_change(part);
     meet(part, &use->class_);
-    HOTPATH_PUT_(part->last, 0); /* who does something waits no more, however it has left its wait */
+    HOTPATH_PUT_(part->last, 0); /* a thread that sends or receives no longer waits, however it left its wait */
     count_items(part, event, use->class_.now);
     hp_part_changed(part, sequence);
     const struct hp_object_use *class_ = &use->class_;
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void receive_otherwise(struct hotpath_site *sit
     record_otherwise(site, channel_, &(struct event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
 }
 
-/* --------------------------------------------------------------------------------------------- what macros call */
+/* --------------------------------------------------------------------------------------- entry points of macros */
 
 void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, uint64_t items, uint64_t bytes,
                              int64_t length, uint64_t id)
@@ -257,7 +257,7 @@ void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel_, co
     va_end(arguments);
 }
 
-/* While nothing is recorded, `since` is 0, and the end of the wait is nothing, too. */
+/* If nothing is recorded, `since` is 0, and the end of the wait does nothing. */
 struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel_, int is_full)
 {
     struct hp_instance_use use;

@@ -1,8 +1,8 @@
 /*
- * Sandboxes that are announced. While they are being entered nothing is forbidden yet: sources of samples are stopped, and whatever
- * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.) In a sandbox nothing is
- * asked of the kernel, not even here: another one may be announced there, and be refused.
- * SPDX-License-Identifier: MIT
+ * Announced sandboxes. While a thread enters one, nothing is forbidden yet: sample sources are stopped, and
+ * everything that checks hp_is_sandboxed sees it. (An observer outside the process notices other sandboxes, a
+ * moment late.) Inside a sandbox the library makes no system call, not even here: another sandbox may be announced
+ * there, and be refused. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 static void note_in_session(bool is_confined)
 {
     if (hp_runtime->store == NULL || hp_is_forked_child())
-        return; /* there it is the parent's */
+        return; /* in a forked child the session is still the parent's */
     uint32_t *features = &hp_store_header(hp_runtime->store)->features;
     if (is_confined)
         __atomic_fetch_or(features, HP_FEATURE_SANDBOXED, __ATOMIC_RELAXED);
@@ -30,11 +30,11 @@ static void set_confinements(uint32_t count)
     hp_seal(count > 0 || HOTPATH_GET_(hp_runtime->wishes.reserve));
 }
 
-/* A filter may be for all threads, and is for those that begin later. Under the lock. */
+/* A seccomp filter may apply to all threads, and applies to all threads created later. Under the lock. */
 static void shut_calls_in(struct hp_head *head)
 {
     if (hp_is_sandboxed()) {
-        if (hp_runtime->confinements > 0) /* else it was seen from outside */
+        if (hp_runtime->confinements > 0) /* else an observer outside has noticed the sandbox */
             set_confinements(hp_runtime->confinements + 1);
         return;
     }
@@ -57,10 +57,10 @@ static void shut_in(struct hp_head *head, int what)
         shut_calls_in(head);
 }
 
-#define MOST_PAUSES 1000u /* for threads that have lost their processors meanwhile */
+#define MOST_PAUSES 1000u /* for threads that were preempted meanwhile */
 #define PAUSE_NS UINT64_C(50000)
 
-/* Others may be on their way to the lock, or back from it. Not under the lock, for which they wait. */
+/* Other threads may be on their way to the lock or back from it. Not under the lock, which they wait for. */
 static void wait_for_calls(void)
 {
     for (uint32_t pauses = 0; pauses < MOST_PAUSES; pauses++) {
@@ -70,7 +70,7 @@ static void wait_for_calls(void)
     }
 }
 
-/* What was announced last was refused: others are in force as before. Under the lock. */
+/* The kernel refused the last announced sandbox; earlier ones stay in force. Under the lock. */
 static void take_back(int what)
 {
     if ((what & HOTPATH_CONFINES_CALLS_) && hp_runtime->confinements > 0)
@@ -91,7 +91,7 @@ static void let_out(struct hp_head *head, int what)
     }
 }
 
-/* Which thread this is only the kernel knows for certain. */
+/* Outside of a sandbox the kernel is asked which thread this is; only it knows for certain. */
 static struct hp_head *head_here(void)
 {
     if (hp_is_forked_child())
@@ -99,7 +99,7 @@ static struct hp_head *head_here(void)
     return hp_is_sandboxed() ? hp_thread_present() : hp_thread_of_any_copy();
 }
 
-/* A child of vfork has the memory of its parent, which goes nowhere. */
+/* A vfork child shares its parent's memory; the parent itself is suspended. */
 static bool is_parents(void) { return !hp_is_sandboxed() && !hp_is_forked_child() && !hp_is_own_process(); }
 
 void hotpath_v1_confine(int what)

@@ -1,15 +1,16 @@
 /*
- * Several copies of the library in one process: a program with libhotpath.a, a plugin linked to libhotpath.so, another
- * that carries the library in itself. They must be one recorder, and the dynamic linker unites them in some of these
- * cases only. So each copy has an ELF note that leads to its `hp_here`; a copy that is loaded looks through the notes of
- * all images and, when another copy is at work already, works on that one's state from then on. Threads then share
- * heads (threads.c), so zones nest across copies.
+ * Several copies of the library in one process: a program with libhotpath.a, a plugin linked to libhotpath.so,
+ * another plugin with the library built in. They must act as one recorder, and the dynamic linker merges them only
+ * in some of these cases. So each copy has an ELF note that leads to its `hp_here`. A copy that is loaded reads the
+ * notes of all images; if another copy is active already, it uses that copy's state from then on. Threads then
+ * share heads (threads.c), so zones nest across copies.
  *
- * Only copies of the same layout can share anything. A number stands for that (shared_layout.h): sizes alone would not tell two
- * members that have changed places. Copies with different ones are strangers, each with a recorder and a report of its own.
+ * Only copies with the same layout can share state. A hash identifies the layout (shared_layout.h): sizes alone
+ * would not detect two members that changed places. Copies with different layouts are independent, each with its
+ * own recorder and report.
  *
- * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
- * the C library calls its functions when threads end. SPDX-License-Identifier: MIT
+ * A copy in a shared object also keeps that object from being unloaded: other copies point into its state, and the
+ * C library calls its functions when threads exit. SPDX-License-Identifier: MIT
  */
 #include "copies.h"
 
@@ -17,11 +18,11 @@
 #include "runtime.h"
 #include "shared_layout.h"
 
-/* What a note leads to. The first two stay where they are in all versions, or copies could not compare them. */
+/* The target of a note. The first two members never move, in any version, so that copies can compare them. */
 struct here {
     uint64_t layout;
-    uint64_t state_bytes;      /* the same sources may be compiled with other options */
-    struct hp_recorder *state; /* NULL until this copy has looked for others */
+    uint64_t state_bytes;      /* differs if the same sources are compiled with other options */
+    struct hp_recorder *state; /* NULL until this copy has searched for others */
 };
 extern struct here hp_here;
 __attribute__((visibility("hidden"), used)) struct here hp_here = {HP_SHARED_LAYOUT, sizeof(struct hp_recorder),

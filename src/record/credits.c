@@ -1,4 +1,4 @@
-/* To whom processor time is credited. SPDX-License-Identifier: MIT */
+/* Attribution of CPU time to nodes of the call tree. SPDX-License-Identifier: MIT */
 #include "credits.h"
 
 #include "arith.h"
@@ -14,7 +14,9 @@ static struct hp_cpu_table *table_of(const struct hp_head *head)
     return offset != 0 ? hp_store_at(head->store, offset) : NULL;
 }
 
-/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (holders.c). */
+/*
+ * The table may turn into zeros while we read it, if whoever ended the session stopped waiting for us (holders.c).
+ */
 static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
 {
     const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
@@ -24,7 +26,7 @@ static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
     return place & mask;
 }
 
-/* The node's place in the table, new or not; there is room. */
+/* The node's entry, made if missing; the table has room. */
 static struct hp_cpu_node *enter_node(struct hp_cpu_table *table, uint32_t node)
 {
     struct hp_cpu_node *entry = &table->nodes[place_of(table, node)];
@@ -35,7 +37,7 @@ static struct hp_cpu_node *enter_node(struct hp_cpu_table *table, uint32_t node)
     return entry;
 }
 
-/* Whoever reads finds the old table or the new one, both whole. */
+/* A reader sees the old table or the new one, both complete. */
 static struct hp_cpu_table *make_table(struct hp_head *head, uint32_t capacity)
 {
     const struct hp_cpu_table *before = table_of(head);
@@ -53,7 +55,7 @@ static struct hp_cpu_table *make_table(struct hp_head *head, uint32_t capacity)
     return table;
 }
 
-/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
+/* The entry for a node's time; the root's if there is no space; NULL if there is not even that. */
 static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
 {
     struct hp_cpu_table *table = table_of(head);
@@ -75,7 +77,7 @@ static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
 
 /* -------------------------------------------------------------------------------------------- the clocks */
 
-/* What passed while the thread did not run: where it waited meanwhile, that may be why; otherwise others had its processor. */
+/* Time off the CPU: if the thread blocked meanwhile, it counts as waited; otherwise the thread was preempted. */
 static void count_absence(const struct hp_sampler *sampler, const struct hp_cpu_time *now)
 {
     struct hp_cpu_thread *cpu = sampler->cpu;
@@ -89,8 +91,8 @@ static void count_absence(const struct hp_sampler *sampler, const struct hp_cpu_
 }
 
 /*
- * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
- * short stretch; what is too much is left for the next one.
+ * CPU time since the last reading of the clocks. The kernel's system time may exceed the total over a short
+ * interval; the excess is left for the next one.
  */
 static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
 {
@@ -151,7 +153,7 @@ void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, ui
     HOTPATH_ADD_(to->also_ns, ns);
 }
 
-/* It was not unseen, or not seen: so that a sample just behind the clock has its whole period. */
+/* Moves unseen time back to waiting time, so that a sample just behind the clock gets its whole period. */
 static void take_back_unseen(struct hp_cpu_thread *cpu, uint64_t wanted_ns)
 {
     const uint64_t missing_ns = hp_less(wanted_ns, cpu->waiting_ns);
@@ -166,7 +168,7 @@ static void leave_unseen(struct hp_cpu_thread *cpu)
     HOTPATH_PUT_(cpu->waiting_ns, 0);
 }
 
-/* Where perf has found the thread, a period of user time was spent; never more than there is. */
+/* Each perf sample stands for one period of user time; never gives more than there is. */
 static void share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;

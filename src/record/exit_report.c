@@ -1,7 +1,7 @@
 /*
- * The report a process writes about itself: to stderr if that still is what it was, or to a file. May run in a
- * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt. Signals are as the host
- * has them: whoever wants to end the program need not wait for who reads the report.
+ * The report that a process writes about itself: to stderr, if that is still the same file, or to a file. May run
+ * in a signal handler, so all memory comes from the kernel, and no lock is held that a handler could interrupt.
+ * Signals stay unblocked: a signal can end the program while it waits for the reader of the report.
  * SPDX-License-Identifier: MIT
  */
 #include "exit_report.h"
@@ -23,7 +23,10 @@
 #include "terminal.h"
 #include "text.h"
 
-/* A piece of the text. It is made as a whole before any of it is written: to write may take as long as the reader likes. */
+/*
+ * A chunk of the text. The whole text is made before any of it is written, since writing can take as long as the
+ * reader likes.
+ */
 #define PIECE_BYTES (32u << 10)
 struct piece {
     struct piece *next;
@@ -32,11 +35,11 @@ struct piece {
 };
 
 struct work {
-    struct hp_session *owned; /* the session, which the caller holds */
+    struct hp_session *owned; /* held by the caller */
     struct hp_snapshot snapshot;
-    const struct hp_snapshot *session; /* the list of snapshots: this one alone */
+    const struct hp_snapshot *session; /* the list of snapshots: just this one */
     struct hp_snapshots sessions;
-    struct hp_settings settings; /* of this moment */
+    struct hp_settings settings; /* a copy, taken at one moment */
     hotpath_reporter *reporter;
     void *reporter_context;
     struct hp_arena arena;
@@ -90,8 +93,9 @@ static void say_no_memory(const struct hp_session *session)
 }
 
 /*
- * The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). It may be anything: a FIFO
- * that nobody reads is an error, and one that somebody reads is waited for by hp_file_write, which does not for ever.
+ * The output file of the settings, or -1 if there is none or it cannot be opened (then stderr gets the report). It
+ * may be of any type: a FIFO without a reader is an error; with a reader, hp_file_write waits for it, but not
+ * forever.
  */
 static int open_output(const struct hp_settings *settings)
 {
@@ -109,8 +113,8 @@ static int open_output(const struct hp_settings *settings)
 /* ---------------------------------------------------------------------------------------------- turns */
 
 /*
- * Reports are written one after the other, so that their lines do not mix. Nobody is waited for longer than two seconds: he may
- * have been left by a handler that jumped. Our own thread is not waited for at all.
+ * Reports are written one at a time, so that their lines do not mix. Waits at most two seconds, since a handler may
+ * have left the writer by a jump. Does not wait for its own thread.
  */
 static bool take_turn(uintptr_t *writer, bool is_in_handler)
 {
@@ -136,7 +140,7 @@ static bool write_pieces(const struct work *work, int fd)
     return is_whole;
 }
 
-/* In a handler that has interrupted who writes a report, that one is the last. */
+/* In a handler that interrupted the writer of a report, this report is the last. */
 static int write_in_turn(const struct work *work, int fd, bool is_in_handler)
 {
     uintptr_t *writer = &hp_page()->writer;
@@ -150,8 +154,8 @@ static int write_in_turn(const struct work *work, int fd, bool is_in_handler)
 /* -------------------------------------------------------------------------------------------- reporters */
 
 /*
- * A reporter may ask for a report itself, but not for ever. It may also leave by longjmp: then what stands here of it is not
- * taken away, but is seen to be over as soon as its place on the stack is not above ours.
+ * A reporter may ask for a report itself, but only to a limited depth. It may also leave by longjmp: its entry then
+ * stays here, but is known to be stale once its stack address is no longer above ours.
  */
 #define MOST_INSIDE 4u
 
@@ -203,7 +207,7 @@ static int render(struct work *work, int fd)
     hp_arena_release(&work->arena);
     work->first = work->last = NULL;
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
-    return status == HOTPATH_E_OUTPUT ? HOTPATH_E_SPACE : status; /* here it goes nowhere but into memory */
+    return status == HOTPATH_E_OUTPUT ? HOTPATH_E_SPACE : status; /* here the output is memory only */
 }
 
 static int render_and_write(struct work *work, int fd, bool is_in_handler)
@@ -230,8 +234,8 @@ static int write_report(struct work *work, bool is_in_handler)
 }
 
 /*
- * `hotpath run` reads the file when the program ends, and names those that go on; nobody has asked them for a report of their own. What
- * is only in memory it will not see.
+ * `hotpath run` reads the file when the program ends, and names processes that are still running, so they need no
+ * report of their own. A session that is only in memory it cannot see.
  */
 static bool is_reported_by_run(const struct work *work)
 {
@@ -239,7 +243,7 @@ static bool is_reported_by_run(const struct work *work)
            hp_place_is_of_run(work->settings.record.dir);
 }
 
-/* What others may be changing, as it is at one moment. */
+/* Copies what others may be changing, at one moment. */
 static void look_around(struct work *work, bool is_in_handler)
 {
     struct hp_signals held;
@@ -276,7 +280,7 @@ int hp_exit_report(struct hp_session *session, bool is_in_handler)
 {
     struct work *work = hp_memory_map(sizeof *work);
     int status = HOTPATH_E_SPACE;
-    hp_session_hold_too(session); /* a reporter may fork, and its child begin a session of its own */
+    hp_session_hold_too(session); /* a reporter may fork, and its child start its own session */
     if (work != NULL) {
         work->owned = session;
         status = report_with(work, is_in_handler);

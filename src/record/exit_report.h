@@ -6,7 +6,10 @@
 
 struct hp_session;
 
-/* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
+/*
+ * Writes the report of a session, held by the caller, to where its settings say; in a handler never to the host's
+ * reporter.
+ */
 int hp_exit_report(struct hp_session *session, bool is_in_handler);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * HOTPATH_EXPECT_ALLOCS: scopes that must not allocate, or not more than so often. SPDX-License-Identifier: MIT
- */
+/* HOTPATH_EXPECT_ALLOCS: allocation limit for a scope. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
 

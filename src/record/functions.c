@@ -1,18 +1,19 @@
 /*
- * Measuring every function: what gcc and clang call with -finstrument-functions.
+ * Measuring every function: the hooks that gcc and clang call with -finstrument-functions.
  *
- * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
- * leads from the address to the number of the site, without a lock: entries are written before they are linked and never change,
- * and a table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
- * function, as for any site.
+ * A function is identified by its address. Its first call looks up its name and makes a site; from then on a table
+ * maps the address to the site's id, without a lock: entries are written before they are linked and never change,
+ * and a table that became too small is left to threads still reading it. HOTPATH_FILTER and HOTPATH_SKIP decide
+ * once per function, as for any site.
  *
- * There is no guard in the function, so a place on its stack stands for one: the byte below its frame. Functions that
- * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
- * one of this function; where longjmp left others above it, these are closed as for any zone.
+ * The function contains no guard, so an address on its stack stands for one: the byte below its frame. Inlined
+ * functions share the frame of their caller and get the bytes below. On exit the innermost zone must belong to this
+ * function; zones that longjmp left above it are closed as usual.
  *
- * Most calls of a program that is measured as a whole are of functions too small to be timed, so these have the shortest way, and
- * all else a function of its own, called last: the hooks save no registers. The frame of a call that is only counted has no use for
- * its `start`. The function stands there, so that the way out need not look for its site.
+ * In a fully instrumented program most calls are of functions too small to be timed. These get the shortest path;
+ * everything else is in separate functions that are tail-called, so the hooks save no registers. The frame of a
+ * call that is only counted does not need its `start`; it holds the function's address instead, so that the exit
+ * hook need not look up the site.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,17 +34,16 @@
 #include "zones.h"
 
 #define FIRST_ENTRIES 4096u
-#define INLINED_REACH 64u /* functions inlined into one another that are told apart */
+#define INLINED_REACH 64u /* inlined functions in one frame that can be told apart */
 
 struct entry {
     uintptr_t function;
-    uint64_t
-        id; /* of its site, or HOTPATH_ID_EXCLUDED_; as wide as there is room, for the hook has a use for that */
+    uint64_t id; /* of its site, or HOTPATH_ID_EXCLUDED_; full width, which suits the hook */
 };
 
 /*
- * Where the entries are, at the start of a page, and in the bits below how far a hash is shifted to be a place among them:
- * one word, so that a hook has both with its first load. 0: there is no table yet.
+ * Address of the entries, which are page-aligned, with the hash shift in the low bits: one word, so that a hook
+ * gets both with its first load. 0: no table yet.
  */
 typedef uintptr_t table_word;
 #define SHIFT_BITS 63u
@@ -62,18 +62,18 @@ static inline size_t place_of(table_word in, uintptr_t function)
     return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> (in & SHIFT_BITS));
 }
 
-/* What is usual is in the hook itself, even if it is needed elsewhere, too. */
+/* The common case is inlined into the hook, even if it is needed elsewhere, too. */
 #define WITHIN static inline __attribute__((always_inline))
-/* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
+/* Rare cases are out of line and tail-called, so that the fast path saves no registers for them. */
 #define APART static __attribute__((noinline))
 
 WITHIN bool is_of(const struct entry *entry, uintptr_t function)
 {
-    /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
+    /* Acquire pairs with the release in add_entry: a reader that sees the function sees its site. */
     return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function;
 }
 
-/* The site of a function: HOTPATH_ID_NEW_ if that is not there yet. */
+/* The site id of a function; HOTPATH_ID_NEW_ if it has none yet. */
 static uint32_t find_id(table_word in, uintptr_t function)
 {
     if (in == 0)
@@ -89,7 +89,7 @@ static uint32_t find_id(table_word in, uintptr_t function)
 
 static inline table_word table_at(const table_word *in) { return __atomic_load_n(in, __ATOMIC_ACQUIRE); }
 
-/* Of a function that is not there yet. */
+/* Adds a function that is not in the table. */
 static void add_entry(table_word to, uintptr_t function, uint32_t id)
 {
     size_t place = place_of(to, function);
@@ -99,7 +99,7 @@ static void add_entry(table_word to, uintptr_t function, uint32_t id)
     __atomic_store_n(&entries_of(to)[place].function, function, __ATOMIC_RELEASE);
 }
 
-/* A table with room for one more; 0 without memory. */
+/* A table with room for one more entry; 0 if out of memory. */
 static table_word roomy_table(void)
 {
     const size_t size = table != 0 ? last_place(table) + 1 : 0;
@@ -119,7 +119,7 @@ static table_word roomy_table(void)
 
 /* ----------------------------------------------------------------------------------------------- sites */
 
-/* A function without a name is known by its file and where in it it lies. Returns the path of that file. */
+/* A function without a name is identified by its file and its offset there. Returns the path of that file. */
 static const char *name_by_place(uintptr_t function, char *name, size_t size)
 {
     const char *path = "?";
@@ -137,7 +137,7 @@ static const char *name_by_place(uintptr_t function, char *name, size_t size)
     return path;
 }
 
-/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
+/* Without HOTPATH_MAIN, the function named main is the 100 % row. Under the lock. */
 static void suggest_main(uint32_t site)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
@@ -145,10 +145,10 @@ static void suggest_main(uint32_t site)
         __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
 }
 
-/* Names are copied when the site gets its number, so none of it has to stay. */
+/* Names are copied when the site gets its id, so these strings may be temporary. */
 static uint32_t make_site(uintptr_t function)
 {
-    static char name[256]; /* under the lock; stacks of handlers are small */
+    static char name[256]; /* under the lock; not on the stack, since handlers have small ones */
     struct hp_symbol symbol = {.name = name, .file = ""};
     if (!hp_symbol_find(function, &symbol))
         symbol.image = name_by_place(function, name, sizeof name);
@@ -163,7 +163,7 @@ static uint32_t make_site(uintptr_t function)
     return site.id;
 }
 
-/* HOTPATH_ID_NEW_ where that cannot be done. */
+/* HOTPATH_ID_NEW_ on failure. */
 static uint32_t add_site(uintptr_t function)
 {
     const int saved = errno;
@@ -187,18 +187,19 @@ static uint32_t add_site(uintptr_t function)
     return id;
 }
 
-/* ---------------------------------------------------------------------------------------------- the way in */
+/* ------------------------------------------------------------------------------------------- entry hook */
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
-/* The byte below what the function's frame has on the stack, so that whatever it calls is further down. */
+/* The byte below the function's frame, so that everything it calls is further down. */
 #define HOOK_PLACE() ((uintptr_t)__builtin_dwarf_cfa() - 1)
 HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
 /*
- * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it is in:
- * one that is less than INLINED_REACH above the innermost zone is inside that, and gets the byte below. So does a call that follows
- * on one that longjmp left; that looks as if it were inside, until there are too many. Guards are at multiples of 4, these places not.
+ * The stack address that stands for this call. An inlined function, even one inlined into itself, is called from
+ * the same frame as its caller: a hook less than INLINED_REACH above the innermost zone is inside that zone and
+ * gets the byte below it. So does a call after one that longjmp left; it appears to be inside until there are too
+ * many. Guards are at multiples of 4, these addresses are not.
  */
 WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost, uintptr_t place_of_hook)
 {
@@ -208,13 +209,13 @@ WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost, uintptr_t p
     return place_of_hook;
 }
 
-/* The same from outside. */
+/* The same for other files. */
 static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
     uintptr_t place = place_of_hook;
     if (hp_head_is_held(head))
         return place;
-    /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
+    /* The innermost zone is in the session, which another thread may end and restart, so hold the head. */
     hp_head_hold(head);
     if (hp_head_is_recording(head))
         place = place_below(head->top, place_of_hook);
@@ -222,7 +223,7 @@ static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook
     return place;
 }
 
-/* Whatever is not done in the hook. */
+/* All cases that the hook does not handle. */
 APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 {
     struct hotpath_site site = {.id = id};
@@ -232,8 +233,8 @@ APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 }
 
 /*
- * Opens the zone of a call that is only counted, and lets go of the head. False: it may be timed, or is one of a recursion, and nothing
- * was done.
+ * Opens the zone of a call that is only counted, and releases the head. False: the call may be timed, or it
+ * recurses; nothing was done.
  */
 WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_frame_ *around, const struct hotpath_slot_ *slot,
                      uintptr_t place, uintptr_t function)
@@ -250,7 +251,7 @@ WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_frame_ *around, 
     return true;
 }
 
-/* With the head held, and the place where the zone was looked for first. */
+/* The head is held; `slot` is where the zone was looked for first. */
 APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, const struct hotpath_slot_ *slot,
                       uintptr_t function)
 {
@@ -266,7 +267,7 @@ APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, 
         if (slot->key == (key | HOTPATH_SAMPLED_KEY_)) {
             if (count_in(head, frame, slot, place, function))
                 return;
-            HOTPATH_PUT_(frame[1].start, function); /* if it is not timed */
+            HOTPATH_PUT_(frame[1].start, function); /* unless it is timed */
             hotpath_enter_by_chance_(head, (struct hotpath_zone *)place, slot);
             return;
         }
@@ -297,7 +298,7 @@ WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place
     enter_held(head, id, place, slot, function);
 }
 
-/* The function is not at its first place in the table, or not there at all. */
+/* The function is not in its first slot of the table, or not in the table. */
 APART void enter_found(struct hotpath_head_ *head, const table_word *in, uintptr_t function,
                        uintptr_t place_of_hook)
 {
@@ -312,7 +313,7 @@ WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uin
                            uintptr_t place_of_hook)
 {
     const table_word present = table_at(in);
-    /* As a number: there may be no table yet, and a pointer to nowhere has no neighbours. */
+    /* An integer: there may be no table yet, and arithmetic on a null pointer is undefined. */
     const uintptr_t at = (uintptr_t)entries_of(present) + place_of(present, function) * sizeof(struct entry);
     const struct entry *entry = (const struct entry *)at;
     if (HOTPATH_LIKELY_(present != 0 && is_of(entry, function)))
@@ -329,17 +330,17 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
         enter_function(head, &table, (uintptr_t)function, HOOK_PLACE());
 }
 
-/* --------------------------------------------------------------------------------------------- the way out */
+/* ------------------------------------------------------------------------------------------- exit hook */
 
 static inline uint32_t site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
 {
     return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
 }
 
-/* Every so many calls of a node it is asked whether they are worth their measuring. */
+/* After this many calls of a node, check again whether timing them is worth its cost. */
 #define CALLS_UNTIL_ASKED 4096u
 
-/* A call was counted, and is one to look at. Takes over the head, which is held. */
+/* A call was counted and is due for that check. Takes over the held head. */
 APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted, uint32_t flags, uint64_t now)
 {
     struct hp_head *owner = (struct hp_head *)(void *)head;
@@ -350,7 +351,7 @@ APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted,
     hp_head_let_go(head);
 }
 
-/* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
+/* Counts the innermost zone and releases the head. False: see hotpath_count_. */
 WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
     const uint32_t flags = frame->stat;
@@ -372,13 +373,13 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
 APART void end_elsewhere(uint32_t id, uint64_t now)
 {
     if (now == 0 && hotpath_v1_head->epoch != hp_epoch())
-        return; /* the counter may be forbidden */
+        return; /* reading the time stamp counter may be forbidden */
     const uint64_t end = now != 0 ? now : hp_now();
     if (!hp_alloc_leave_site(id, end))
         hp_zone_leave_site(id, end);
 }
 
-/* Nobody holds the head, if there is one. Where some of the calls inside found no place, this may be one of them. */
+/* The head, if there is one, is not held. If some inner calls got no frame, this may be one of them. */
 static void leave_unheld(const struct hotpath_head_ *head, uint32_t id)
 {
     if (id >= HOTPATH_READY_ || HOTPATH_GET_(head->skip) != 0 || head == &hp_idle_head)
@@ -387,20 +388,20 @@ static void leave_unheld(const struct hotpath_head_ *head, uint32_t id)
         end_elsewhere(id, 0);
 }
 
-/* With a head that is not at rest, be it that there is none. */
+/* The head is busy, or there is none. */
 APART void leave_otherwise(const struct hotpath_head_ *head, const table_word *in, uintptr_t function)
 {
     leave_unheld(head, find_id(table_at(in), function));
 }
 
-/* A call that is timed, or not simply the innermost one. The head is held. */
+/* A timed call, or one that is not simply the innermost. The head is held. */
 APART void leave_held(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
 {
     const uint32_t id = find_id(table_at(in), function);
     const bool has_skipped = ((const struct hp_head *)(const void *)head)->skip_runs != 0;
     struct hotpath_frame_ *frame = head->top;
     uint64_t now = 0;
-    /* Numbers that are none of a site mean something else in a node. */
+    /* Ids that are not of a site have other meanings in a node. */
     if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
                              site_of(head, frame) != id,
                          0)) {
@@ -412,8 +413,8 @@ APART void leave_held(struct hotpath_head_ *head, const table_word *in, uintptr_
 }
 
 /*
- * The innermost call is one of this function, and only counted. Where calls inside it found no place, its `start` is not the function,
- * see hp_zone_skip. In the frame of a guard it is what was there before.
+ * The innermost call is one of this function and only counted. If inner calls got no frame, its `start` is not the
+ * function, see hp_zone_skip. In a guard's frame `start` is left over from before.
  */
 WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t function)
 {
@@ -442,9 +443,9 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller)
     leave_function(hotpath_v1_head, &table, (uintptr_t)function);
 }
 
-/* ------------------------------------------------------------------------------------------- what they cost */
+/* ------------------------------------------------------------------------------------------- their cost */
 
-/* The hooks, with a table of somebody's own. */
+/* The hooks, with a private table. */
 static __attribute__((noinline)) void rehearse_enter(const table_word *in, uintptr_t function)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
@@ -461,7 +462,7 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
 {
     const uintptr_t function = (uintptr_t)site;
     _Alignas(SHIFT_BITS + 1) struct entry entries[2] = {{0, 0}, {0, 0}};
-    const table_word in = (table_word)entries | 63u; /* two of them: one bit of a hash */
+    const table_word in = (table_word)entries | 63u; /* two entries: one bit of the hash */
     add_entry(in, function, site->id);
     while (calls-- > 0) {
         rehearse_enter(&in, function);

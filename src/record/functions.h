@@ -1,4 +1,4 @@
-/* Functions that the compiler measures: see functions.c. SPDX-License-Identifier: MIT */
+/* Functions instrumented by the compiler: see functions.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_FUNCTIONS_H
 #define HP_RECORD_FUNCTIONS_H
 
@@ -6,7 +6,7 @@
 
 struct hotpath_site;
 
-/* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
+/* Simulates calls of an instrumented function with that site, to measure their cost. */
 void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * Sampled blocks that live.
+ * Sampled blocks that are live.
  *
- * An address is there at most once, and whoever takes it out has the block in his hands, so nobody else can put it in meanwhile. Of places, a
- * compare-and-swap decides. Release in `take` pairs with acquire in `put`: the number of the next block is not written before
- * that of the last one was read. SPDX-License-Identifier: MIT
+ * An address is in the table at most once: whoever removes it owns the block, so nobody else can insert it
+ * meanwhile. Slots are claimed by compare-and-swap. The release in `take` pairs with the acquire in `put`: the next
+ * block's number is written only after the previous one was read. SPDX-License-Identifier: MIT
  */
 #include "heap_blocks.h"
 
-/* One of the set's byte, in the word around it: not every processor can count in a byte. No count gets near to 256. */
+/*
+ * A one in the byte of this set, within its word: not every CPU has atomic byte operations. No count gets near 256.
+ */
 static uint32_t one_of(uint32_t set)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -20,7 +22,7 @@ static uint32_t one_of(uint32_t set)
 bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number)
 {
     const uint32_t set = hp_heap_set_of(block);
-    /* Before: whoever has the block finds it. */
+    /* Count first, so that whoever frees the block finds it. */
     __atomic_fetch_add(&blocks->filter_words[set / 4], one_of(set), __ATOMIC_RELAXED);
     for (unsigned way = 0; way < HP_HEAP_WAYS; way++) {
         struct hp_heap_block *place = &blocks->sets[set][way];
@@ -47,7 +49,7 @@ uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block)
             continue;
         const uint32_t number = __atomic_load_n(&place->number, __ATOMIC_RELAXED);
         if (!__atomic_compare_exchange_n(&place->address, &its, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            return 0; /* a program that frees a block twice, on two threads */
+            return 0; /* the program frees a block twice, on two threads */
         __atomic_fetch_sub(&blocks->filter_words[set / 4], one_of(set), __ATOMIC_RELAXED);
         __atomic_fetch_sub(&blocks->live, 1, __ATOMIC_RELAXED);
         return number;

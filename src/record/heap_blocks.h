@@ -1,8 +1,8 @@
 /*
- * Blocks of the heap that were sampled and live: by their address, the number of the sample. Whoever frees a block has to ask whether it is
- * one of them, so a filter of one byte for each set of places answers that for nearly all: one byte is read.
+ * Sampled heap blocks that are live: a table from address to sample number. Every free must check whether its block
+ * was sampled, so a filter with one byte per set of slots answers nearly all of these checks with one load.
  *
- * Nothing here waits for anything. Any thread, handlers included, at any time. SPDX-License-Identifier: MIT
+ * Nothing here blocks. Any thread, signal handlers included, at any time. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_HEAP_BLOCKS_H
 #define HP_RECORD_HEAP_BLOCKS_H
@@ -20,10 +20,10 @@ struct hp_heap_block {
     uint32_t number;
 };
 
-/* Zeroed memory is an empty one. 1 MB, of which pages are used where blocks are; less than the kernel would make one huge page of. */
+/* Zeroed memory is an empty table. 1 MB; only pages with blocks are touched; smaller than a huge page. */
 struct hp_heap_blocks {
     union {
-        uint8_t filter[HP_HEAP_SETS]; /* how many blocks each set has */
+        uint8_t filter[HP_HEAP_SETS]; /* blocks in each set */
         uint32_t filter_words[HP_HEAP_SETS / 4];
     };
     struct hp_heap_block sets[HP_HEAP_SETS][HP_HEAP_WAYS];
@@ -43,10 +43,10 @@ static inline __attribute__((always_inline)) bool hp_heap_may_have(const struct 
     return __builtin_expect(__atomic_load_n(&blocks->filter[hp_heap_set_of(block)], __ATOMIC_RELAXED) != 0, 0);
 }
 
-/* Before anybody but the caller knows of the block. False: there is no place for it. */
+/* Call before anyone else knows of the block. False: no slot free. */
 bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number);
 
-/* Before the block is given back. 0: it is not there. */
+/* Call before the block is freed. 0: it is not in the table. */
 uint32_t hp_heap_blocks_take(struct hp_heap_blocks *blocks, const void *block);
 
 #endif

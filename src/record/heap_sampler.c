@@ -1,16 +1,16 @@
-/* Which allocations are sampled. SPDX-License-Identifier: MIT */
+/* Decides which allocations are sampled. SPDX-License-Identifier: MIT */
 #include "heap_sampler.h"
 
 #include <stdbool.h>
 
 #include "exponential.h"
 
-#define PER_LOOK 64u /* samples, after which it is looked whether they come too quickly */
+#define PER_LOOK 64u /* check the rate after this many samples */
 #define LOOK_NS (PER_LOOK * UINT64_C(1000000000) / HP_HEAP_MOST_PER_SECOND)
 #define REST_NS UINT64_C(100000000)
 #define MOST_CREDIT_NS INT64_C(1000000000)
-#define MOST_STEP 64u         /* the mean grows by that factor at most */
-#define LEAST_MEANS_A_LOOK 4u /* bytes between looks for a new mean, in least means */
+#define MOST_STEP 64u         /* largest factor by which the mean grows at once */
+#define LEAST_MEANS_A_LOOK 4u /* bytes between checks for a new mean, in units of the least mean */
 
 void hp_heap_pace_begin(struct hp_heap_pace *pace, uint64_t mean, uint64_t now_ns)
 {
@@ -31,7 +31,7 @@ static void set_mean(struct hp_heap_pace *pace, uint64_t mean)
     __atomic_store_n(&pace->mean, at_least < most ? at_least : most, __ATOMIC_RELAXED);
 }
 
-/* So much larger that as many would take LOOK_NS. */
+/* Scales the mean so that the same number of samples would take LOOK_NS. */
 static uint64_t larger(uint64_t mean, uint64_t elapsed_ns)
 {
     const uint64_t ratio = LOOK_NS / (elapsed_ns + 1) + 1;
@@ -50,7 +50,10 @@ static int64_t credit_after(struct hp_heap_pace *pace, uint64_t elapsed_ns)
     return credit;
 }
 
-/* Whether so many samples came too quickly. Of threads that look at the same time one is right, and the other looks again after as many. */
+/*
+ * Checks whether the last samples came too fast. If two threads check at once, one gets the right interval and the
+ * other's error lasts until its next check.
+ */
 static void look(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 {
     const uint64_t elapsed = now_ns - __atomic_exchange_n(&pace->since_ns, now_ns, __ATOMIC_RELAXED);
@@ -65,8 +68,9 @@ static void look(struct hp_heap_pace *pace, uint32_t live, uint64_t now_ns)
 }
 
 /*
- * By how full it is, and by that alone: what follows a moment in which the reader had no processor is as exact as before. (To double the mean with
- * each sample meanwhile would leave a large one behind, and few samples that stand for much.)
+ * Depends only on how full the ring is now, so samples after a moment in which the reader had no CPU are as exact
+ * as before. (Doubling the mean with each sample meanwhile would leave a large mean behind, and few samples that
+ * stand for much.)
  */
 static uint32_t crowding_of(uint64_t used, uint64_t room)
 {
@@ -91,7 +95,7 @@ void hp_heap_pace_count(struct hp_heap_pace *pace, uint32_t live, uint64_t now_n
     const uint64_t gap = now_ns - __atomic_exchange_n(&pace->latest_ns, now_ns, __ATOMIC_RELAXED);
     const uint32_t count = __atomic_add_fetch(&pace->count, 1, __ATOMIC_RELAXED);
     if (gap > REST_NS && live < HP_HEAP_MOST_LIVE / 4)
-        set_mean(pace, pace->least_mean); /* haste is over */
+        set_mean(pace, pace->least_mean); /* the burst is over */
     if (count % PER_LOOK == 0)
         look(pace, live, now_ns);
 }

@@ -1,11 +1,13 @@
 /*
  * Sampled allocations.
  *
- * A sample is taken in malloc: the ring takes registers and bytes of the stack as they are, and nothing is followed, looked up or
- * allocated here. That makes system calls, so there are no samples in a sandbox; that a block is freed takes none, and is told there, too.
+ * A sample is taken inside malloc: it copies registers and raw stack bytes into the ring, and does no unwinding,
+ * lookup or allocation here. That makes system calls, so a sandbox gets no samples; frees need none and are
+ * reported there, too.
  *
- * The block is in the table before its record is in the ring, and both before malloc returns. It leaves the table before it is
- * freed. So in the ring a number begins before it ends, on whatever threads. SPDX-License-Identifier: MIT
+ * A block is in the table before its record is in the ring, and both happen before malloc returns. It leaves the
+ * table before it is freed. So in the ring a number begins before it ends, on any threads. SPDX-License-Identifier:
+ * MIT
  */
 #include "heap_samples.h"
 
@@ -20,25 +22,25 @@
 #include "thread_head.h"
 
 #define RING_BYTES (UINT64_C(1) << 21)
-#define SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end, it is the thread's own: see os/stacks.c */
+#define SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end the stack is surely the thread's: see os/stacks.c */
 #define SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
 
 enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
 
-/* ------------------------------------------------------------------------------------------------------- beginning */
+/* ---------------------------------------------------------------------------------------------------- beginning */
 
-/* Of a process that has it not yet, or of a child that has its parent's, empty or not. */
+/* For a process that has none yet, or for a child that has its parent's, empty or not. */
 static struct hp_heap *make_heap(struct hp_heap *before, uint32_t pid, uint64_t mean)
 {
     struct hp_heap *heap = hp_more_memory(sizeof *heap);
     if (heap == NULL || !hp_memory_wipe_on_fork(heap, sizeof *heap))
-        return NULL; /* without that, a child would write to its parent's ring */
+        return NULL; /* without this, a child would write to its parent's ring */
     heap->pid = pid;
     hp_heap_pace_begin(&heap->pace, mean, hp_clock_monotonic_ns());
     if (__atomic_compare_exchange_n(&hp_runtime->heap, &before, heap, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
         return heap;
     hp_memory_unmap(heap, sizeof *heap);
-    return before; /* another thread's */
+    return before; /* another thread was first */
 }
 
 static uint64_t seed_of(const struct hp_head *head)
@@ -63,7 +65,7 @@ void hp_heap_begin_thread(struct hp_head *head)
     hp_calls_end();
 }
 
-/* ------------------------------------------------------------------------------------------------------------ ring */
+/* --------------------------------------------------------------------------------------------------------- ring */
 
 static void make_ring(struct hp_heap *heap, const struct hp_store *store)
 {
@@ -78,7 +80,7 @@ static void make_ring(struct hp_heap *heap, const struct hp_store *store)
     __atomic_store_n(&heap->ring_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
 }
 
-/* The first that needs it makes it; who comes meanwhile does without. */
+/* The first user makes the ring; others do without meanwhile. */
 static bool has_ring(struct hp_heap *heap, const struct hp_store *store)
 {
     uint32_t none = RING_NONE;
@@ -88,7 +90,7 @@ static bool has_ring(struct hp_heap *heap, const struct hp_store *store)
     return __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == RING_THERE;
 }
 
-/* -------------------------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------------------------ the end */
 
 static bool tell_freed(struct hp_heap *heap, uint32_t number, uint64_t live)
 {
@@ -97,7 +99,7 @@ static bool tell_freed(struct hp_heap *heap, uint32_t number, uint64_t live)
         &heap->ring, &(struct hp_stack_note){.kind = HP_STACK_FREED, .words = words, .word_count = 2}, NULL, 0);
 }
 
-/* Once there is room again. What has no place even here looks as if it was never freed. */
+/* Kept until the ring has room again. If there is no room here either, the block appears as never freed. */
 static void keep_untold(struct hp_heap *heap, uint32_t number)
 {
     for (unsigned at = 0; at < HP_HEAP_UNTOLD; at++) {
@@ -126,7 +128,7 @@ static void tell_untold(struct hp_heap *heap)
     }
 }
 
-/* `live`: bytes, before it; 0: not known. */
+/* `live`: live bytes before this free; 0: unknown. */
 static void end_sample(struct hp_heap *heap, const void *block, uint64_t live)
 {
     const uint32_t number = hp_heap_blocks_take(&heap->blocks, block);
@@ -145,11 +147,12 @@ void hp_heap_forget(const void *block)
         end_sample(heap, block, 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------- a sample */
+/* ----------------------------------------------------------------------------------------------------- a sample */
 
 /*
- * How far the stack goes, about. The C libraries put what they know of a thread at the end of its stack; at that of the first thread are random
- * bytes of the kernel's. The nearer one above is it. Where that is near, all between is the stack; else none of it is certain.
+ * The approximate extent of the stack. The C library keeps its thread data at the end of a thread's stack; at the
+ * end of the first thread's stack are random bytes from the kernel. The end is the nearer of the two above `sp`. If
+ * it is near, everything up to it is stack; otherwise nothing is certain.
  */
 static struct hp_stack stack_above(uintptr_t sp)
 {
@@ -159,18 +162,18 @@ static struct hp_stack stack_above(uintptr_t sp)
     return (struct hp_stack){high - sp < sure ? sp : high, high};
 }
 
-/* The innermost zone around the call of malloc, as in records; there may be none. */
+/* The innermost zone around the call of malloc, as stored in records; there may be none. */
 static uint32_t zone_around(const struct hp_head *head, uintptr_t stack)
 {
     const uint32_t node = hp_sample_frame(head, stack)->node;
-    return node != 0 ? hp_node_at(head, node)->site + 1 : 0; /* of the root it is 0 */
+    return node != 0 ? hp_node_at(head, node)->site + 1 : 0; /* 0 for the root */
 }
 
-/* The registers are those of this function, so it stays one. */
+/* Records the registers of this very function, so it must not be inlined. */
 static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
                                                  uint32_t zone, const uint64_t *words, uint8_t count)
 {
-    struct hp_stack_registers registers = {.known = 0}; /* as it stays on other machines */
+    struct hp_stack_registers registers = {.known = 0}; /* stays so on other machines */
     hp_stack_registers_here(&registers);
     const struct hp_stack above = stack_above((uintptr_t)registers.value[HP_STACK_SP]);
     return hp_stack_ring_put(&heap->ring,
@@ -183,7 +186,9 @@ static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const str
                              &registers, &above);
 }
 
-/* What lives in the process, but for what threads have not told each other; before an event that was counted already. */
+/*
+ * Live bytes of the process before an event that is counted already; without what threads have not published yet.
+ */
 static uint64_t live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
 {
     const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
@@ -197,7 +202,7 @@ static void begin_sample(struct hp_heap *heap, const struct hp_head *head, uint6
 {
     uint32_t number = __atomic_add_fetch(&heap->numbers, 1, __ATOMIC_RELAXED);
     if (!hp_heap_blocks_put(&heap->blocks, block, number))
-        number = 0; /* when it is freed will not be known */
+        number = 0; /* its free will not be noticed */
     const uint64_t words[] = {
         number, asked, head->heap_countdown.mean, stack, live_before(head, 0, asked), heap->pace.least_mean};
     tell_untold(heap);
@@ -209,7 +214,7 @@ static void sample(struct hp_head *head, const void *block, uint64_t asked, uint
 {
     struct hp_heap *heap = head->heap;
     if (hp_heap_may_have(&heap->blocks, block))
-        end_sample(heap, block, 0); /* it was freed while nothing was recorded */
+        end_sample(heap, block, 0); /* it was freed while recording was off */
     if (hp_calls_begin()) {
         const uint64_t now = hp_clock_monotonic_ns();
         const bool is_taken = has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
@@ -220,7 +225,7 @@ static void sample(struct hp_head *head, const void *block, uint64_t asked, uint
     }
 }
 
-/* The ring is memory that is mapped: no system call is made. */
+/* The ring is mapped memory: no system call. */
 static void look_for_a_crowd(struct hp_heap *heap)
 {
     const bool is_read = __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == RING_THERE &&
@@ -238,6 +243,6 @@ void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, c
     if (head->alloc->bytes >= head->heap_countdown.sample_at)
         sample(head, allocated, asked, stack);
     look_for_a_crowd(head->heap);
-    /* Whether the sample was taken or not, the next one is some way off. */
+    /* Whether or not the sample was taken, schedule the next one. */
     hp_heap_countdown_next(&head->heap_countdown, &head->heap->pace, head->alloc->bytes);
 }

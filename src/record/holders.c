@@ -1,8 +1,8 @@
 /*
- * Who owns a session: see holders.h.
+ * Ownership of sessions: see holders.h.
  *
- * `holders` of a session that is linked is never 0: who wants to hold it raises the number only from 1 on, and asks afterwards
- * whether it is still the one that runs. The records themselves are never unmapped, so a late look at one is harmless.
+ * `holders` of a linked session is never 0: a new holder raises the count only from 1 on, and then checks that it
+ * is still the running session. The records themselves are never unmapped, so a late access is harmless.
  * SPDX-License-Identifier: MIT
  */
 #include "holders.h"
@@ -77,7 +77,7 @@ void hp_session_discard(struct hp_session *session)
 {
     hp_store_remove(&session->store);
     hp_session_let_go(
-        session); /* who found it in the record's earlier life may have it in his hands for a moment */
+        session); /* a thread that found it in the record's earlier life may still hold it for a moment */
 }
 
 /* -------------------------------------------------------------------------------------------- holding */
@@ -123,7 +123,7 @@ struct hp_session *hp_session_hold(void)
 
 void hp_session_hold_too(struct hp_session *session) { __atomic_fetch_add(&session->holders, 1, __ATOMIC_RELAXED); }
 
-/* What the others did with it comes before it is given back. */
+/* Accesses of other holders happen before the memory is released. */
 void hp_session_let_go(struct hp_session *session)
 {
     if (__atomic_sub_fetch(&session->holders, 1, __ATOMIC_ACQ_REL) != 0)
@@ -143,7 +143,7 @@ void hp_session_lose(enum hp_loss loss)
 
 /* --------------------------------------------------------------------------------------------- ending */
 
-/* The heads are looked through under the lock: there they come and go, and change their session. */
+/* Heads are scanned under the lock: heads come and go, and change their session, only under it. */
 typedef bool question(const struct hp_session *session);
 
 static bool ask(question *asked, const struct hp_session *session)
@@ -164,7 +164,7 @@ static bool is_quiet(const struct hp_session *session)
     return true;
 }
 
-/* Nobody but the calling thread has ever had a head, so that there is no other to be waited for. */
+/* Only the calling thread has ever had a head, so there is nobody to wait for. */
 static bool is_alone(const struct hp_session *session)
 {
     (void)session;
@@ -176,8 +176,8 @@ static bool is_alone(const struct hp_session *session)
 }
 
 /*
- * Each thread looks at the gate after it has marked its head and before it touches anything. The gate is closed, and all
- * have passed a barrier: who is seen at rest after that finds it closed.
+ * Each thread checks the gate after it has marked its head and before it touches anything. The gate is closed and
+ * all threads have passed a barrier: a thread seen idle after that finds the gate closed.
  */
 static bool settle(const struct hp_session *session, uint64_t patience)
 {
@@ -188,7 +188,7 @@ static bool settle(const struct hp_session *session, uint64_t patience)
     while (!ask(is_quiet, session)) {
         if (hp_clock_monotonic_ns() - from >= patience)
             return false;
-        hp_pause_ns(pause); /* not in a loop: the thread that we wait for may need our processor */
+        hp_pause_ns(pause); /* sleep, do not spin: the thread we wait for may need our CPU */
         pause *= 2;
     }
     return true;
@@ -235,7 +235,7 @@ void hp_sessions_tidy(void)
     }
 }
 
-/* One that somebody held may be in use by who has forked, further up on his stack: it stays where it is. */
+/* A session that was held at fork may be in use further up this stack, so it stays mapped. */
 void hp_sessions_forget(const struct hp_session *own)
 {
     for (struct hp_session *session = first_of_all(); session != NULL; session = session->next) {

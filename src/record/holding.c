@@ -1,7 +1,7 @@
 /* Holding a head. SPDX-License-Identifier: MIT */
 #include "holding.h"
 
-/* The gate is asked again once the head is held: only then does the session stay. */
+/* The gate is checked again with the head held: only then is the session certain to stay. */
 struct hp_head *hp_thread_hold(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;

@@ -1,10 +1,10 @@
 /*
- * Instances of objects by address. A thread has a cache of those it used last; then there is one table for all, which is changed
- * under the lock and read without: its chains may be changed meanwhile, so what is found is asked for its address, a search is not
- * endless, and who does not find what is there looks again under the lock.
+ * Instances of objects, found by address. Each thread caches those it used last. Behind the caches is one table,
+ * changed under the lock and read without it: its chains may change during a search. So the address of what is
+ * found is checked, a search is bounded, and a reader that finds nothing searches again under the lock.
  *
- * Whoever is first in a session makes the table anew: instances of an earlier one are free for others, and it does not matter what
- * the parent of a forked child was doing with it.
+ * The first user in a session resets the table: instances of an earlier session become free, and the state in which
+ * a forked child inherited it does not matter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,7 @@ static bool is_known_as(const struct hp_known_object *known, const void *address
            __atomic_load_n(&known->class_, __ATOMIC_RELAXED) == class_;
 }
 
-/* The number of an instance, or 0. Under the lock it is found if it is there, however long the way. */
+/* The number of an instance, or 0. Under the lock the search is unbounded, so what is there is found. */
 static uint32_t find(const void *address, uint32_t class_, uint32_t steps)
 {
     uint32_t number = __atomic_load_n(bucket_of(address, class_), __ATOMIC_ACQUIRE);
@@ -39,7 +39,7 @@ static uint32_t find(const void *address, uint32_t class_, uint32_t steps)
     return 0;
 }
 
-/* There is no space for further instances in the session of that number, so that nobody asks for it again and again. */
+/* Remembers that the session with this number has no space for more instances, so that nobody tries again. */
 static void set_full(uint32_t class_, uint32_t epoch)
 {
     __atomic_store_n(&hp_object_known(class_)->full, epoch, __ATOMIC_RELAXED);
@@ -73,7 +73,7 @@ static void take_out(uint32_t number)
     __atomic_store_n(&known->address, 0, __ATOMIC_RELAXED);
 }
 
-/* Behind those of its class that ended before. */
+/* Appends it to the ended instances of its class. */
 static void queue_ended(uint32_t number)
 {
     struct hp_known_object *class_ = hp_object_known(hp_object_known(number)->class_);
@@ -85,7 +85,7 @@ static void queue_ended(uint32_t number)
     class_->ended_last = number;
 }
 
-/* Whose instance ended first, or 0. */
+/* The instance that ended first, or 0. */
 static uint32_t oldest_ended(struct hp_known_object *class_)
 {
     const uint32_t number = class_->ended_first;
@@ -128,7 +128,9 @@ static uint32_t add_number(uint32_t site, const struct hp_kind_type *kind, struc
     return number;
 }
 
-/* A number for a new instance: one that none has had, else that which has been over for longest. 0: all are in use. */
+/*
+ * A number for a new instance: an unused one, else that of the instance that ended longest ago. 0: all are in use.
+ */
 static uint32_t free_number(uint32_t site, const struct hp_kind_type *kind, uint32_t class_)
 {
     const uint32_t number = add_number(site, kind, hp_object_known(class_));
@@ -174,7 +176,8 @@ void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind,
     const int saved = errno;
     struct hp_object_use use;
     struct hp_signals held;
-    if (address == NULL || !hp_object_begin(site, kind, &use)) /* so that the class has a number, and a session */
+    /* This gives the class a number, and checks the session. */
+    if (address == NULL || !hp_object_begin(site, kind, &use))
         return;
     hp_object_end(&use);
     if (hp_lock(&held)) {
@@ -185,9 +188,9 @@ void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind,
     errno = saved;
 }
 
-/* --------------------------------------------------------------------------------------------- the thread's cache */
+/* ------------------------------------------------------------------------------------------- the thread's cache */
 
-/* The part of the instance, if its record is still that of this address. */
+/* The part of the instance, if its record still belongs to this address. */
 static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
 {
     struct hp_part *part = number != 0 ? hp_object_part(class_->head, number, class_->part) : NULL;
@@ -227,7 +230,7 @@ static bool is_in_session(uint32_t number, uint32_t epoch)
     return number != 0 && __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE) >> 32 == epoch;
 }
 
-/* Again, now that it was made: if the thread has no part of it, the session has no space for one. */
+/* Searches again after the instance was made. If the thread has no part of it, the session has no space for one. */
 static struct hp_part *find_made(const struct hp_object_use *use, uint32_t class_, const void *address)
 {
     struct hp_part *part = find_part(use, class_, address);
@@ -241,7 +244,7 @@ static __attribute__((noinline)) bool begin_anew(struct hotpath_site *site, cons
                                                  const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_object_use *use = &ret_use->class_;
-    hp_object_end(use); /* the lock is not waited for with a head in hand */
+    hp_object_end(use); /* do not wait for the lock while holding a head */
     need_instance(site, kind, address);
     if (!hp_object_begin(site, kind, use))
         return false;
@@ -286,7 +289,7 @@ bool hp_instance_begin_known(const struct hotpath_site *site, const void *addres
     return false;
 }
 
-/* By a thread that has not used it yet. */
+/* For a thread that has not used it yet. */
 static struct hp_part *make_part_at(struct hp_head *head, uint64_t place)
 {
     const uint32_t count = __atomic_load_n(&hp_runtime->object_count, __ATOMIC_ACQUIRE);

@@ -1,7 +1,8 @@
 /*
- * Instances of a class of objects, known by their addresses: each of the channels that one label stands for, say. What a class
- * counts is exact whatever becomes of its instances, of which HP_MOST_INSTANCES have records, HP_MOST_OF_CLASS of one class; those of
- * a class that have ended are used again, the oldest first, and while all are in use further instances count for their class alone.
+ * Instances of a class of objects, identified by address: each of the channels of one label, say. The counts of a
+ * class are exact whatever happens to its instances. HP_MOST_INSTANCES have records, HP_MOST_OF_CLASS per class.
+ * Records of ended instances of a class are reused, oldest first; while all are in use, further instances count for
+ * their class alone.
  *
  *     struct hp_instance_use use;
  *     if (hp_instance_begin(site, &kind, address, &use)) {
@@ -17,15 +18,15 @@
 #include "object_parts.h"
 #include "objects.h"
 
-#define HP_MOST_INSTANCES 4096u /* that have a record at a time */
-#define HP_MOST_OF_CLASS 1024u  /* of these, so that others have some, too */
+#define HP_MOST_INSTANCES 4096u /* with a record at the same time */
+#define HP_MOST_OF_CLASS 1024u  /* of one class, so that others get some, too */
 
 struct hp_instance_use {
     struct hp_object_use class_;
-    struct hp_part *part; /* to count in: that of the instance, or that of its class where it has no record */
+    struct hp_part *part; /* where to count: the instance's part, or its class's if it has no record */
 };
 
-/* The record that it counts in: its own, or that of its class. */
+/* The record it counts in: its own, or its class's. */
 static inline struct hp_object *hp_instance_object(const struct hp_instance_use *use)
 {
     return (struct hp_object *)(void *)(use->class_.head->hot.base + use->part->object);
@@ -43,8 +44,8 @@ static inline struct hp_cached_instance *hp_instance_entry(const struct hp_head 
 }
 
 /*
- * Whether the entry is that of the instance, and this has not ended. A record of another generation is another one's. Entries are of
- * the session that the head works for: with another one they are forgotten.
+ * Whether the cache entry is of this instance and the instance has not ended. A record of another generation
+ * belongs to another instance. Entries are of the head's session; with the next session they are cleared.
  */
 static inline bool hp_instance_is_cached(const struct hp_head *head, const struct hp_cached_instance *entry,
                                          const void *address, uint32_t class_)
@@ -57,8 +58,8 @@ static inline bool hp_instance_is_cached(const struct hp_head *head, const struc
 }
 
 /*
- * The quick way: of an instance that the thread has used lately, where the CPU's counter can be read, which the gate says. Its class
- * is not looked for, and nothing is called: what calls nobody but at its very end has all it needs in registers.
+ * Fast path: the thread used the instance lately, and the time stamp counter is usable, as the gate says. Does not
+ * look up the class and makes no call except a tail call, so everything stays in registers.
  */
 static inline __attribute__((always_inline)) bool
 hp_instance_begin_cached(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
@@ -83,7 +84,7 @@ hp_instance_begin_cached(const struct hotpath_site *site, const void *address, s
 bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
                                    struct hp_instance_use *ret_use);
 
-/* As hp_object_begin. An instance is made when its address comes up for the first time; NULL is none. */
+/* As hp_object_begin. Makes an instance when its address is first seen; NULL is none. */
 static inline __attribute__((always_inline)) bool hp_instance_begin(struct hotpath_site *site,
                                                                     const struct hp_kind_type *kind,
                                                                     const void *address,
@@ -93,15 +94,15 @@ static inline __attribute__((always_inline)) bool hp_instance_begin(struct hotpa
            hp_instance_begin_out_of_line(site, kind, address, ret_use);
 }
 
-/* The same of one that the thread has used lately, and only then. */
+/* The same, but only for an instance that the thread has used lately. */
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use);
 /*
- * The thread's part of the object at that place of the session (hp_known_object), with the head held: for those who have lost all else,
- * and seldom. NULL: there is no space.
+ * The thread's part of the object at that offset of the session (hp_known_object). For rare cases in which nothing
+ * else is known. The caller holds the head. NULL: no space.
  */
 struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place);
 
-/* The instance is no more. What comes later from its address is another one. */
+/* Ends the instance. Later events at its address belong to a new one. */
 void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is kept of the calls of a site: the rules. SPDX-License-Identifier: MIT */
+/* What is kept of a site's calls: the rules. SPDX-License-Identifier: MIT */
 #include "keeps.h"
 
 #include "lane_state.h"
@@ -9,7 +9,7 @@ static bool is_place(uint32_t site)
     return site != HP_SITE_ROOT && site != HP_SITE_OTHER && !hp_lane_is_suspended_site(site);
 }
 
-/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
+/* Not in handlers, which must be short. Not with time sampling: the trees of single calls would have holes. */
 bool hp_keeps_may_follow(const struct hp_head *head, uint32_t site)
 {
     return is_place(site) && !head->is_handler && HOTPATH_GET_(hp_runtime->wishes.time_period) <= 1 &&

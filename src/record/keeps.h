@@ -1,5 +1,5 @@
 /*
- * What is kept of the calls of a site beyond numbers, as a thread has it in `keeps` of its stat. Who keeps it: kept.h.
+ * What is kept of a site's calls besides numbers, as stored in `keeps` of a thread's stat. kept.h does the keeping.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_KEEPS_H
@@ -11,16 +11,16 @@
 #include "runtime.h"
 
 #define HP_KEEPS_LOG 1u        /* the latest calls */
-#define HP_KEEPS_SLOWEST 2u    /* the slowest one, with what was inside */
-#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, and what is below them is not all theirs */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest call, with everything inside it */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, so not everything below them is theirs */
 static inline uint32_t hp_stat_keeps(const struct hotpath_stat_ *stat)
 {
     return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
 }
 
-/* What is kept of the calls of a site that is new to this thread. */
+/* What to keep of a site that is new to this thread. */
 uint32_t hp_keeps_from_start(const struct hp_head *head, uint32_t site);
-/* Whether calls of the site may be looked into on this thread. */
+/* Whether calls of the site may be followed on this thread. */
 bool hp_keeps_may_follow(const struct hp_head *head, uint32_t site);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Calls of which more is kept than numbers: the latest ones of a site that is logged, and the slowest one of nearly every
- * site, with what went on inside.
+ * Calls of which more than numbers is kept: the latest calls of logged sites, and the slowest call of nearly every
+ * site, with everything that ran inside it.
  *
- * What was inside a call is what its subtree of the call tree has gained meanwhile. Between two calls of a node nothing
- * below it can change, so what was noted down at the end of the one is what the next begins with: there is nothing to do
- * when a call begins. At its end the subtree is walked, which takes some nanoseconds for each node. To keep that below
- * a sixty-fourth of a site's time, sites whose calls are too short for it are no longer followed after a few calls; those
- * whose calls become longer later on are taken up again.
+ * What ran inside a call is what its subtree of the call tree gained meanwhile. Between two calls of a node nothing
+ * below it changes, so the sums saved at the end of one call are the start values of the next: nothing needs to be
+ * done when a call starts. At its end the subtree is walked, which takes some nanoseconds per node. To keep this
+ * below 1/64 of a site's time, sites with calls too short for it are dropped after a few calls; sites whose calls
+ * get longer later are taken up again.
  *
- * The notes taken are private to the thread (struct hp_kept); only the results are in the session.
+ * The saved sums are private to the thread (struct hp_kept); only the results are in the session.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,10 +24,10 @@
 #include "thread_space.h"
 #include "tree.h"
 
-#define FIRST_CALLS 8u        /* calls of a node that are followed whatever it costs */
-#define CALLS_UNTIL_ASKED 16u /* after those: how often it is asked whether it is worth its cost */
-#define WORTH 64u             /* a call has to be so many times as long as it takes to look into it */
-#define LONGEST_LOG 100000u   /* calls of a site and thread, when no limit is asked for */
+#define FIRST_CALLS 8u        /* calls of a node that are followed regardless of cost */
+#define CALLS_UNTIL_ASKED 16u /* after those: calls between checks whether it is worth the cost */
+#define WORTH 64u             /* a call must take this many times as long as following it */
+#define LONGEST_LOG 100000u   /* calls per site and thread if no limit is set */
 
 static struct hp_following *following_of(struct hp_kept *kept) { return &kept->following[kept->half]; }
 
@@ -56,14 +56,14 @@ static struct hp_call describe(const struct hp_head *head, const struct hotpath_
                             .alloc_count = allocated.count};
 }
 
-/* Numbers come first: what single calls were like gets nothing once half of the session is used. */
+/* Numbers come first: single calls get no space once half of the session is used. */
 static uint32_t take(struct hp_head *head, uint32_t size, uint32_t align)
 {
     const uint64_t used = __atomic_load_n(&hp_store_header(head->store)->used, __ATOMIC_RELAXED);
     return used + size <= head->store->capacity / 2 ? hp_thread_allocate(head, size, align) : 0;
 }
 
-/* Word by word, since somebody may be reading; both places and the size are multiples of 8. */
+/* Word by word, since a reader may be active; both addresses and the size are multiples of 8. */
 static void put_words(void *to, const void *from, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
@@ -73,7 +73,7 @@ static void put_words(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Whoever sees any of what is written next sees that what was written before counts. */
+/* Release: a reader that sees any new word also sees the previous count. */
 static void begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 
 /* ---------------------------------------------------------------------------------------- the latest calls */
@@ -115,13 +115,13 @@ static void log_call(struct hp_head *head, struct hotpath_stat_ *stat, const str
         put_words(hp_store_at(head->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
     }
     put_words(place, &call, sizeof call);
-    /* Release pairs with the reader's acquire: a call that counts is whole. */
+    /* Release pairs with the reader's acquire: a counted call is complete. */
     __atomic_store_n(&log->count, log->count + 1, __ATOMIC_RELEASE);
 }
 
-/* ------------------------------------------------------------------------------------- what a call has gained */
+/* --------------------------------------------------------------------------------------- gains of a call */
 
-/* The next node of the subtree of `top`, parents first; 0 at the end. */
+/* The next node in the subtree of `top`, parents first; 0 at the end. */
 static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at)
 {
     const struct hotpath_node_ *node = hp_node_at(head, at);
@@ -132,7 +132,7 @@ static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at
     return at == top ? 0 : hp_node_at(head, at)->next_sibling;
 }
 
-/* The place of a node, or the free one where it belongs; there always is a free one. */
+/* The slot of a node, or the free slot where it belongs; there always is a free one. */
 static struct hp_followed *followed_in(struct hp_following *following, uint32_t node)
 {
     uint32_t at = node / 64 % HP_FOLLOWED;
@@ -141,7 +141,7 @@ static struct hp_followed *followed_in(struct hp_following *following, uint32_t 
     return &following->nodes[at];
 }
 
-/* Takes a node along with its sums. */
+/* Moves a node and its sums. */
 static void move_node(struct hp_following *to, const struct hp_following *from, const struct hp_followed *node)
 {
     struct hp_followed *moved = followed_in(to, node->node);
@@ -153,7 +153,7 @@ static void move_node(struct hp_following *to, const struct hp_following *from, 
     to->count++;
 }
 
-/* Moves the nodes that are still followed and have more than so many calls. */
+/* Moves the nodes that are still followed and have more than `calls` calls. */
 static void move_busy(const struct hp_head *head, struct hp_following *to, const struct hp_following *from,
                       uint64_t calls)
 {
@@ -165,7 +165,7 @@ static void move_busy(const struct hp_head *head, struct hp_following *to, const
 }
 
 /*
- * Makes room among the nodes that are followed. Those that were given up go, and if they are not enough those with the
+ * Makes room among the followed nodes: drops those that were given up, and if that is not enough those with the
  * fewest calls, which are followed again from their next call on.
  */
 static void make_room(const struct hp_head *head)
@@ -181,7 +181,7 @@ static void make_room(const struct hp_head *head)
     kept->half = 1 - kept->half;
 }
 
-/* What is known of a node that is followed. */
+/* Makes an entry for a node, or finds it. */
 static struct hp_followed *follow(const struct hp_head *head, uint32_t node)
 {
     struct hp_followed *followed = followed_in(following_of(head->kept), node);
@@ -203,8 +203,8 @@ static struct hp_sums_of_node sums_of(const struct hp_head *head, uint32_t offse
 }
 
 /*
- * Calls that were too small to be timed count for what is typical of their site, as readers of the session have it. (Where
- * calls are not timed because sampling was asked for, nothing is followed.)
+ * Calls too short to be timed count with the typical duration of their site, as readers of the session do. (Nothing
+ * is followed if sampling was requested.)
  */
 static void add_untimed(const struct hp_head *head, struct hp_sums_of_node *gain)
 {
@@ -215,9 +215,9 @@ static void add_untimed(const struct hp_head *head, struct hp_sums_of_node *gain
 }
 
 /*
- * Walks the subtree. The nodes that were there before come in the same order as then, with new ones in between, since a new
- * child stands before its siblings; so one step along the old sums for each node that has some. `gains` get what was gained;
- * the new sums are left behind them in the scratch. How many nodes there are, or UINT32_MAX: too many.
+ * Walks the subtree. Known nodes come in the same order as before, with new ones in between, since a new child is
+ * put before its siblings; so each known node takes one step along the old sums. `gains` gets the differences,
+ * followed in the scratch by the new sums. Returns the number of nodes, or UINT32_MAX: too many.
  */
 static uint32_t walk(const struct hp_head *head, const struct hp_followed *followed)
 {
@@ -243,7 +243,7 @@ static uint32_t walk(const struct hp_head *head, const struct hp_followed *follo
     return count;
 }
 
-/* Remembers the sums that `walk` found. Without room for them, the node is found to be unknown at its next call. */
+/* Saves the sums that `walk` found. Without room for them, the next call finds the node unknown. */
 static void note_down(const struct hp_head *head, struct hp_followed *followed, uint32_t count)
 {
     struct hp_following *following = following_of(head->kept);
@@ -267,7 +267,10 @@ static void note_down(const struct hp_head *head, struct hp_followed *followed, 
 
 /* ---------------------------------------------------------------------------------------- the slowest call */
 
-/* The least total of the rows that are kept, when there are more than can be. Parents have no less than their children. */
+/*
+ * The smallest total among the rows to keep, if there are too many. A parent's total is never less than its
+ * child's.
+ */
 static uint64_t least_total_kept(const struct hp_kept *kept, uint32_t count)
 {
     uint32_t by_magnitude[65] = {0}, rows = 0;
@@ -280,7 +283,7 @@ static uint64_t least_total_kept(const struct hp_kept *kept, uint32_t count)
     return magnitude == 0 ? 0 : UINT64_C(1) << (magnitude < 64 ? magnitude : 63);
 }
 
-/* The note of the last logged call of a node within the slow call. */
+/* The note of the last logged call of a node inside the slow call. */
 static const struct hp_call *noted_call(const struct hp_head *head, uint32_t node, uint64_t since)
 {
     const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
@@ -297,7 +300,7 @@ static const struct hp_call *noted_call(const struct hp_head *head, uint32_t nod
     return NULL;
 }
 
-/* Adds a text to the notes of the slow call; its length, or 0 where it does not fit. */
+/* Adds a text to the notes of the slow call. Returns its length, or 0 if it does not fit. */
 static uint32_t add_note(struct hp_slow_draft *draft, const char *text, uint32_t length, uint32_t *ret_offset)
 {
     if (length > sizeof draft->notes - draft->call.note_bytes)
@@ -321,7 +324,7 @@ static void add_row(const struct hp_head *head, struct hp_slow_draft *draft, con
     draft->rows[draft->call.row_count++] = row;
 }
 
-/* The place for the next slow call, the one that does not hold the slowest so far; NULL without space. */
+/* The buffer for the next slow call: the one that does not hold the slowest so far. NULL: no space. */
 static char *next_place(struct hp_head *head, struct hp_slowest *slowest, size_t bytes)
 {
     const uint32_t place = (slowest->number + 1) % 2;
@@ -358,7 +361,7 @@ static bool is_slowest(const struct hp_head *head, const struct hotpath_stat_ *s
     return ticks > slow->call.ticks;
 }
 
-/* What is outside of all that the call called itself. */
+/* Ticks outside of all direct callees. */
 static uint64_t own_ticks(const struct hp_head *head, const struct hp_call *call, uint32_t count)
 {
     uint64_t ticks = call->ticks;
@@ -370,7 +373,7 @@ static uint64_t own_ticks(const struct hp_head *head, const struct hp_call *call
     return ticks;
 }
 
-/* Puts a call and what it has gained together; `count` nodes of it are in the scratch. */
+/* Assembles a call and its gains; `count` nodes of it are in the scratch. */
 static void draft_call(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks,
                        uint32_t count)
 {
@@ -425,8 +428,8 @@ static void stop_following(struct hp_head *head, struct hotpath_stat_ *stat, con
 }
 
 /*
- * Looks into a call of a node that is followed. If calls of it have ended unnoticed, what is known of it is of no use, and
- * is only brought up to date. False: there is too much below it.
+ * Processes the end of a call of a followed node. If calls of it ended unnoticed, the saved sums are useless and
+ * are only brought up to date. False: the subtree is too large.
  */
 static bool look_into(struct hp_head *head, struct hp_followed *followed, struct hotpath_stat_ *stat,
                       const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -450,7 +453,7 @@ static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const 
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hp_kept *kept = hp_kept_memory(head);
     struct hp_followed *followed = kept != NULL ? follow(head, frame->node) : NULL;
-    if (is_nested) { /* one more call of the node, which is part of the outermost one */
+    if (is_nested) { /* one more call of the node, part of the outermost one */
         if (followed != NULL && node->calls == followed->calls + 1)
             followed->calls++;
         return;
@@ -461,7 +464,7 @@ static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const 
     }
     if (node->calls > FIRST_CALLS && node->calls % CALLS_UNTIL_ASKED != 0)
         return;
-    followed = follow(head, frame->node); /* others may have been moved out of the way */
+    followed = follow(head, frame->node); /* others may have been moved to make room */
     const uint64_t cost = hp_now() - (frame->start + ticks);
     followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
     kept->least_cost = cost < kept->least_cost ? cost : kept->least_cost;
@@ -477,7 +480,7 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
     if (stat->keeps & HP_KEEPS_SLOWEST)
         follow_call(head, stat, frame, ticks, is_nested);
     else if (hp_stat_keeps(stat) == 0)
-        hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+        hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while another path was entering it */
     hp_note_end(head, frame);
 }
 
@@ -490,9 +493,9 @@ void hp_kept_disregard(struct hp_head *head, const struct hotpath_frame_ *frame)
     stop_following(head, stat, frame);
 }
 
-#define OTHERS 16u /* what others took at the same node since the last look is at most such a part of a call */
+#define OTHERS 16u /* of a call's time, what other calls of the node took since the last look is at most 1/OTHERS */
 
-/* What its subtree has gained since the last look is nearly all of this call, which is counted. */
+/* Keeps the call, which is counted, if nearly all that its subtree gained since the last look is its own. */
 static void keep_if_alone(struct hp_head *head, const struct hp_followed *followed,
                           const struct hotpath_frame_ *frame, uint64_t ticks, uint32_t count)
 {
@@ -515,7 +518,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
         return;
     struct hp_followed *followed = follow(head, frame->node);
     const uint32_t count = walk(head, followed);
-    /* What it cost may not be known any more; a walk takes less than a quarter of the whole for each node. */
+    /* The cost may be unknown by now; the walk of a node takes less than a quarter of the full cost per node. */
     const uint64_t cost =
         followed->least_cost != UINT64_MAX ? followed->least_cost : head->kept->least_cost * (1 + count / 4);
     if (count == UINT32_MAX || !is_worth(node, 2 * cost))
@@ -526,7 +529,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
     hp_tree_refresh(head, frame[-1].node, frame->node);
 }
 
-/* ------------------------------------------------------------------------------- sites whose long calls matter */
+/* ------------------------------------------------------------------------ sites whose long calls matter */
 
 static bool may_look(struct hp_head *head, uint32_t node)
 {

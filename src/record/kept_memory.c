@@ -1,4 +1,4 @@
-/* The memory of calls that are kept. SPDX-License-Identifier: MIT */
+/* Memory for calls that are kept. SPDX-License-Identifier: MIT */
 #include "kept_memory.h"
 
 #include "runtime.h"

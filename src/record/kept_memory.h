@@ -1,6 +1,6 @@
 /*
- * What a thread remembers for the calls of which more is kept than numbers (kept.c, notes.c). Private memory of the thread,
- * mapped when it is first needed and touched as far as it is used. SPDX-License-Identifier: MIT
+ * What a thread stores about calls of which more than numbers is kept (kept.c, notes.c). Private memory of the
+ * thread, mapped at first use and touched only as far as needed. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_KEPT_MEMORY_H
 #define HP_RECORD_KEPT_MEMORY_H
@@ -11,14 +11,14 @@
 
 struct hp_head;
 
-#define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
-#define HP_FOLLOWED 2048u  /* places for nodes that are followed, half of which are used */
-#define HP_SUBTREE 512u    /* nodes below one that is followed */
-#define HP_GAINS 8192u     /* of all of them together */
-#define HP_SLOW_ROWS 128u  /* kept of a slow call, the largest */
+#define HP_NOTE_DEPTHS 32u /* nesting depth up to which open calls can have notes */
+#define HP_FOLLOWED 2048u  /* slots for followed nodes; half of them are used */
+#define HP_SUBTREE 512u    /* nodes below a followed one */
+#define HP_GAINS 8192u     /* sums of all of them together */
+#define HP_SLOW_ROWS 128u  /* largest rows kept of a slow call */
 #define HP_SLOW_NOTES 1024u
 
-/* The note of a call that is open: of the one at this depth that began then. */
+/* The note of an open call: the one at this depth that started at this time. */
 struct hp_note {
     uint64_t start;
     uint32_t depth; /* 0: none */
@@ -30,19 +30,19 @@ struct hp_sums_of_node {
     uint32_t node;
     uint64_t calls;
     uint64_t untimed;
-    uint64_t total; /* outermost calls */
+    uint64_t total; /* of outermost calls */
     uint64_t self;
 };
 
-/* A node whose calls are looked into when they end, and what its subtree had at the end of the latest. */
+/* A node whose calls are followed, and the sums of its subtree at the end of the latest one. */
 struct hp_followed {
-    uint32_t node;  /* 0: a free place */
-    uint32_t first; /* in `sums` */
+    uint32_t node;  /* 0: free slot */
+    uint32_t first; /* index in `sums` */
     uint32_t count;
     uint32_t capacity;
-    uint64_t calls;      /* of the node itself ... */
+    uint64_t calls;      /* the node's own calls ... */
     uint64_t total;      /* ... and its time */
-    uint64_t least_cost; /* ticks it took to look into one, at best */
+    uint64_t least_cost; /* ticks to process one call, minimum */
 };
 
 /* A slow call before it is stored. */
@@ -52,7 +52,7 @@ struct hp_slow_draft {
     char notes[HP_SLOW_NOTES];
 };
 
-/* The nodes that are followed, found by hash, and their sums. */
+/* The followed nodes, found by hash, and their sums. */
 struct hp_following {
     uint32_t count;
     uint32_t sums_used;
@@ -61,16 +61,16 @@ struct hp_following {
 };
 
 struct hp_kept {
-    uint64_t least_cost; /* of all */
-    uint32_t half;       /* which of the following is in use; the other is for moving when it is full */
+    uint64_t least_cost; /* of all nodes */
+    uint32_t half;       /* which of the two halves is in use; the other is for moving entries when it is full */
     struct hp_note notes[HP_NOTE_DEPTHS];
-    struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the call that ends */
-    struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to remember */
+    struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the ending call */
+    struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to save */
     struct hp_slow_draft draft;
     struct hp_following following[2];
 };
 
-/* That of a thread; NULL without memory. */
+/* The memory of a thread; NULL: none available. */
 struct hp_kept *hp_kept_memory(struct hp_head *head);
 
 #endif

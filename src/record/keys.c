@@ -1,7 +1,7 @@
 /*
- * HOTPATH_BLOCK_KEY: one block, a site for each key. A table per block leads from the text of a key to its site, without a
- * lock: entries are written before they are linked and never change. The table is made for as many keys as there may be
- * (HOTPATH_KEYS_LIMIT), so it never has to grow; keys beyond that share the site of <other>.
+ * HOTPATH_BLOCK_KEY: one block, one site per key. A table per block maps the text of a key to its site, without a
+ * lock: entries are written before they are linked and never change. The table is sized for the maximum number of
+ * keys (HOTPATH_KEYS_LIMIT), so it never grows; keys beyond that share the site of <other>.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,9 +14,9 @@
 #include "threads.h"
 #include "unrecorded.h"
 
-#define KEY_BYTES 120u    /* of a key; the rest is cut off */
-#define MOST_KEYS 100000u /* of one block, whatever is asked for */
-#define KEYS_PIECE 4096u  /* memory for keys is taken in such pieces */
+#define KEY_BYTES 120u    /* longer keys are cut off */
+#define MOST_KEYS 100000u /* per block, whatever limit is set */
+#define KEYS_PIECE 4096u  /* memory for keys is taken in chunks of this size */
 
 struct key {
     struct hotpath_site site;
@@ -44,7 +44,7 @@ static uint32_t hash_key(const char *text, uint32_t length)
         hash ^= hash >> 32;
     }
     uint64_t rest = 0;
-    for (; length > 0; length--) /* a copy of any length would be a call */
+    for (; length > 0; length--) /* memcpy of variable length would be a call */
         rest = rest << 8 | (unsigned char)*text++;
     hash = (hash ^ rest) * UINT64_C(0x9fb21c651e98df25);
     return (uint32_t)(hash >> 32);
@@ -69,7 +69,7 @@ static struct key *find(struct key_table *table, uint32_t hash, const char *text
                         struct key ***ret_place)
 {
     for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
-        /* Acquire pairs with the release in add: who sees the key sees all of it. */
+        /* Acquire pairs with the release in add: a reader that sees the key sees all of it. */
         struct key *key = __atomic_load_n(&table->entries[at], __ATOMIC_ACQUIRE);
         if (key == NULL) {
             *ret_place = &table->entries[at];
@@ -109,14 +109,14 @@ static struct key *new_key(struct key_table *table, uint32_t length)
         table->space_left = KEYS_PIECE;
     }
     struct key *key = (struct key *)(void *)table->space;
-    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
+    /* In this order: a fork in between leaves the child a smaller chunk, not memory it does not have. */
     table->space_left -= bytes;
     HOTPATH_ORDER_();
     table->space += bytes;
     return key;
 }
 
-/* "label[key]". The site is known by its name from then on, and the name is copied when it gets its number. */
+/* "label[key]". The name identifies the site from then on, and is copied when the site gets its id. */
 static struct key *make_key(struct key_table *table, const struct hotpath_keys_ *keys, uint32_t hash,
                             const char *text, uint32_t length)
 {
@@ -192,7 +192,7 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
     struct key_table *table = __atomic_load_n((struct key_table **)(void *)&keys->table, __ATOMIC_ACQUIRE);
     if (HOTPATH_LIKELY_(table != NULL)) {
         key = find(table, hash, text, length, &place);
-        /* Relaxed is enough for the count: whoever sees it late asks under the lock. */
+        /* Relaxed is enough for the count: a thread that sees it late checks under the lock. */
         if (key == NULL && HOTPATH_GET_(table->count) >= table->limit)
             key = __atomic_load_n(&table->other, __ATOMIC_ACQUIRE);
     }

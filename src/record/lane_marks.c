@@ -1,10 +1,11 @@
 /*
- * What zones of lanes allocate. The counters are the thread's (allocations.c), and marks are what they were when a zone began. While a
- * lane does not run, others allocate on its thread, and it may go on on another one. So it remembers the counters of the moment when it
- * stopped, and when it goes on all its marks move by what the counters have gained since: as if nothing had happened meanwhile.
+ * Allocations of zones in lanes. The counters belong to the thread (allocations.c); marks are their values when a
+ * zone started. While a lane is suspended, others allocate on its thread, and it may resume on another thread. So
+ * it saves the counters when it stops, and when it resumes all its marks are shifted by what the counters have
+ * gained since: as if nothing had happened meanwhile.
  *
- * What zones have allocated is to be told from what was allocated outside of all of them, thread by thread (`inner_bytes` of the
- * thread's own frame 0). So each stretch that a lane runs is added there, whether its zones end in it or not.
+ * Allocations inside zones are told from those outside of all zones per thread (`inner_bytes` of the thread's own
+ * frame 0). So each stretch that a lane runs is added there, whether or not its zones end in it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +36,10 @@ static struct hp_lane_allocs counters_of(const struct hp_alloc_thread *thread)
                                    .peak_blocks = thread->peak_blocks};
 }
 
-/* What was allocated in zones on this thread since the lane went on: in those that have ended, and in the outermost one that is open. */
+/*
+ * Allocations in zones on this thread since the lane resumed: in zones that have ended, and in the outermost open
+ * one.
+ */
 static void credit_stretch(const struct hp_head *head, struct hp_lane *lane)
 {
     const struct hotpath_frame_ *first = hp_frame_zero(head) + 1;
@@ -66,7 +70,7 @@ void hp_lane_marks_stop(struct hp_head *head, struct hp_lane *lane)
     HOTPATH_PUT_(lane->allocs.peak_blocks, now.peak_blocks);
 }
 
-/* Marks of zones are those of the outermost ones, up to the first that has none. */
+/* The marked zones are the outermost ones, up to the first without a mark. */
 static void move_marks(const struct hp_head *head, const struct hp_lane_allocs *gained)
 {
     for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1;
@@ -81,7 +85,7 @@ static void move_marks(const struct hp_head *head, const struct hp_lane_allocs *
     }
 }
 
-/* What zones inside have allocated stays as it is: it is a sum, not a state of the counters. */
+/* Allocations of inner zones stay as they are: they are a sum, not counter values. */
 void hp_lane_marks_go_on(struct hp_head *head, struct hp_lane *lane)
 {
     struct hp_alloc_thread *thread = head->alloc;

@@ -1,12 +1,12 @@
-/* Switching lanes: what is not in the usual way. SPDX-License-Identifier: MIT */
+/* Switching lanes: the slow path. SPDX-License-Identifier: MIT */
 #include "lane_switch.h"
 
 #include "kept.h"
 #include "tree.h"
 
-/* ------------------------------------------------------------------------------------------------------ recursion */
+/* ---------------------------------------------------------------------------------------------------- recursion */
 
-/* Open calls of a site are those of the lane that runs. */
+/* The open calls of a site are those of the running lane. */
 static void count_open(const struct hp_head *head, uint32_t change)
 {
     for (const struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
@@ -21,7 +21,7 @@ static bool is_suspension(const struct hp_head *head, const struct hotpath_frame
     return hp_lane_is_suspended_site(hp_node_at(head, frame->node)->site);
 }
 
-/* Recursion that was found while a lane did not run holds for its zones, too. */
+/* Recursion found while a lane was suspended applies to its zones, too. */
 static void learn_of_recursion(const struct hp_head *head)
 {
     for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
@@ -29,9 +29,9 @@ static void learn_of_recursion(const struct hp_head *head)
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
 }
 
-/* ------------------------------------------------------------------------------------------------------- stopping */
+/* ----------------------------------------------------------------------------------------------------- stopping */
 
-/* The site was made before the first switch; where there is no space for its zones, they are missing. */
+/* The site was made before the first switch. If there is no space for its zones, they are missing. */
 HP_LANE_COLD void hp_lane_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now)
 {
     struct hotpath_slot_ spare;
@@ -47,7 +47,7 @@ static void disregard_all(struct hp_head *head)
             hp_kept_disregard(head, frame);
 }
 
-/* Calls inside one another, and calls of which more is kept than numbers. */
+/* Handles recursive calls, and calls of which more than numbers is kept. */
 HP_LANE_COLD void hp_lane_mind_calls(struct hp_head *head, uint32_t flags, bool is_own)
 {
     if (flags & HOTPATH_RECURSIVE_)
@@ -56,9 +56,9 @@ HP_LANE_COLD void hp_lane_mind_calls(struct hp_head *head, uint32_t flags, bool 
         disregard_all(head);
 }
 
-/* ------------------------------------------------------------------------------------------------------- going on */
+/* ----------------------------------------------------------------------------------------------------- going on */
 
-/* Whether a call is timed, and has a mark, was decided where it began. */
+/* Whether a call is timed, and has a mark, was decided when it started. */
 #define FLAGS_OF_CALL (HOTPATH_UNTIMED_ | HOTPATH_CHOSEN_ | HOTPATH_ALLOCATES_ | HOTPATH_COUNTED_)
 
 static void place_call(const struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
@@ -72,7 +72,7 @@ static void place_call(const struct hp_head *head, struct hotpath_frame_ *frame,
         HOTPATH_PUT_(counted->open, counted->open + 1);
 }
 
-/* One open call of a lane, below the call around it. */
+/* Moves one open call of a lane below its enclosing call. */
 static void move_call(struct hp_head *head, struct hotpath_frame_ *frame)
 {
     struct hotpath_slot_ spare;
@@ -87,7 +87,7 @@ static void move_call(struct hp_head *head, struct hotpath_frame_ *frame)
         hp_kept_disregard(head, frame);
 }
 
-/* The lane has come from another thread. Its frames are the head's already. */
+/* The lane comes from another thread. The head already has its frames. */
 static void move_calls(struct hp_head *head, struct hp_lane *lane)
 {
     struct hotpath_frame_ *zero = hp_frame_zero(head), *const innermost = head->hot.top;
@@ -98,7 +98,7 @@ static void move_calls(struct hp_head *head, struct hp_lane *lane)
     HOTPATH_PUT_(lane->thread, head->record_offset);
 }
 
-/* The lane has come from another thread, or recursion was found, in it or meanwhile. */
+/* The lane comes from another thread, or recursion was found, in it or meanwhile. */
 HP_LANE_COLD void hp_lane_find_calls(struct hp_head *head, struct hp_lane *lane)
 {
     if (lane->thread != head->record_offset) {
@@ -110,9 +110,9 @@ HP_LANE_COLD void hp_lane_find_calls(struct hp_head *head, struct hp_lane *lane)
     count_open(head, 1);
 }
 
-/* ------------------------------------------------------------------------------------------------------ switching */
+/* ---------------------------------------------------------------------------------------------------- switching */
 
-/* Calls that hooks could not record are those of a stack. */
+/* Calls that hooks could not record belong to a stack. */
 HP_LANE_COLD void hp_lane_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs)
 {
     for (uint32_t at = 0; at < HP_SKIP_RUNS; at++) {
@@ -125,7 +125,7 @@ HP_LANE_COLD void hp_lane_exchange_skips(struct hp_head *head, struct hp_skip_ru
     *runs = count;
 }
 
-/* --------------------------------------------------------------------------------------------------------- ending */
+/* ------------------------------------------------------------------------------------------------------- ending */
 
 const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top)
 {
@@ -134,7 +134,7 @@ const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, cons
     return frames;
 }
 
-/* There are marks for it: see hp_alloc_begin. */
+/* It has marks: see hp_alloc_begin. */
 __attribute__((noinline)) void hp_lane_return(struct hp_head *head, uint64_t now)
 {
     if (head->lane != NULL)

@@ -1,6 +1,6 @@
 /*
- * Switching a thread from one lane to another: the part that hotpath_switch and the end of a thread share. It is here, and not in a
- * source, because the usual switch is one function that calls nobody. With the head held. SPDX-License-Identifier: MIT
+ * Switching a thread from one lane to another: shared by hotpath_switch and the end of a thread. It is in a header
+ * because the usual switch is one leaf function. The caller holds the head. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_LANE_SWITCH_H
 #define HP_RECORD_LANE_SWITCH_H
@@ -15,13 +15,13 @@
 
 #define HP_LANE_INLINED inline __attribute__((always_inline))
 #define HP_LANE_COLD __attribute__((noinline, cold))
-#define HP_SUSPENSION 1u /* in place of the address of a guard */
+#define HP_SUSPENSION 1u /* instead of the address of a guard */
 
 /* The frames of the thread's own lane while another one is on it, up to and including `*ret_top`. */
 const struct hotpath_frame_ *hp_lane_own_frames(const struct hp_head *head, const struct hotpath_frame_ **ret_top);
-/* Back to its own lane: the program has left the other one without a word. */
+/* Returns to its own lane: the program has left the other one without a switch. */
 void hp_lane_return(struct hp_head *head, uint64_t now);
-/* The thread ends. Zones of the lane it is on are closed, and it is on its own again. */
+/* The thread exits. Closes the zones of its lane, and puts it back on its own. */
 void hp_lane_end_thread(struct hp_head *head, uint64_t now);
 
 static inline struct hotpath_frame_ *hp_lane_frames(const struct hp_head *head, const struct hp_lane *lane)
@@ -29,18 +29,18 @@ static inline struct hotpath_frame_ *hp_lane_frames(const struct hp_head *head, 
     return hp_store_at(head->store, lane->frames);
 }
 
-/* The thread has nothing any more that leads there. Pairs with the acquire of who takes the lane. */
+/* The thread has no more references to it. Release pairs with the acquire of the thread that takes the lane. */
 static inline void hp_lane_give_back(struct hp_lane_place *place)
 {
     __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* ------------------------------------------------------------------------------------------------------- stopping */
+/* ----------------------------------------------------------------------------------------------------- stopping */
 
 HP_LANE_COLD void hp_lane_suspend_with_care(struct hp_head *head, uint32_t site, uint64_t now);
 HP_LANE_COLD void hp_lane_mind_calls(struct hp_head *head, uint32_t flags, bool is_own);
 
-/* It is inside of no other one, so nobody counts how many are open. */
+/* It is never nested, so open calls need not be counted. */
 static HP_LANE_INLINED void hp_lane_set_suspension(struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot)
 {
     HOTPATH_PUT_(frame->node, slot->node);
@@ -77,7 +77,7 @@ static HP_LANE_INLINED uint32_t hp_lane_flags(const struct hp_head *head)
     return flags & HOTPATH_FLAGS_;
 }
 
-/* The lane that runs stops, for a time that is worth a zone or for none. */
+/* Stops the running lane, with a zone for the suspension or without. */
 static HP_LANE_INLINED void hp_lane_stop(struct hp_head *head, uint64_t now, bool is_for_none)
 {
     struct hp_lane *lane = head->running;
@@ -93,11 +93,11 @@ static HP_LANE_INLINED void hp_lane_stop(struct hp_head *head, uint64_t now, boo
     HOTPATH_PUT_(lane->folds, head->folds);
     HOTPATH_PUT_(lane->stopped, now);
     HOTPATH_PUT_(lane->depth, (uint32_t)(head->hot.top - hp_frame_zero(head)));
-    /* Release: who finds it suspended finds all of its frames. */
+    /* Release: a thread that finds it suspended sees all of its frames. */
     __atomic_store_n(&lane->state, is_own ? HP_LANE_BELOW : HP_LANE_SUSPENDED, __ATOMIC_RELEASE);
 }
 
-/* ------------------------------------------------------------------------------------------------------- going on */
+/* ----------------------------------------------------------------------------------------------------- going on */
 
 HP_LANE_COLD void hp_lane_find_calls(struct hp_head *head, struct hp_lane *lane);
 
@@ -105,7 +105,7 @@ _Static_assert(offsetof(struct hp_thread, frames) % 8 == 0 &&
                    offsetof(struct hp_thread, frame_capacity) == offsetof(struct hp_thread, frames) + 4,
                "one word");
 
-/* Both at once, since somebody may be reading. */
+/* Both together, since a reader may be active. */
 static HP_LANE_INLINED void hp_lane_use_frames(struct hp_head *head, const struct hp_lane *lane)
 {
     const uint32_t both[2] = {lane->frames, lane->frame_capacity};
@@ -117,7 +117,7 @@ static HP_LANE_INLINED void hp_lane_use_frames(struct hp_head *head, const struc
     head->hot.top = frames + lane->depth;
 }
 
-/* What another lane took is no time of the zone's own. When a call that is not timed began is not known. */
+/* Time spent in another lane is not the zone's own. The start of an untimed call is not known. */
 static HP_LANE_INLINED void hp_lane_add_child_time(const struct hp_head *head, uint64_t ticks)
 {
     struct hotpath_frame_ *frame = head->hot.top;
@@ -125,7 +125,7 @@ static HP_LANE_INLINED void hp_lane_add_child_time(const struct hp_head *head, u
         HOTPATH_ADD_(frame->child, ticks);
 }
 
-/* The usual case of hp_zone_close_top. */
+/* The common case of hp_zone_close_top. */
 static HP_LANE_INLINED void hp_lane_end_suspension(struct hp_head *head, struct hotpath_frame_ *frame, uint64_t now)
 {
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
@@ -162,18 +162,18 @@ static HP_LANE_INLINED void hp_lane_go_on(struct hp_head *head, struct hp_lane *
     head->running = lane;
 }
 
-/* ------------------------------------------------------------------------------------------------------ switching */
+/* ---------------------------------------------------------------------------------------------------- switching */
 
 HP_LANE_COLD void hp_lane_exchange_skips(struct hp_head *head, struct hp_skip_run *skips, uint32_t *runs);
 
-/* The place has what the lane below had while its own are at work. */
+/* While the lane's own skips are active, its slot keeps those of the lane below. */
 static HP_LANE_INLINED void hp_lane_keep_skips(struct hp_head *head, struct hp_lane_place *place)
 {
     if (place != NULL && __builtin_expect((head->skip_runs | place->skip_runs) != 0, 0))
         hp_lane_exchange_skips(head, place->skips, &place->skip_runs);
 }
 
-/* Both are ready for it, and the lane is taken. */
+/* Both are prepared, and the lane is taken. */
 static HP_LANE_INLINED void hp_lane_switch_to(struct hp_head *head, struct hp_lane_place *to, uint64_t now)
 {
     struct hp_lane_place *from = head->lane;

@@ -1,17 +1,18 @@
 /*
- * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its head), and inline code knows nothing
- * else. To switch lanes is to point these elsewhere: zones of a coroutine then nest by themselves, whatever runs between its
- * stretches, and whichever thread it runs on.
+ * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its head); inline code
+ * knows nothing else. Switching lanes points these elsewhere: the zones of a coroutine then nest by themselves,
+ * whatever runs in between, and on whichever thread.
  *
- * A thread's own lane is always there, below the others: while one of these runs, its innermost zone has that time as time of what it
- * has called. All others are suspended whenever they do not run, and a zone of the site <suspended> inside their innermost one says for
- * how long. So totals are wall time, and what is not in zones inside is time that was worked.
+ * A thread's own lane is always there, below the others: while another lane runs, that time counts as time in a
+ * callee of its innermost zone. Other lanes are suspended whenever they do not run; a zone of the site <suspended>
+ * inside their innermost zone records for how long. So totals are wall time, and time outside of inner zones is
+ * time spent working.
  *
- * Zones of a coroutine lie below the root of the tree of the thread that it is on. When it goes on on another thread, the path of its
- * open zones is looked up in that one's tree, and they count there when they end.
+ * Zones of a coroutine lie below the root of the tree of the thread it is on. When it resumes on another thread,
+ * the path of its open zones is looked up in that thread's tree, and they count there when they end.
  *
- * Frames, and all of struct hp_lane, belong to the thread that the lane is on. `busy` of its place hands them over: taken with acquire,
- * given back with release, once the thread has nothing that leads there.
+ * Frames, and all of struct hp_lane, belong to the thread that the lane is on. `busy` of its slot passes them on:
+ * taken with acquire, given back with release once the thread has no more references to them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +29,7 @@
 #include "threads.h"
 #include "zone_stack.h"
 
-#define FIRST_FRAMES 8u /* of a coroutine; there may be very many */
+#define FIRST_FRAMES 8u /* per coroutine; there may be very many */
 #define PLACES_PER_CHUNK 256u
 
 /* ------------------------------------------------------------------------------------------------------- places */
@@ -48,7 +49,7 @@ static hotpath_lane handle_of(const struct hp_lane_place *place)
     return place != NULL ? (hotpath_lane)HOTPATH_GET_(place->generation) << 32 | place->number : 0;
 }
 
-/* NULL: the thread's own, or one that is no more. */
+/* NULL: the thread's own lane, or one that has ended. */
 static HP_LANE_INLINED struct hp_lane_place *find_place(hotpath_lane lane)
 {
     struct hp_lane_place *place = lane != 0 ? place_at((uint32_t)lane) : NULL;
@@ -56,7 +57,7 @@ static HP_LANE_INLINED struct hp_lane_place *find_place(hotpath_lane lane)
     return place != NULL && HOTPATH_GET_(place->generation) == generation && generation % 2 != 0 ? place : NULL;
 }
 
-/* Free places are a list that any thread takes from and adds to. What is above the number tells two states of it apart. */
+/* Free slots form a list that any thread takes from and adds to. The upper half is a version number against ABA. */
 static uint64_t with_first(uint64_t list, uint32_t number) { return ((list >> 32) + 1) << 32 | number; }
 
 static struct hp_lane_place *take_free_place(void)
@@ -111,7 +112,7 @@ hotpath_lane hotpath_lane_begin(void)
     return handle_of(place);
 }
 
-/* A lane that is on a thread of an earlier session, or of the process that this one was forked from, is on none. */
+/* A lane on a thread of an earlier session, or of the parent process, is on no thread. */
 static HP_LANE_INLINED bool take(struct hp_lane_place *place, uint32_t epoch)
 {
     uint32_t before = __atomic_load_n(&place->busy, __ATOMIC_RELAXED);
@@ -119,9 +120,9 @@ static HP_LANE_INLINED bool take(struct hp_lane_place *place, uint32_t epoch)
            __atomic_compare_exchange_n(&place->busy, &before, epoch, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* ------------------------------------------------------------------------------------------------ in the session */
+/* ----------------------------------------------------------------------------------------------- in the session */
 
-/* Anybody may add to the list. Release pairs with the reader's walk. */
+/* Any thread may add to the list. Release pairs with the reader's walk. */
 static void link_lane(const struct hp_head *head, struct hp_lane *lane)
 {
     struct hp_header *header = hp_store_header(head->store);
@@ -132,7 +133,7 @@ static void link_lane(const struct hp_head *head, struct hp_lane *lane)
     while (!__atomic_compare_exchange_n(&header->lanes, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Shared by no line with another, since each may be on a thread of its own. */
+/* On its own cache lines, since each lane may be on a different thread. */
 static struct hp_lane *new_lane(const struct hp_head *head, uint32_t frame_bytes)
 {
     const uint32_t offset =
@@ -157,7 +158,7 @@ static struct hp_lane *new_coroutine(const struct hp_head *head)
     return lane;
 }
 
-/* From the first switch on a thread has lanes; its own has the frames that it had all along. */
+/* From the first switch on a thread has lanes; its own one uses the frames it always had. */
 static bool need_own_lane(struct hp_head *head)
 {
     if (head->own_lane != NULL)
@@ -170,16 +171,16 @@ static bool need_own_lane(struct hp_head *head)
     link_lane(head, lane);
     __atomic_store_n(&head->record->own_lane, (uint32_t)((char *)lane - head->store->range.base), __ATOMIC_RELEASE);
     head->own_lane = head->running = lane;
-    /* What lives in lanes adds up, so the peak of the process is kept as where there are several threads. */
+    /* Live bytes of lanes add up, so the process's peak is kept as with several threads. */
     if (head->alloc != NULL)
         hp_lane_marks_publish(head);
     __atomic_store_n(&head->is_one_of_many, true, __ATOMIC_RELAXED);
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------ switching */
+/* ---------------------------------------------------------------------------------------------------- switching */
 
-/* Whether nothing has to be made before the thread can go on there; the lane is taken. */
+/* Whether the thread can switch there without preparation; the lane is taken. */
 static inline bool is_prepared(const struct hp_head *head, const struct hp_lane_place *to)
 {
     if (head->own_lane == NULL || (to != NULL && to->epoch != head->hot.epoch))
@@ -189,7 +190,7 @@ static inline bool is_prepared(const struct hp_head *head, const struct hp_lane_
                                : !(lane->has_flags & HOTPATH_ALLOCATES_);
 }
 
-/* Counters, if the lane has marks; marks, if there are counters. What is at work has its own. */
+/* Makes counters if the lane has marks, and marks if there are counters. The running lane has its own. */
 static bool prepare_marks(struct hp_head *head, struct hp_lane *lane)
 {
     if (head->alloc == NULL && (lane->has_flags & HOTPATH_ALLOCATES_) && !hp_alloc_begin(head))
@@ -202,7 +203,7 @@ static bool prepare_marks(struct hp_head *head, struct hp_lane *lane)
            (lane == head->running || lane->alloc_frames != 0 || hp_alloc_begin_lane(head, lane));
 }
 
-/* Makes all that is missing. False: there is no space for it. */
+/* Makes everything that is missing. False: no space. */
 static bool prepare(struct hp_head *head, struct hp_lane_place *to)
 {
     if (!need_own_lane(head))
@@ -226,7 +227,7 @@ static void make_suspended_site(void)
         __atomic_store_n(&hp_runtime->suspended_site, site.id + 1, __ATOMIC_RELAXED);
 }
 
-/* The head is held. A lane that cannot be had leaves the thread on its own. */
+/* The head is held. If the lane is not available, the thread stays on its own. */
 static void switch_with_care(struct hp_head *head, struct hp_lane_place *to)
 {
     bool is_taken = to == NULL || take(to, head->hot.epoch);
@@ -243,7 +244,7 @@ static void switch_with_care(struct hp_head *head, struct hp_lane_place *to)
         hp_lane_switch_to(head, to, hp_now());
 }
 
-/* The head of the thread, registered now if need be; not for a thread that is on its own lane as long as it has none. */
+/* The thread's head, registered now if needed; but not to switch a thread without a head to its own lane. */
 static struct hp_head *head_for(const struct hp_lane_place *to)
 {
     struct hp_head *head = hp_page() != NULL ? hp_thread_present() : NULL;
@@ -258,19 +259,19 @@ static HP_LANE_COLD hotpath_lane switch_slowly(hotpath_lane lane)
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0 || head_for(to) == NULL)
         return 0;
     make_suspended_site();
-    struct hp_head *head = hp_thread_hold(); /* NULL, too, in a handler that has interrupted the recorder */
+    struct hp_head *head = hp_thread_hold(); /* also NULL in a handler that interrupted the recorder */
     if (head == NULL)
         return 0;
     from = head->lane;
     if (to == NULL && lane != 0)
-        hp_lose(head, HP_LOSS_LANES); /* it has ended, or never begun */
+        hp_lose(head, HP_LOSS_LANES); /* it has ended, or never began */
     if (to != from)
         switch_with_care(head, to);
     hp_head_let_go(&head->hot);
     return handle_of(from);
 }
 
-/* False: something is missing, or is not as usual, and nothing was done. */
+/* False: something is missing or unusual, and nothing was done. */
 static HP_LANE_INLINED bool has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
 {
     struct hp_lane_place *to = find_place(lane);
@@ -288,8 +289,8 @@ static HP_LANE_INLINED bool has_switched(struct hp_head *head, hotpath_lane lane
 }
 
 /*
- * Never inlined, as by a linker that sees all of the program: on most machines compilers keep the address of a thread's variable across
- * calls, and whoever calls us may be on another thread afterwards.
+ * Must not be inlined, not even at link time: on most machines compilers keep the address of a thread-local
+ * variable across calls, and our caller may be on another thread afterwards.
  */
 __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 {
@@ -298,7 +299,7 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
     if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
         hp_head_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch)) {
-            const uint64_t now = hotpath_ticks_(); /* first: what follows need not wait for it */
+            const uint64_t now = hotpath_ticks_(); /* first, so that the following code need not wait for it */
             struct hp_lane_place *from = head->lane;
             if (HOTPATH_LIKELY_(has_switched(head, to, now))) {
                 hp_head_let_go(hot);
@@ -313,9 +314,9 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
     return from;
 }
 
-/* --------------------------------------------------------------------------------------------------------- ending */
+/* ------------------------------------------------------------------------------------------------------- ending */
 
-/* The time of its suspension is nobody's, and the last sign of the zone around it. */
+/* Counts the time of this suspension for nothing: the enclosing zone was last active when the lane stopped. */
 static void drop_suspension(const struct hp_head *head, struct hp_lane *lane)
 {
     struct hotpath_frame_ *innermost = hp_lane_frames(head, lane) + lane->depth;
@@ -326,7 +327,7 @@ static void drop_suspension(const struct hp_head *head, struct hp_lane *lane)
     HOTPATH_PUT_(lane->depth, lane->depth - 1);
 }
 
-/* Zones that are open in a lane that is taken, and on no thread, are abandoned: the head goes there and comes back. */
+/* Abandons the open zones of a lane that is taken and on no thread: switches the head there and back. */
 static void abandon_zones(struct hp_head *head, struct hp_lane *lane)
 {
     struct hp_lane *from = head->running;
@@ -340,7 +341,10 @@ static void abandon_zones(struct hp_head *head, struct hp_lane *lane)
     hp_lane_go_on(head, from, now);
 }
 
-/* False: it is on another thread. Where zones cannot be closed, for want of space, whoever has its place next begins anew. */
+/*
+ * False: it is on another thread. If zones cannot be closed for lack of space, the next user of the slot starts
+ * over.
+ */
 static bool is_ended(struct hp_head *head, struct hp_lane_place *place)
 {
     if (head->lane == place)
@@ -357,7 +361,7 @@ static bool is_ended(struct hp_head *head, struct hp_lane_place *place)
     return true;
 }
 
-/* Without a head of the session that runs. */
+/* Without a head of the running session. */
 static bool is_dropped(struct hp_lane_place *place)
 {
     if (!take(place, hp_epoch()))
@@ -367,7 +371,7 @@ static bool is_dropped(struct hp_lane_place *place)
     return true;
 }
 
-/* A lane that is on another thread goes on there, and its place is not given out again. */
+/* A lane that is on another thread continues there, and its slot is not reused. */
 void hotpath_lane_end(hotpath_lane lane)
 {
     const int saved = errno;

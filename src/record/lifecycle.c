@@ -1,8 +1,9 @@
 /*
- * The life of a session: how it begins (hotpath_start, HOTPATH=1, the scopes of main_scope.c) and how it ends (hotpath_stop, exit).
+ * The life of a session: how it starts (hotpath_start, HOTPATH=1, the scopes of main_scope.c) and how it ends
+ * (hotpath_stop, exit).
  *
- * What takes long is done without the lock: a session is made before it runs, and reported on when it does no more. Whose it is
- * meanwhile is in holders.h.
+ * Slow work is done without the lock: a session is made before it runs, and reported after it has stopped.
+ * holders.h says who owns it meanwhile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,11 +50,13 @@ static void leave_run(struct hp_record_settings *settings)
     settings->dir[0] = '\0';
 }
 
-/* Whether HOTPATH=1 alone began the session. Asked without the lock, too. */
+/* Whether HOTPATH=1 alone started the session. Also read without the lock. */
 static bool is_auto(void) { return __atomic_load_n(&hp_runtime->is_auto, __ATOMIC_RELAXED); }
 static void set_auto(bool value) { __atomic_store_n(&hp_runtime->is_auto, value, __ATOMIC_RELAXED); }
 
-/* Where messages and the report may go. Written only when it is another one: threads may be saying something. */
+/*
+ * Remembers which file stderr is, for messages and the report. Stored only if it changed: threads may be printing.
+ */
 static void note_standard_error(void)
 {
     if (!hp_file_is(2, &hp_runtime->standard_error))
@@ -62,7 +65,7 @@ static void note_standard_error(void)
 
 /* --------------------------------------------------------------------------------------- after a fork */
 
-/* The parent may have shut itself in, and the child with it. Its session is still mapped here. */
+/* The parent may have entered a sandbox, and the child with it. Its session is still mapped here. */
 static bool may_make_system_calls(void)
 {
     const struct hp_store *store = hp_runtime->store;
@@ -70,7 +73,10 @@ static bool may_make_system_calls(void)
            !hp_header_is_sandboxed(hp_store_header(store)) && hp_clock_may_be_read();
 }
 
-/* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
+/*
+ * A child of a program that reports on itself starts its session at its first zone: most children have none and
+ * exec something else.
+ */
 static void follow_fork(void)
 {
     const int saved = errno;
@@ -79,38 +85,38 @@ static void follow_fork(void)
     errno = saved;
 }
 
-/* The C library tells of children that fork makes; of others the first zone does. */
+/* The C library reports children made by fork; other children are noticed at their first zone. */
 static void in_child(void)
 {
     hp_runtime_empty();
     follow_fork();
 }
 
-/* ------------------------------------------------------------------------------------- what is asked for */
+/* ------------------------------------------------------------------------------------------- requests */
 
-/* A session that somebody wants to begin, and what has become of it. */
+/* A request to start a session, and its result. */
 struct wish {
     struct hp_settings settings;
-    struct hp_site_choice *choice; /* of the settings; afterwards, what is not needed any more */
+    struct hp_site_choice *choice; /* from the settings; afterwards, what is to be freed */
     struct hp_session *session;    /* made for it */
-    bool is_quick;                 /* the program may not even know of us */
-    bool is_new;                   /* and it runs now */
+    bool is_quick;                 /* the program may not even use hotpath */
+    bool is_new;                   /* it was started by this request */
 };
 
-/* What is the same whether it is new or was there. Under the lock. */
+/* Common to new and joined sessions. Under the lock. */
 static void agree(const struct wish *wish)
 {
-    /* HOTPATH=1 may have begun it before the program said how. */
+    /* HOTPATH=1 may have started it before the program set this. */
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, wish->settings.record.time_period,
                      __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
-        hp_thread_begin(); /* what it uses before its first zone is counted, too */
+        hp_thread_begin(); /* so that CPU time before its first zone counts, too */
     hp_waits_begin();
     set_auto(false);
 }
 
-/* Under the lock: what it finds there, and makes of that. */
+/* Under the lock: joins the running session, or starts this one. */
 static int begin_locked(struct wish *wish)
 {
     if (hp_is_forked_child())
@@ -141,7 +147,7 @@ static int begin_once(struct wish *wish)
     return status;
 }
 
-/* Asked first whether there is one already. If not, it is made without the lock, and somebody else may be first after all. */
+/* Checks first whether a session runs. If not, makes one without the lock; another thread may still be first. */
 static int begin_or_join(struct wish *wish)
 {
     const int status = begin_once(wish);
@@ -155,7 +161,9 @@ static int begin_or_join(struct wish *wish)
     return wish->session != NULL ? begin_once(wish) : HOTPATH_E_SPACE;
 }
 
-/* The program may change its folder before the report is due, or before the session is opened again to grow. */
+/*
+ * The program may change its working directory before the report, or before the session file is reopened to grow.
+ */
 static void make_absolute(char *path, size_t size)
 {
     char whole[2048];
@@ -198,7 +206,7 @@ static void explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
-/* The session may be stopped by another thread at any time: it is held while it is used. */
+/* Another thread may stop the session at any time, so it is held while in use. */
 static void follow_up(struct hp_session *session, const struct hp_settings *settings)
 {
     explain_place(settings, &session->store);
@@ -209,7 +217,7 @@ static void follow_up(struct hp_session *session, const struct hp_settings *sett
 static int begin_with(struct wish *wish, const struct hotpath_options *options)
 {
     struct hp_settings *settings = &wish->settings;
-    /* What HOTPATH=1 began has warned already. */
+    /* A session that HOTPATH=1 started has warned already. */
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
@@ -237,7 +245,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     return status;
 }
 
-/* When this copy is loaded; by then, constructors of others may have begun a session. */
+/* When this copy is loaded. Constructors of other copies may have started a session by then. */
 static void join(void)
 {
     hp_copies_join();
@@ -278,7 +286,10 @@ int hotpath_start(const struct hotpath_options *options)
 
 /* ------------------------------------------------------------------------------------------------ ending */
 
-/* Closes the session, if this process has one, and hands it to the caller. A process that only shares its memory has none. */
+/*
+ * Closes this process's session, if any, and hands it to the caller. A process that only shares memory (vfork) has
+ * none.
+ */
 static struct hp_session *close_if_active(void)
 {
     struct hp_signals held;
@@ -299,7 +310,7 @@ int hotpath_stop(void)
     struct hp_session *session = close_if_active();
     if (session == NULL)
         return HOTPATH_E_INACTIVE;
-    hp_session_settle(session); /* calls that are being counted right now belong to it */
+    hp_session_settle(session); /* calls that are just being counted belong to it */
     const int status = hp_exit_report(session, false);
     hp_session_end(session);
     hp_sessions_tidy();
@@ -307,7 +318,7 @@ int hotpath_stop(void)
     return status;
 }
 
-/* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
+/* A forked child prints nothing by itself: the parent's report is the one that was asked for. */
 static bool is_silent_child(const struct hp_session *session)
 {
     return hp_is_child() && strstr(session->settings.output.output_path, "%p") == NULL;
@@ -320,7 +331,7 @@ void hp_lifecycle_finish(bool is_in_handler)
         hp_exit_report(session, is_in_handler);
 }
 
-/* Also where no thread has a head, which would know. */
+/* Also if no thread has a head that would know. */
 static bool is_shut_in(void)
 {
     struct hp_session *session = hp_session_hold();
@@ -332,11 +343,11 @@ static bool is_shut_in(void)
     return is_noted || hp_is_sandboxed();
 }
 
-/* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
+/* Priority 101: runs after all destructors of the program, so that zones in those are in the report. */
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
-    /* Where that would be death, nothing is ended: what is recorded is in the file. */
+    /* If system calls would be fatal, nothing is closed: everything recorded is in the file. */
     if (hp_copy_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
         hp_lifecycle_finish(false);
         hp_unrecorded_explain();
@@ -345,8 +356,8 @@ __attribute__((destructor(101))) static void at_exit(void)
 }
 
 /*
- * A program that was started in a sandbox, but for the one that the whole run is in: what may be done there nobody can tell. To read
- * may, or the program would not have been loaded.
+ * The program was started in a sandbox, other than one around the whole run: its rules are unknown. Reading files
+ * is possible, or the program could not have been loaded.
  */
 static bool was_shut_in(void)
 {
@@ -358,7 +369,7 @@ static bool was_shut_in(void)
     return is;
 }
 
-/* Whether the environment asks for a session by itself. */
+/* Whether the environment alone requests a session. */
 static bool is_asked_for(void)
 {
     const char *wish = hp_environment("HOTPATH");
@@ -368,19 +379,19 @@ static bool is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
-    /* In this order: in a sandbox, to look for the run may be forbidden. */
+    /* In this order: in a sandbox, looking for the run may be forbidden. */
     const bool is_set = settings->record.is_set && !(settings->record.is_run && was_shut_in()) &&
                         !hp_is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }
 
-/* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
+/* HOTPATH=1 also records a program without HOTPATH_MAIN that links or loads the library. */
 __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
     join();
-    hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
+    hp_thread_exit_hook(); /* early: the C library keeps the values of keys beyond the first 32 on the heap */
     if (hp_page() == NULL)
         note_standard_error();
     struct hp_manners unused;
@@ -391,7 +402,7 @@ __attribute__((constructor(101))) static void at_load(void)
     errno = saved;
 }
 
-/* ------------------------------------------------------------------------------------------ small answers */
+/* ------------------------------------------------------------------------------------------- queries */
 
 const char *hotpath_strerror(int status)
 {
@@ -417,10 +428,10 @@ const char *hotpath_strerror(int status)
 
 const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
-/* A child has the parent's state until its first zone, and no session of its own before. */
+/* Until its first zone a child has its parent's state and no session of its own. */
 static bool is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_is_active(); }
 
-/* The record stays where it is; what is in it changes when it is used again. */
+/* The record stays mapped; its contents change when it is reused. */
 const char *hotpath_session_path(void)
 {
     struct hp_session *session = is_active_here() ? hp_session_hold() : NULL;

@@ -1,4 +1,4 @@
-/* The life of a session, for those who begin and end it: see lifecycle.c. SPDX-License-Identifier: MIT */
+/* The life of a session, for the code that starts and ends it: see lifecycle.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_LIFECYCLE_H
 #define HP_RECORD_LIFECYCLE_H
 
@@ -7,15 +7,15 @@
 
 struct hotpath_options;
 
-/* What HOTPATH_MAIN does beyond. */
+/* Additional settings of HOTPATH_MAIN. */
 struct hp_manners {
     bool leaves_signals;
     uint32_t shutdown_ms;
 };
 
-/* As hotpath_start. `*ret_manners` are filled in with HOTPATH_OK. */
+/* As hotpath_start. Fills in `*ret_manners` if it returns HOTPATH_OK. */
 int hp_lifecycle_start(const struct hotpath_options *options, struct hp_manners *ret_manners);
-/* The process ends: report, and leave everything in place, since other threads may still run. */
+/* The process exits: writes the report and leaves everything mapped, since other threads may still run. */
 void hp_lifecycle_finish(bool is_in_handler);
 
 #endif

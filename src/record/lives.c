@@ -1,6 +1,6 @@
 /*
- * What a thread used from its beginning to its end. Whoever watches from outside looks now and then, and the last look is a while before
- * the end; the thread itself can tell to the nanosecond. SPDX-License-Identifier: MIT
+ * What a thread used from start to exit. An outside observer samples it now and then, and its last sample is some
+ * time before the exit; the thread itself has the exact numbers. SPDX-License-Identifier: MIT
  */
 #include "lives.h"
 
@@ -20,7 +20,7 @@ void hp_life_begin(struct hp_head *head)
     PUT(life->freed_before, alloc != NULL ? alloc->freed : 0);
 }
 
-/* Release: who sees whose life it is sees what it was. Pairs with nothing in here: readers are outside. */
+/* Release: a reader that sees the thread's identity sees its numbers. The readers are in other processes. */
 void hp_life_end(struct hp_head *head, const struct hp_cpu_time *used)
 {
     if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)

@@ -1,7 +1,8 @@
 /*
- * Places in code that wait as loops do: "epoll_wait in main". The preloaded library knows the address that a wait returns to; what it is
- * called is found once, from the files of the program and its libraries, and kept for as long as the process. Quick where it is known:
- * the table is only added to, under the lock, and an entry counts as there once its address is.
+ * Places in code that wait in an event loop: "epoll_wait in main". The preloaded library knows the return address
+ * of a wait. Its name is looked up once, in the files of the program and its libraries, and kept for the life of
+ * the process. Later lookups are fast: the table only grows, under the lock, and an entry is valid once its address
+ * is set.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +22,7 @@ struct place {
     struct hotpath_site site;
     char name[LONGEST_NAME], image[LONGEST_NAME / 2];
 };
-static struct place *places; /* atomic; NULL until there is one */
+static struct place *places; /* atomic; NULL until the first place */
 
 static struct place *find(uintptr_t caller, const char *wait)
 {
@@ -35,7 +36,7 @@ static struct place *find(uintptr_t caller, const char *wait)
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------------- names, under the lock */
+/* ---------------------------------------------------------------------------------------- names, under the lock */
 
 static void put_offset(struct hp_text *text, uint64_t offset)
 {
@@ -46,7 +47,7 @@ static void put_offset(struct hp_text *text, uint64_t offset)
     hp_text_hex(text, (uint32_t)offset, digits);
 }
 
-/* A file is looked into for that, which is not possible where system calls may be death. */
+/* Reads a file, which is not possible if system calls may be fatal. */
 static void put_function(struct hp_text *text, struct place *place, uintptr_t caller)
 {
     struct hp_symbol symbol;

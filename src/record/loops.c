@@ -1,9 +1,11 @@
 /*
- * Event loops: HOTPATH_LOOP_WAIT, and what the library that `hotpath run` preloads sees of loops that know nothing of hotpath.
+ * Event loops: HOTPATH_LOOP_WAIT, and loops that the library preloaded by `hotpath run` detects in unmodified
+ * programs.
  *
- * A turn is what a thread does from the end of a wait to the next wait of the same loop: nothing that happens meanwhile is noticed
- * before that. An event that comes at a random moment falls into a turn in proportion to its length and waits for half of it on
- * average, so the squares of turns say how long events wait, and are added up here without loss.
+ * A turn is what a thread does from the end of a wait to the next wait of the same loop; until then it notices no
+ * new event. An event at a random time falls into a turn in proportion to the turn's length, and waits half of it
+ * on average. So the sum of the squares of turns gives the mean waiting time of events; it is kept here without
+ * loss.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,7 +47,7 @@ static inline void add_to_squares(struct hp_part *part, uint64_t low, uint64_t h
         HOTPATH_ADD_(part->count[HP_LOOP_SQUARES_HIGH], high);
 }
 
-/* (a * 2^32 + b)^2: by halves, since not all machines have a type of 128 bits. */
+/* (a * 2^32 + b)^2 in halves, since not all machines have 128-bit integers. */
 static inline void add_square(struct hp_part *part, uint64_t turn)
 {
     const uint64_t high = turn >> 32, low = turn & UINT32_MAX;
@@ -77,7 +79,7 @@ static inline void enter(struct hp_part *part, enum hp_loop_state state, uint64_
     HOTPATH_PUT_(part->last, now);
 }
 
-/* Ends a turn, if one is under way: a wait that was left by a jump counts for nothing. */
+/* Ends a turn, if there is one: a wait that was left by a jump is not counted. */
 static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
 {
     struct hp_part *part = use->part;
@@ -98,7 +100,7 @@ static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
 
 static inline void leave_wait(const struct hp_head *head, struct hp_part *part, uint64_t now, uint64_t events)
 {
-    part->own = head->hot.top->node; /* that the turn begins at */
+    part->own = head->hot.top->node; /* where the turn begins */
     const uint32_t sequence = hp_part_change(part);
     if (part->flags == HP_LOOP_WAITING) {
         HOTPATH_ADD_(part->count[HP_LOOP_WAITS], 1);
@@ -109,11 +111,12 @@ static inline void leave_wait(const struct hp_head *head, struct hp_part *part, 
     hp_part_changed(part, sequence);
 }
 
-/* ------------------------------------------------------------------------------------- what the macros call */
+/* ------------------------------------------------------------------------------------- entry points of macros */
 
 /*
- * A wait inside a wait is no loop of its own: that which a program tells of is often seen as well, one function that waits may call
- * another, and a handler may interrupt both. The place on the stack says whether it is inside, since a jump may have left the wait.
+ * A wait inside a wait is not another loop: a wait that the program reports is often detected as well, one wait
+ * function may call another, and a handler may interrupt both. The stack address tells whether it is inside, since
+ * a jump may have left the outer wait.
  */
 struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site)
 {
@@ -136,9 +139,9 @@ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
     hp_object_end(&use);
 }
 
-/* ----------------------------------------------------------------------- what the preloaded library calls, too */
+/* ----------------------------------------------------------------------- entry points of the preloaded library */
 
-/* Not where nothing is recorded: a loop of a program that knows nothing of us is no zone that nobody records (unrecorded.c). */
+/* Only while recording: a detected loop must not count as an unrecorded zone (unrecorded.c). */
 static inline bool begin(struct hotpath_site *site, const void *loop, struct hp_instance_use *ret_use)
 {
     return HOTPATH_GET_(hp_runtime->gate) != 0 && hp_instance_begin(site, &loop_kind, loop, ret_use);
@@ -156,7 +159,9 @@ static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, str
     return true;
 }
 
-/* Where the thread counted for it last: parts stay where they are as long as the session, and instances of loops do not end. */
+/*
+ * The part that the thread used last: parts stay valid as long as the session, and instances of loops do not end.
+ */
 static inline bool begin_again(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
@@ -180,7 +185,7 @@ int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)
         return 0;
     }
     if (__builtin_expect(loop->is_missed != 0,
-                         0)) { /* nothing was recorded for a while: what began before that is no turn */
+                         0)) { /* recording was off for a while: what began before is not a turn */
         HOTPATH_PUT_(use.part->flags, HP_LOOP_OUT);
         loop->is_missed = 0;
     }

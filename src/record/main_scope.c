@@ -1,6 +1,6 @@
 /*
- * HOTPATH_MAIN and HOTPATH_SESSION: sessions that begin and end with a scope of the program's, and what HOTPATH_MAIN does beyond:
- * SIGINT, SIGTERM and a time limit end the program with a report. SPDX-License-Identifier: MIT
+ * HOTPATH_MAIN and HOTPATH_SESSION: sessions that begin and end with a scope of the program. HOTPATH_MAIN also
+ * makes SIGINT, SIGTERM and a time limit end the program with a report. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,8 +26,8 @@ static bool is_default(int signal, struct sigaction *present)
 }
 
 /*
- * The report may be for somebody who does not read it: whoever wants the program to end says so again, and it does. Only where that
- * is the default or ours, and the host has not blocked it: `before` is the mask that we have interrupted.
+ * The reader of the report may be stuck, so a second signal must end the program. Only if the signal's disposition
+ * is the default or ours, and the host has not blocked it: `before` is the mask that we interrupted.
  */
 static void let_through(int signal, const sigset_t *before)
 {
@@ -58,7 +58,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     hp_signals_raise_now(signal);
 }
 
-/* Only where the program left them alone; a handler it installs later replaces ours, as it should. */
+/* Only if the program left the signal alone; a handler that it installs later replaces ours, as it should. */
 static void watch_signal(int signal)
 {
     struct sigaction present, ours;

@@ -1,7 +1,7 @@
 /*
- * The end of a zone out of line, in the usual case: the innermost one, of a timed call that has allocated. In programs that allocate
- * everywhere most zones end here, so it is as short as it can be: one function that calls nobody, where all that is to be counted has its
- * place. All other ends are in zones.c. SPDX-License-Identifier: MIT
+ * The slow-path end of a zone, in the common case: the innermost zone, of a timed call that has allocated. In
+ * programs that allocate everywhere most zones end here, so it is as short as possible: one leaf function, used if
+ * all counters exist. All other ends are in zones.c. SPDX-License-Identifier: MIT
  */
 #include "marked_ends.h"
 
@@ -12,7 +12,7 @@
 #include "zone_stack.h"
 #include "zones.h"
 
-/* The innermost zone, of a timed call that has all its places. With the head held. */
+/* The innermost zone, of a timed call that has all its counters. The caller holds the head. */
 static HP_ALLOC_INLINED void close_top(struct hp_head *head, struct hotpath_node_ *node, struct hotpath_stat_ *site,
                                        uint64_t now)
 {
@@ -29,7 +29,7 @@ static HP_ALLOC_INLINED void close_top(struct hp_head *head, struct hotpath_node
     hp_alloc_close_call(head, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
 }
 
-/* Calls that were not timed, or of which more is kept, take the other way. */
+/* Untimed calls, and calls of which more is kept, take the other path. */
 #define FLAGS (HOTPATH_ALLOCATES_ | HOTPATH_UNTIMED_ | HOTPATH_COUNTED_ | HOTPATH_KEPT_)
 
 /* False: nothing was changed. */

@@ -1,4 +1,4 @@
-/* The end of a zone that has allocated, in the usual case: see marked_ends.c. SPDX-License-Identifier: MIT */
+/* The common end of a zone that has allocated: see marked_ends.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_MARKED_ENDS_H
 #define HP_RECORD_MARKED_ENDS_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Ends the innermost zone, if it is of this site. False: it is not the usual case, and nothing was done. (Zones that have a guard end by
- * hotpath_v1_leave.)
+ * Ends the innermost zone if it belongs to this site. False: not the common case, nothing was done. (Zones with a
+ * guard end by hotpath_v1_leave.)
  */
 bool hp_alloc_leave_site(uint32_t site, uint64_t now);
 

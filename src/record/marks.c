@@ -1,4 +1,4 @@
-/* Marks of zones in which something was allocated. SPDX-License-Identifier: MIT */
+/* Marks of zones that have allocated. SPDX-License-Identifier: MIT */
 #include "marks.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ int64_t hp_alloc_peak_of_thread(const struct hp_head *head)
     return peak;
 }
 
-/* Where `frame_zero` is, or will be. */
+/* `frame_zero` is, or will be, the address of frame 0. */
 static void use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
 {
     head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;

@@ -1,7 +1,7 @@
 /*
- * Notes: text that the program attaches to the innermost call that is open, for as long as that is. Whoever keeps the call
- * when it ends takes the note along. Formatted only for calls that may be kept, in the caller's own time: not on a path that
- * a zone takes. SPDX-License-Identifier: MIT
+ * Notes: text that the program attaches to the innermost open call. If the call is kept when it ends, so is its
+ * note. Formatted only for calls that may be kept, in the caller's time, not on a path of a zone.
+ * SPDX-License-Identifier: MIT
  */
 #include "notes.h"
 
@@ -37,10 +37,10 @@ void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_note *note = find(head, frame);
     if (note != NULL)
-        note->depth = 0; /* that of the thread itself, which has none */
+        note->depth = 0; /* the thread's own frame has no note */
 }
 
-/* What does not fit is cut off, and dots say so. */
+/* Text that does not fit is cut off, marked by dots. */
 static void append(struct hp_note *note, const char *text, size_t length)
 {
     const size_t space = HP_NOTE_BYTES - note->length;
@@ -51,7 +51,7 @@ static void append(struct hp_note *note, const char *text, size_t length)
         memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
 }
 
-/* A second note of the same call is added to the first. */
+/* A second note of the same call is appended to the first. */
 static void attach(struct hp_note *note, uint32_t depth, uint64_t start, const char *text, size_t length)
 {
     if (note->depth != depth || note->start != start)
@@ -61,7 +61,7 @@ static void attach(struct hp_note *note, uint32_t depth, uint64_t start, const c
     append(note, text, length);
 }
 
-/* With the head held, so that a handler that comes in between does not use the same memory. */
+/* The caller holds the head, so that a signal handler does not use the same memory. */
 static void attach_to_top(struct hp_head *head, const char *text, size_t length)
 {
     hp_head_hold(&head->hot);
@@ -79,12 +79,12 @@ void hotpath_v1_note(const char *format, ...)
 {
     const int saved = errno;
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    char text[HP_NOTE_BYTES + 2]; /* one byte too many shows that it is too long */
+    char text[HP_NOTE_BYTES + 2]; /* one extra byte shows that the text is too long */
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* Asked after formatting: what is formatted may have zones of its own (a host's printf extension). */
+    /* Checked after formatting: formatting may run zones itself (a host's printf extension). */
     if (length > 0 && &head->hot != &hp_idle_head && head->thread_id != 0 && !hp_head_is_held(&head->hot))
         attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     errno = saved;

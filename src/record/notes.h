@@ -6,9 +6,9 @@ struct hotpath_frame_;
 struct hp_head;
 struct hp_note;
 
-/* The note of an open call, or NULL. With the head held. */
+/* The note of an open call, or NULL. The caller holds the head. */
 const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
-/* The call is over: the next one at its place may begin in the same tick. */
+/* The call is over. Needed because the next call at its depth may start in the same tick. */
 void hp_note_end(struct hp_head *head, const struct hotpath_frame_ *frame);
 
 #endif

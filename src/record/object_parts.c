@@ -1,4 +1,4 @@
-/* Where a head has its parts of objects. SPDX-License-Identifier: MIT */
+/* A head's table of its parts of objects. SPDX-License-Identifier: MIT */
 #include "object_parts.h"
 
 #include <string.h>

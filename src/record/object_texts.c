@@ -1,4 +1,4 @@
-/* Texts about what goes through objects. SPDX-License-Identifier: MIT */
+/* Texts that describe items going through objects. SPDX-License-Identifier: MIT */
 #include "object_texts.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 #include "sites.h"
 
-/* Texts are the class's, as histograms are: records of instances go from one to the next. */
+/* Texts belong to the class, as histograms do: records of instances are reused. */
 static void remember(struct hotpath_site *site, const struct hp_kind_type *kind, const char *text, size_t length)
 {
     struct hp_object_use use;
@@ -16,7 +16,7 @@ static void remember(struct hotpath_site *site, const struct hp_kind_type *kind,
     hp_object_end(&use);
 }
 
-/* The text is made with nothing held, since what makes it may have zones of its own. */
+/* Formats the text with nothing held, since formatting may run zones itself. */
 __attribute__((format(printf, 3, 0))) void
 hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format, va_list arguments)
 {

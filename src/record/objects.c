@@ -1,10 +1,10 @@
 /*
- * Objects: who they are, and where a thread counts for them.
+ * Objects: their identity, and where a thread counts for them.
  *
- * An object has a number, which lasts as long as the process: a static site keeps it in `log`, so that it is at hand; whoever
- * has lost it (a library that was opened again) finds it by its site, or by its name. The head of a thread has a table that
- * leads from the number to the thread's part in the session. That is all of the quick way. What is missing is made: the object in
- * the session under the lock, the part by its thread, which then links it among those of the object.
+ * An object has a number, which lasts as long as the process. A static site caches it in `log`; code that has lost
+ * it (a library that was reloaded) finds it by its site or by its name. A thread's head has a table from the number
+ * to the thread's part in the session. That is the whole fast path. What is missing is made: the object in the
+ * session under the lock, the part by its thread, which then links it to the object.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,9 +24,9 @@
 #include "unrecorded.h"
 
 #define MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
-#define RECENT_VALUES 16u /* one place is the writer's */
+#define RECENT_VALUES 16u /* one slot is reserved for the writer */
 
-/* ---------------------------------------------------------------------------------- what the process knows */
+/* ----------------------------------------------------------------------------------- process-wide table */
 
 struct hp_known_object *hp_object_known(uint32_t number)
 {
@@ -34,7 +34,7 @@ struct hp_known_object *hp_object_known(uint32_t number)
     return &__atomic_load_n(chunk, __ATOMIC_ACQUIRE)[number % HP_OBJECTS_PER_CHUNK];
 }
 
-/* A kind is known by its name, since another copy of the library has a descriptor of its own. */
+/* Kinds are compared by name, since another copy of the library has its own descriptor. */
 static bool is_same(const struct hp_known_object *known, uint32_t site, const struct hp_kind_type *kind)
 {
     if (strcmp(known->kind->name, kind->name) != 0)
@@ -147,7 +147,7 @@ static struct hp_object *make_object(uint32_t kind, uint32_t *ret_offset)
     return object;
 }
 
-/* Release: whoever makes a part, or reads, finds the object whole. */
+/* Release: a thread that makes a part, or a reader, sees the complete object. */
 static void link_object(struct hp_known_object *known, struct hp_object *object, uint32_t offset)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
@@ -172,7 +172,7 @@ static bool write_object(uint32_t number, const struct hp_kind_type *type)
     return true;
 }
 
-/* Threads look at records without the lock: that it is live says that the rest is of this instance. */
+/* Threads read records without the lock: once it is live, the other fields are those of this instance. */
 static void begin_instance(struct hp_object *object, uint32_t site, uint32_t class_, const void *address)
 {
     HOTPATH_PUT_(object->site, site);
@@ -212,7 +212,7 @@ void hp_object_write_end(uint32_t number)
     HOTPATH_PUT_(of->ended_count, of->ended_count + 1);
 }
 
-/* The number of the site's object, which is in the running session then. 0: it cannot be. */
+/* The number of the site's object, written into the running session. 0: not possible. */
 static uint32_t need_object(struct hotpath_site *site, const struct hp_kind_type *kind)
 {
     struct hp_signals held;
@@ -238,7 +238,7 @@ void hp_objects_reserve(void)
         hp_runtime->object_chunks[0] = hp_memory_map(HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object));
 }
 
-/* Any thread may do so at the same time. Release: who finds the part finds it whole. */
+/* Any thread may do this concurrently. Release: a reader that finds the part sees it complete. */
 static void link_part(struct hp_object *object, struct hp_part *part, uint32_t offset)
 {
     uint32_t first = __atomic_load_n(&object->parts, __ATOMIC_RELAXED);
@@ -252,7 +252,7 @@ static struct hp_object *object_of(const struct hp_head *head, const struct hp_p
     return (struct hp_object *)(void *)(head->hot.base + part->object);
 }
 
-/* With the head held. NULL: there is no space, or the object is not in this session. */
+/* The caller holds the head. NULL: no space, or the object is not in this session. */
 static struct hp_part *make_part(struct hp_head *head, uint32_t number, uint32_t size)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
@@ -270,9 +270,9 @@ static struct hp_part *make_part(struct hp_head *head, uint32_t number, uint32_t
     return part;
 }
 
-/* ------------------------------------------------------------------------------------------------ the quick way */
+/* ------------------------------------------------------------------------------------------------ the fast path */
 
-/* From when to when a class was used is known even if the records of its instances are used again. */
+/* Passes the times of use on to the class, so that they survive the reuse of an instance's record. */
 static void hand_on_times(struct hp_part *part, struct hp_part *class_)
 {
     if (part->first_tick != 0 && (class_->first_tick == 0 || part->first_tick < class_->first_tick))
@@ -285,8 +285,9 @@ static void hand_on_times(struct hp_part *part, struct hp_part *class_)
 }
 
 /*
- * Another instance has the record now, of the same class, whose sum of all that its instances have counted must not change: sums go on,
- * and where they stand is kept; what is no sum becomes the class's.
+ * The record now belongs to another instance of the same class. The class's total over all its instances must not
+ * change: so sums continue, and their current values are saved as the base; what is not a sum is passed on to the
+ * class.
  */
 static void begin_part_again(struct hp_part *part, const struct hp_kind_type *kind, uint32_t generation,
                              struct hp_part *class_)
@@ -324,7 +325,7 @@ struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_
     return part;
 }
 
-/* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
+/* The first free head of this thread: we may be in a handler that interrupted the recorder. */
 static struct hp_head *head_at_rest(struct hp_head *head)
 {
     for (int depth = 0; head != NULL && hp_head_is_held(&head->hot); depth++)
@@ -413,7 +414,7 @@ bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object
     return true;
 }
 
-/* ------------------------------------------------------------------------------------ histograms and recent values */
+/* --------------------------------------------------------------------------------- histograms and recent values */
 
 static void *at(const struct hp_object_use *use, uint32_t offset) { return use->head->hot.base + offset; }
 
@@ -441,7 +442,7 @@ static uint32_t make_octave(const struct hp_object_use *use, uint32_t *octave)
     return offset;
 }
 
-/* The exponent of a double says the octave, and what follows it the step. */
+/* The exponent of the double gives the octave, the mantissa the step. */
 void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude)
 {
     const int32_t bias = 1023 - (int32_t)HP_MAGNITUDE_ONE;
@@ -482,7 +483,7 @@ static struct hp_ring *make_ring(const struct hp_object_use *use)
     return ring;
 }
 
-/* Word by word, since somebody may be reading. */
+/* Word by word, since a reader may be active. */
 static void put_text(char *to, const char *text, size_t length)
 {
     uint64_t words[HP_RECENT_TEXT / sizeof(uint64_t)] = {0};
@@ -508,7 +509,10 @@ void hp_object_remember(const struct hp_object_use *use, const struct hp_recent 
         return;
     const uint64_t place = ring->count % RECENT_VALUES;
     struct hp_recent *to = &ring->values[place];
-    /* After the count of the value before, which says that this place is at work now. Pairs with the reader's fences. */
+    /*
+     * After the count of the previous value, which says that this slot is being written. Pairs with the reader's
+     * fences.
+     */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (text != NULL)
         keep_text(use, ring, place, text, (size_t)value->bits);

@@ -1,6 +1,7 @@
 /*
- * Objects: what a program tells about things that are no zones (values, gauges, channels). A kind is a descriptor and one
- * recorder file; this is what all of them share: who an object is, and where the calling thread counts for it.
+ * Objects: what a program reports about things that are not zones (values, gauges, channels). A kind is a
+ * descriptor and one recorder file; this header has what all kinds share: the identity of an object, and where the
+ * calling thread counts for it.
  *
  *     struct hp_object_use use;
  *     if (hp_object_begin(site, &kind, &use)) {
@@ -8,7 +9,7 @@
  *         hp_object_end(&use);
  *     }
  *
- * Quick where the thread has a part of the object already: no lock, and no cache line that another thread writes.
+ * Fast if the thread already has a part of the object: no lock, and no cache line that another thread writes.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_OBJECTS_H
@@ -22,48 +23,47 @@ struct hp_field_type {
     enum hp_merge merge;
 };
 
-/* A kind, as it will be described in the session. */
+/* A kind, as the session will describe it. */
 struct hp_kind_type {
     const char *name, *title;
     uint32_t flags; /* HP_KIND_... */
-    uint32_t typed; /* counters that are numbers of the part's type, a bit each */
+    uint32_t typed; /* bit mask of the counters that are numbers of the part's type */
     struct hp_field_type counters[HP_KIND_COUNTERS];
     struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
 };
 
-/* An object as the process knows it, whatever session runs. */
+/* An object as the process knows it, independent of the session. */
 struct hp_known_object {
-    uint64_t place; /* atomic: number of the session it was last written into << 32 | its offset there */
+    uint64_t place; /* atomic: number of the last session it was written into << 32 | its offset there */
     const struct hp_kind_type *kind;
     uint32_t site;
-    uint32_t
-        next; /* atomic: number of the next in its bucket; of an instance that has ended, of the next that did */
-    uintptr_t address; /* atomic: of an instance, else 0 */
-    uint32_t class_;   /* atomic: of an instance, the number of its class */
-    uint32_t older;    /* of an instance, the number that was made before it */
-    /* Of a class, the numbers of its instances that have ended, a list by `next`; 0: none. How many numbers they have in all. */
+    uint32_t next;     /* atomic: number of the next in its bucket; for an ended instance, of the next ended one */
+    uintptr_t address; /* atomic: of an instance; else 0 */
+    uint32_t class_;   /* atomic: of an instance: the number of its class */
+    uint32_t older;    /* of an instance: the number made before it */
+    /* Of a class: its ended instances, a list by `next`; 0: none. And how many numbers its instances have. */
     uint32_t ended_first, ended_last, instance_count;
-    struct hotpath_site *poll_site;  /* atomic: of a class of tasks, see tasks.c */
-    struct hotpath_site *await_site; /* atomic: the same, of those that others wait for */
-    uint32_t full; /* atomic: of a class, the number of a session in which there is no space for another instance */
+    struct hotpath_site *poll_site;  /* atomic: of a class of tasks: see tasks.c */
+    struct hotpath_site *await_site; /* atomic: the same, for tasks that others wait for */
+    uint32_t full;                   /* atomic: of a class: the session that has no space for another instance */
 };
 
-/* An object in use: the head is held, so the session stays where it is. */
+/* An object in use. The head is held, so the session stays mapped. */
 struct hp_object_use {
     struct hp_head *head;
     struct hp_part *part;
     uint64_t now; /* ticks */
 };
 
-/* A thread that may not read the counter never comes here: its gate is closed. */
+/* A thread that must not read the time stamp counter never gets here: its gate is closed. */
 static inline uint64_t hp_object_now(void)
 {
     return HOTPATH_LIKELY_(hp_runtime->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
 }
 
 /*
- * The moment, if the head, which is held, has a session that records. Where the counter cannot be read the gate says so: no more than the
- * gate is asked in the usual case.
+ * The current time, if the held head has a recording session. The gate also tells whether the counter is usable, so
+ * the fast path checks only the gate.
  */
 static inline bool hp_object_clock(const struct hp_head *head, uint64_t *ret_now)
 {
@@ -77,7 +77,7 @@ static inline bool hp_object_clock(const struct hp_head *head, uint64_t *ret_now
     return true;
 }
 
-/* The thread's part of an object, by its number; NULL: there is none. With the head held. */
+/* The thread's part of an object, by number; NULL: none. The caller holds the head. */
 static inline struct hp_part *hp_object_part_at(const struct hp_head *head, uint32_t number)
 {
     const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
@@ -87,7 +87,9 @@ static inline struct hp_part *hp_object_part_at(const struct hp_head *head, uint
 bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
                                  struct hp_object_use *ret_use);
 
-/* False: nothing is to be recorded, or can be, which is counted then. This and all that follows leave errno as it is. */
+/*
+ * False: nothing is recorded, or it cannot be, which is then counted. Like all functions below, it preserves errno.
+ */
 static inline __attribute__((always_inline)) bool
 hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
@@ -96,7 +98,10 @@ hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, stru
     const uint32_t number = HOTPATH_GET_(site->log);
     if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
         hp_head_hold(&head->hot);
-        /* The clock before the part is looked for: where reading it waits for loads, that costs most. */
+        /*
+         * Reads the clock before looking up the part: where reading it waits for earlier loads, that would cost
+         * most.
+         */
         if (HOTPATH_LIKELY_(hp_object_clock(head, &now))) {
             struct hp_part *part = hp_object_part_at(head, number);
             if (HOTPATH_LIKELY_(part != NULL)) {
@@ -109,9 +114,12 @@ hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, stru
     return hp_object_begin_out_of_line(site, kind, ret_use);
 }
 
-/* The head of the calling thread, held, of a session that records. NULL: there is none. For hp_head_let_go. */
+/* The calling thread's head, held, with a recording session. NULL: none. Release with hp_head_let_go. */
 struct hp_head *hp_objects_hold(void);
-/* An object by its number, with the head held by that; hp_head_let_go ends it. False: it is not in the session, or no space. */
+/*
+ * Uses an object by its number; the caller holds the head and releases it with hp_head_let_go. False: not in the
+ * session, or no space.
+ */
 bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use);
 static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
 
@@ -120,10 +128,10 @@ static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
     return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
 }
 
-/* Memory for as many objects as fit into a chunk. Under the lock. */
+/* Allocates memory for as many objects as fit into a chunk. Under the lock. */
 void hp_objects_reserve(void);
 
-/* The thread has used the object now. */
+/* Notes that the thread uses the object now. */
 static inline void hp_part_meet(struct hp_part *part, uint64_t now)
 {
     if (__builtin_expect(part->first_tick == 0, 0))
@@ -132,14 +140,14 @@ static inline void hp_part_meet(struct hp_part *part, uint64_t now)
 }
 
 /*
- * Around counters of a part that belong together, so that who reads meanwhile sees all of a change or nothing. Not nested. Cheap: two
- * stores to a line that is the thread's own. The number that the first returns is for the second.
+ * Brackets changes of related counters, so that a reader sees all of a change or nothing. Not nested. Cheap: two
+ * stores to the thread's own cache line. Pass the result of the first to the second.
  */
 static inline uint32_t hp_part_change(struct hp_part *part)
 {
     const uint32_t sequence = part->sequence;
     HOTPATH_PUT_(part->sequence, sequence + 1);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* this one and the next pair with copy_part of object_snapshot.c */
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* both fences pair with copy_part of object_snapshot.c */
     return sequence + 2;
 }
 
@@ -150,27 +158,30 @@ static inline void hp_part_changed(struct hp_part *part, uint32_t sequence)
 
 /* --- for instances.c. Numbers begin with 1. */
 
-/* What the process knows of an object that has a number. */
+/* An object by its number. */
 struct hp_known_object *hp_object_known(uint32_t number);
-/* A number that no site leads to. 0: there is no space. Under the lock. */
+/* A new number without a site. 0: no space. Under the lock. */
 uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
-/* An instance begins in the running session, unless it is there; or is over. False: no space. Under the lock. */
+/*
+ * Starts an instance in the running session, unless it is there already, or ends it. False: no space. Under the
+ * lock.
+ */
 bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
 void hp_object_write_end(uint32_t number);
 /*
- * The thread's part of an instance, with the head held, and its part of the class. NULL: there is no space, or it is not in this
- * session.
+ * The thread's part of an instance; needs the thread's part of the class. The caller holds the head. NULL: no
+ * space, or not in this session.
  */
 struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_);
 
 /* --- for recorders of kinds */
 
-/* Adds to a histogram of the part. What finds no space is counted there as missed. */
+/* Adds to a histogram of the part. Values without space are counted there as missed. */
 void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, double magnitude);
 
 /*
- * Where a whole number is counted in it, for those who do so themselves: its highest bit says the octave, the six below it the step. NULL: it
- * is 0, or no such number has come yet, and hp_object_distribute has to do it.
+ * The counter of an integer in the histogram, for inline use: its highest bit gives the octave, the next six bits
+ * the step. NULL: the value is 0, or the first of its octave, and hp_object_distribute must do it.
  */
 static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t histogram, uint64_t number)
 {
@@ -185,7 +196,7 @@ static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t
     return HOTPATH_LIKELY_(octave != 0) ? &steps[number << (63 ^ highest) >> 57 & (HP_MAGNITUDE_STEPS - 1)] : NULL;
 }
 
-/* A value among the recent ones. `text` is that of a text, else NULL. */
+/* Adds a value to the recent ones. `text` is set for texts, else NULL. */
 void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
 
 #endif

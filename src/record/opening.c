@@ -1,4 +1,4 @@
-/* How a session begins to run, and ceases to. SPDX-License-Identifier: MIT */
+/* Opening and closing of sessions. SPDX-License-Identifier: MIT */
 #include "opening.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ struct hp_session *hp_session_prepare(const struct hp_settings *settings)
     return session;
 }
 
-/* Readers may be at it. */
+/* Readers may be active. */
 static void note_zone_cost(struct hp_header *header)
 {
     const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
@@ -89,7 +89,7 @@ static void note_zone_cost(struct hp_header *header)
     __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
 }
 
-/* Word by word: threads that record look at some of it. */
+/* Word by word: recording threads read some of it. */
 static void set_zone_cost(const struct hp_zone_cost *cost)
 {
     const uint64_t *from = (const uint64_t *)(const void *)cost;
@@ -116,7 +116,10 @@ void hp_zone_cost_measure(bool is_quick)
     hp_unlock(&held);
 }
 
-/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
+/*
+ * Allocates everything that recording may need from the kernel besides the store, so that it makes no system call
+ * later.
+ */
 static void reserve_everything(void)
 {
     hp_sites_reserve();
@@ -137,7 +140,7 @@ void hp_session_use_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
 }
 
-/* Whether there is anything to record, for all who ask: zones, and malloc. */
+/* Tells zones and malloc whether anything is recorded. */
 static void switch_off(bool is_off)
 {
     hp_skip_zones(is_off);
@@ -159,10 +162,10 @@ void hp_session_open(struct hp_session *session)
     if (hp_runtime->settings.record.reserve)
         hp_store_reserve_all(hp_runtime->store);
     header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
-    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    /* The magic makes the file a session. Release: a reader that sees the magic sees the rest. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);
-    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
+    hp_session_link(session); /* everything is filled in: from now on anyone may hold it */
     __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
     switch_off(false);
     if (hp_runtime->settings.record.reserve)
@@ -174,7 +177,7 @@ bool hp_is_of_past_run(const struct hp_record_settings *settings)
     return settings->is_run && hp_place_is_of_past_run(settings->dir);
 }
 
-/* A forked child has the parent's state but none of its threads. Under the lock. */
+/* A forked child has its parent's state, but none of its threads. Under the lock. */
 static void forget_parent(void)
 {
     hp_page()->is_ours = 1;
@@ -198,7 +201,7 @@ bool hp_session_begin_child(void)
         return false;
     const bool is_wanted = !hp_is_of_past_run(&hp_runtime->settings.record);
     struct hp_session *session = is_wanted ? hp_session_prepare(&hp_runtime->settings) : NULL;
-    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    /* A child that has changed root or user keeps its session in memory, and prints nothing at its end. */
     if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
         hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
     hp_sessions_forget(session);

@@ -1,5 +1,5 @@
 /*
- * How a session begins to run, and ceases to: what is done to the recorder's state then. Who wants it, and why: lifecycle.h.
+ * Opening and closing of sessions: the changes to the recorder's state. When and why: lifecycle.h.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_OPENING_H
@@ -13,28 +13,32 @@
 
 static inline bool hp_is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0; }
 
-/* A session that does not run yet, with all that is known of the process in its header; NULL without space. Not under the lock. */
+/* A session that does not run yet, with the process's data in its header. NULL: no space. Not under the lock. */
 struct hp_session *hp_session_prepare(const struct hp_settings *settings);
-/* These hold for the session that is opened next, or goes on. Under the lock. */
+/* Applies settings to the session that is opened next, or continues. Under the lock. */
 void hp_session_use_settings(const struct hp_settings *settings);
-/* A session that was prepared runs from now on. Under the lock. */
+/* Makes a prepared session the running one. Under the lock. */
 void hp_session_open(struct hp_session *session);
-/* The one that runs does so no more: its file is whole, and recording is off. Under the lock. */
+/* Stops the running session: its file is complete, and recording is off. Under the lock. */
 void hp_session_close(void);
 
 /*
- * What a zone costs is measured once for all sessions of the process and for its children: they are on the same machine. Most processes
- * of a run have no zones; there it is done quickly, and again when the program turns out to use macros. Not under the lock.
+ * The cost of a zone is measured once for all sessions of the process and its children: they run on the same
+ * machine. Most processes of a run have no zones; for these the measurement is quick, and repeated if the program
+ * turns out to use macros. Not under the lock.
  */
 void hp_zone_cost_measure(bool is_quick);
 
-/* In a forked child, whose state is its parent's. Both under the lock. */
-/* Begins its session, if its parent was recording. */
+/* In a forked child, which has its parent's state. Both under the lock. */
+/* Starts the child's session if its parent was recording. */
 bool hp_session_begin_child(void);
-/* It has none, until somebody begins one. */
+/* The child has no session until it starts one. */
 void hp_session_leave_parents(void);
 
-/* What is left of a run in the environment, and in the settings of a process that outlives it, means nothing then. */
+/*
+ * Whether the settings belong to a `hotpath run` that has ended. Such settings, left in the environment or in a
+ * process that outlives the run, are ignored.
+ */
 bool hp_is_of_past_run(const struct hp_record_settings *settings);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Who allocated what: giving numbers to threads, and making tables (owners.h). The kernel empties the tables in a forked child,
- * whose one thread is the first of its process. SPDX-License-Identifier: MIT
+ * Block owners: numbering threads and making tables (owners.h). The kernel empties the tables in a forked child,
+ * whose only thread is the first of its process. SPDX-License-Identifier: MIT
  */
 #include "owners.h"
 
-#define MOST_OWNERS (HP_OWNER_NOBODY - 1) /* numbers beyond are used again */
+#define MOST_OWNERS (HP_OWNER_NOBODY - 1) /* beyond this, numbers are reused */
 
-/* The first one was alone until now: what it knows of its peak it will tell. */
+/* The first thread was alone until now: makes it publish its peak. */
 static void note_peak(const struct hp_head *first)
 {
     const uint32_t offset = first->record != NULL ? __atomic_load_n(&first->record->alloc, __ATOMIC_ACQUIRE) : 0;

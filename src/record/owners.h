@@ -1,10 +1,11 @@
 /*
- * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
- * address space, in tables that are made when a thread other than the first allocates something there. So a program with
- * one thread has none, and one with many has an eighth of the memory that these allocate from.
+ * Block owners: which thread allocated a block, so that a free by another thread is noticed. One 16-bit number per
+ * 16 bytes of address space, in tables that are made when a thread other than the first allocates there. So a
+ * single-threaded program has no tables, and a multi-threaded one spends an eighth of the memory that the other
+ * threads allocate from.
  *
- * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
- * into 16 bytes, the second one's owner counts for both. SPDX-License-Identifier: MIT
+ * A block without a table, for lack of memory, counts as the first thread's. With allocators that put two blocks
+ * into 16 bytes, the owner of the second counts for both. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_OWNERS_H
 #define HP_RECORD_OWNERS_H
@@ -14,8 +15,8 @@
 
 #include "runtime.h"
 
-#define HP_OWNER_GRAIN_BITS 4   /* bytes with one owner */
-#define HP_OWNER_LEAF_BITS 26   /* address space of a leaf: 64 MB, its owners 8 MB */
+#define HP_OWNER_GRAIN_BITS 4   /* granularity: bytes with one owner */
+#define HP_OWNER_LEAF_BITS 26   /* address space of a leaf: 64 MB; its table takes 8 MB */
 #define HP_OWNER_BRANCH_BITS 36 /* of a branch of 1024 leaves */
 #define HP_OWNER_LEAVES (1u << (HP_OWNER_BRANCH_BITS - HP_OWNER_LEAF_BITS))
 #define HP_OWNERS_OF_LEAF (1u << (HP_OWNER_LEAF_BITS - HP_OWNER_GRAIN_BITS))
@@ -25,12 +26,15 @@ struct hp_owner_branch {
 };
 
 /*
- * Gives a number to the thread of a head: 0 for the first of the process. Under the lock. With the second all others learn
- * that there are more, before it can hand a block on to them.
+ * Numbers the thread of a head: 0 for the first of the process. Under the lock. When the second thread gets its
+ * number, all others learn that they are not alone, before it can hand a block to them.
  */
 void hp_owner_begin(struct hp_head *head);
 
-/* What leads to the table that a block is in, or NULL. It stays where it is. Acquire: who finds something finds it empty. */
+/*
+ * The pointer to the table of a block, or NULL. It never moves. Acquire: a reader that finds a table sees it
+ * zeroed.
+ */
 static inline uint16_t **hp_owner_leaf(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
@@ -41,20 +45,20 @@ static inline uint16_t **hp_owner_leaf(const void *block)
     return branch != NULL ? &branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES] : NULL;
 }
 
-/* The place of a block's owner, or NULL where there is no table. */
+/* The address of a block's owner number, or NULL without a table. */
 static inline uint16_t *hp_owner_place_in(uint16_t *const *leaf, const void *block)
 {
     uint16_t *owners = __atomic_load_n(leaf, __ATOMIC_ACQUIRE);
     return owners != NULL ? &owners[((uintptr_t)block >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
 }
 
-/* The same, made if there is memory. */
+/* The same; makes the table if there is memory. */
 uint16_t **hp_owner_make_leaf(const void *block);
 uint16_t *hp_owner_make_place(const void *block);
 
 /*
- * Blocks that nobody wrote about are the first thread's, so it needs no table of its own. A word that says the right thing is not
- * written again, since others may be reading, or writing, about its neighbours.
+ * Blocks without an entry are the first thread's, so it needs no tables. A word that is right already is not
+ * written again, since others may be reading or writing its neighbours.
  */
 static inline bool hp_owner_write_at(const struct hp_head *head, uint16_t *place)
 {
@@ -78,20 +82,23 @@ static inline void hp_owner_write(struct hp_head *head, const void *block)
         hp_owner_write_at(head, hp_owner_make_place(block));
 }
 
-/* --- where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area of its own */
+/*
+ * --- fast path: the block is in the table that the thread used last, as nearly always: allocators give each thread
+ * its own area
+ */
 
 static inline bool hp_owner_is_near(const struct hp_head *head, const void *block)
 {
     return HOTPATH_LIKELY_(((uintptr_t)block >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number);
 }
 
-/* False: it has to be looked for. */
+/* False: it is in another table. */
 static inline bool hp_owner_write_near(const struct hp_head *head, const void *block)
 {
     return hp_owner_is_near(head, block) && hp_owner_write_at(head, hp_owner_place_in(head->owner_leaf, block));
 }
 
-/* Whether the thread itself has allocated the block. False: if so, it has to be looked for. */
+/* Whether the thread itself has allocated the block. False: unknown, it is in another table. */
 static inline bool hp_owner_is_near_own(const struct hp_head *head, const void *block)
 {
     if (!hp_owner_is_near(head, block))
@@ -100,7 +107,7 @@ static inline bool hp_owner_is_near_own(const struct hp_head *head, const void *
     return HOTPATH_LIKELY_((place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0) == head->owner);
 }
 
-/* --- where nothing is known of it */
+/* --- slow path */
 
 static inline uint32_t hp_owner_of(const void *block)
 {
@@ -109,12 +116,12 @@ static inline uint32_t hp_owner_of(const void *block)
     return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
 }
 
-/* Of blocks that were allocated while their thread could not be told: whoever frees them, nobody frees another's. */
+/* Owner of blocks allocated while their thread was unknown: no free of these counts as foreign. */
 #define HP_OWNER_NOBODY 0xffffu
 
 static inline void hp_owner_disown(const void *block)
 {
-    uint16_t *place = hp_owner_make_place(block); /* or it would be the first thread's */
+    uint16_t *place = hp_owner_make_place(block); /* else it would be the first thread's */
     if (place != NULL)
         __atomic_store_n(place, HP_OWNER_NOBODY, __ATOMIC_RELAXED);
 }

@@ -1,9 +1,10 @@
 /*
- * Memory that the program hands out itself, by label. What a pool counts is in the session; which blocks it has handed out,
- * and how large they are, is in a table of the process's own, so that they can be taken back by their address alone.
+ * Custom allocators: memory that the program hands out itself, by label. The counters of a pool are in the session.
+ * Its live blocks and their sizes are in a table of the process, so that they can be freed by address alone.
  *
- * The table is in shards, each with a lock that is held for some instructions. A shard is in memory that the kernel empties
- * in a forked child, so that a child never waits for a thread that is not there; it begins with no blocks.
+ * The table is sharded; each shard has a lock that is held for a few instructions. Shards are in memory that the
+ * kernel empties in a forked child, so that a child never waits for a thread that does not exist there; it starts
+ * without blocks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +23,7 @@
 #define MOST_POOLS 256u
 
 struct block {
-    uintptr_t address; /* 0: free; 1: was taken back */
+    uintptr_t address; /* 0: free; 1: deleted */
     uint64_t size;
     uint32_t pool; /* offset in the session */
     uint32_t epoch;
@@ -31,7 +32,7 @@ struct block {
 
 struct shard {
     struct hp_mutex lock;
-    uint32_t used;    /* places that are not free, those of blocks taken back included */
+    uint32_t used;    /* slots that are not free, deleted ones included */
     uint32_t present; /* blocks; some may be of an earlier session */
     uint32_t reserved;
     size_t capacity;
@@ -45,7 +46,7 @@ static void *shards; /* see hp_memory_at */
 
 static struct hp_pool *pool_at(const struct hp_store *store, uint32_t offset) { return hp_store_at(store, offset); }
 
-/* A label is known by its text: the same one may be written in several places. */
+/* Labels are compared by text: the same label may be used at several places. */
 static uint32_t find_pool(const struct hp_store *store, const char *label)
 {
     const struct hp_header *header = hp_store_header(store);
@@ -60,7 +61,7 @@ static uint32_t find_pool(const struct hp_store *store, const char *label)
     return 0;
 }
 
-/* Under the lock. Without space there is none; whoever needs it counts what is lost. */
+/* Under the lock. If there is no space, no pool is made, and its users count the loss. */
 static void make_pool(struct hp_store *store, const char *label)
 {
     struct hp_header *header = hp_store_header(store);
@@ -108,21 +109,21 @@ static struct shard *all_shards(void) { return hp_memory_at(&shards, SHARDS * si
 static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
 /*
- * Whoever has it also holds the head of its thread, so it cannot be what we have interrupted: a handler finds that head held
- * and does not come here.
+ * The owner of this lock also holds its thread's head, so we cannot have interrupted it: a handler finds that head
+ * held and does not get here.
  */
 static void lock_shard(struct shard *shard)
 {
     if (!hp_is_sealed())
         hp_mutex_take(&shard->lock);
     else
-        while (!hp_mutex_try(&shard->lock)) /* and no system call may be made */
+        while (!hp_mutex_try(&shard->lock)) /* spin: no system call allowed */
             ;
 }
 
 static void unlock_shard(struct shard *shard) { hp_mutex_give(&shard->lock); }
 
-/* The place of a block, or the free one where the search ends. */
+/* The slot of a block, or the free one where the search ends. */
 static struct block *place_of(struct block *blocks, size_t capacity, const void *block)
 {
     size_t at = (size_t)(hash_of(block) >> 32) & (capacity - 1);
@@ -131,16 +132,16 @@ static struct block *place_of(struct block *blocks, size_t capacity, const void 
     return &blocks[at];
 }
 
-/* Of the session that `epoch` is the number of. */
+/* Whether the block is of the session with number `epoch`. */
 static bool is_present(const struct block *block, uint32_t epoch)
 {
     return block->address > TAKEN_BACK && block->epoch == epoch;
 }
 
-/* Under its lock, but looked at without. */
+/* Written under the lock, but read without it. */
 static void set_used(struct shard *shard, uint32_t used) { __atomic_store_n(&shard->used, used, __ATOMIC_RELAXED); }
 
-/* Twice the room that is needed for what is still there. */
+/* Twice the room needed for the blocks still there. */
 static bool make_room(struct shard *shard, uint32_t epoch)
 {
     size_t present = 0;
@@ -165,7 +166,7 @@ static bool make_room(struct shard *shard, uint32_t epoch)
     return true;
 }
 
-/* An event on its way: the pool in the session, which stays as long as the head is held. */
+/* An event being recorded. The pool is in the session, which stays mapped while the head is held. */
 struct on_the_way {
     struct hp_head *head;
     uint32_t pool;
@@ -182,7 +183,7 @@ static bool is_of_event(const struct on_the_way *event, const struct block *bloc
     return is_present(block, event->head->hot.epoch);
 }
 
-/* The block takes the place of one that nobody took back at the same address. */
+/* Replaces an entry at the same address whose block was never freed. */
 static bool remember(const struct on_the_way *event, struct shard *shard, const void *block, uint64_t size)
 {
     if (!make_room(shard, event->head->hot.epoch))
@@ -218,7 +219,10 @@ static void take_back_all(const struct on_the_way *event, struct shard *shard)
 
 /* ------------------------------------------------------------------------------------------------------ events */
 
-/* The head, held, and the pool of the label; both or none. Looked for once the head is held: before that, the session may go. */
+/*
+ * Holds the head and finds the label's pool; both or none. The lookup comes after holding: before that, the session
+ * may go away.
+ */
 static bool hold_pool(const char *label, struct on_the_way *event)
 {
     event->head = hp_thread_hold();
@@ -228,7 +232,7 @@ static bool hold_pool(const char *label, struct on_the_way *event)
     return event->pool != 0;
 }
 
-/* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
+/* Starts a forked child's session, as a zone does. False: nothing is counted, or it cannot be. */
 static bool begin_event(const char *label, struct on_the_way *event)
 {
     if (!hp_records_allocations() || label == NULL)

@@ -1,4 +1,4 @@
-/* Removing sessions of earlier processes. SPDX-License-Identifier: MIT */
+/* Removal of old sessions. SPDX-License-Identifier: MIT */
 #include "pruning.h"
 
 #include "holders.h"
@@ -6,12 +6,12 @@
 #include "sys.h"
 
 /*
- * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
- * every sixteenth looking is enough.
+ * Scanning the directory takes longer than everything else. A program that forks makes many sessions quickly; it is
+ * enough if one in sixteen scans.
  */
 static bool is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
 
-/* The sessions of a run stay until its report is made, and who runs it sees to them. */
+/* Sessions of a run stay until its report is made; `hotpath run` removes them. */
 void hp_prune(struct hp_session *session)
 {
     if (session->store.path[0] != '\0' && !session->settings.record.is_run && is_turn_to_prune())

@@ -14,14 +14,14 @@ struct hp_recorder *hp_runtime = &own_state;
 
 bool hp_copy_owns_state(void) { return hp_runtime == &own_state; }
 
-/* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
+/* hotpath_v1_head of a thread points here before it registers and after it has exited. */
 struct hotpath_head_ hp_idle_head = {.skip = 1};
 
-/* Compilers take the TLS model from the latest declaration they saw, so it stands here as well. */
+/* Compilers take the TLS model from the last declaration, so it is repeated here. */
 __thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_ = &hp_idle_head;
 __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
-/* musl takes memory from the heap for it, so there it is for old kernels only. */
+/* musl allocates from the heap for this, so there it is used on old kernels only. */
 #ifdef __GLIBC__
 #define HAS_CHEAP_ATFORK 1
 #else
@@ -29,8 +29,8 @@ __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 #endif
 
 /*
- * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
- * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
+ * Repeats what the kernel does for us: kernels before 4.14 cannot, and some emulators only claim to. If the kernel
+ * did it, the page is empty already, and this changes nothing. Covers fork only.
  */
 void hp_runtime_empty(void)
 {
@@ -57,8 +57,8 @@ void hp_skip_zones(bool is_off)
 }
 
 /*
- * Once, before the page is there by which others see that all is prepared. Who comes at the same moment waits; not for
- * ever, since he may be the child of a process whose first one was at it.
+ * Runs once, before the page is published that tells others that everything is prepared. Concurrent callers wait,
+ * but not forever, since one may be the child of a process whose first caller was in here.
  */
 static void choose_counter(void)
 {
@@ -99,13 +99,13 @@ bool hp_runtime_prepare(void (*in_child)(void))
 }
 
 /*
- * In a host that runs under ThreadSanitizer with a library that was not built for it, these tell it about the lock, over
- * which heads pass from thread to thread.
+ * If the host runs under ThreadSanitizer but this library was built without it, these tell it about the lock by
+ * which heads pass between threads.
  */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
-/* Both ends: who is not seen by whoever seals finds that it is sealed. */
+/* Increment first, then check: a caller that the sealing thread does not count sees the seal. */
 bool hp_calls_begin(void)
 {
     __atomic_fetch_add(&hp_page()->callers, 1, __ATOMIC_SEQ_CST);
@@ -117,7 +117,10 @@ bool hp_calls_begin(void)
 
 void hp_calls_end(void) { __atomic_fetch_sub(&hp_page()->callers, 1, __ATOMIC_RELEASE); }
 
-/* Where no system call may be made. The holder may have been a handler that was left by siglongjmp, so not for ever. */
+/*
+ * For when no system call is allowed. The owner may have been a handler left by siglongjmp, so this does not spin
+ * forever.
+ */
 static bool spin(struct hp_mutex *lock)
 {
     for (uint32_t spins = 0; !hp_mutex_try(lock); spins++)
@@ -135,8 +138,8 @@ static void let_signals_go(const struct hp_signals *held)
 }
 
 /*
- * The lock is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder is never
- * interrupted by code that wants it too.
+ * The lock is held for microseconds, by slow paths only. Signals are blocked while it is held, so its owner is
+ * never interrupted by code that wants it, too.
  */
 static bool take_lock(struct hp_signals *held, uint64_t patience)
 {
@@ -156,7 +159,7 @@ static bool take_lock(struct hp_signals *held, uint64_t patience)
     return true;
 }
 
-/* Who has the lock may have lost his processor to others for some slices of time. */
+/* Long enough for an owner that was preempted for some time slices. */
 #define SHORT_PATIENCE_NS UINT64_C(100000000)
 
 bool hp_lock(struct hp_signals *held) { return take_lock(held, UINT64_MAX); }
@@ -184,7 +187,7 @@ void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork)
         return NULL;
     if (is_emptied_by_fork)
         hp_memory_wipe_on_fork(fresh, size);
-    /* Release pairs with the acquire of whoever finds it. */
+    /* Release pairs with the acquire of a thread that finds it. */
     if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return fresh;
     hp_memory_unmap(fresh, size);
@@ -215,7 +218,7 @@ void hp_say(const char *line)
     size_t length = strnlen(line, sizeof whole - 1);
     memcpy(whole, line, length);
     whole[length++] = '\n';
-    /* Where nobody reads, the program would wait for ever because of us. */
+    /* If nobody reads stderr, the write would block the program forever. */
     if (hp_is_sandboxed() || hp_file_takes_line(2))
         hp_file_write(2, whole, length);
 }

@@ -1,6 +1,6 @@
 /*
- * The handler of samples: whose thread it is, what the sample stands for, and to whom it is credited. It calls nothing of the C library:
- * tools/check_handler.py. SPDX-License-Identifier: MIT
+ * The signal handler for samples: finds the thread, what the sample stands for, and the node to credit. It calls
+ * nothing of the C library: tools/check_handler.py. SPDX-License-Identifier: MIT
  */
 #include "sample_handler.h"
 
@@ -15,14 +15,20 @@
 #include "sample_stacks.h"
 #include "samples.h"
 
-/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+/*
+ * So many timer signals without a perf sample in between: perf's last signal, after which it must be restarted, was
+ * lost.
+ */
 #define MOST_UNSEEN 8u
-#define LEAST_UNSEEN 3u  /* periods before such a signal */
-#define MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
+#define LEAST_UNSEEN 3u  /* minimum periods before such a signal */
+#define MOST_WITHOUT 64u /* the same without perf: what was refused once may be available now */
 
 /* ------------------------------------------------------------------------------------- what a sample stands for */
 
-/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+/*
+ * Stores the node until it is known how much time a sample stands for; if the buffer is full, credits it at the
+ * nominal period.
+ */
 static void remember(struct hp_head *head, uint32_t node)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -39,8 +45,8 @@ static void remember(struct hp_head *head, uint32_t node)
 }
 
 /*
- * Nodes that recursion has folded away: of each, a sample of perf's is remembered, and one of a timer's stands for `ns`. Apart: their
- * list is not on the stack while something else is credited.
+ * Nodes folded away by recursion: each gets a perf sample stored, or `ns` of a timer sample. Not inlined, so that
+ * their list is not on the stack in other cases.
  */
 static __attribute__((noinline)) void credit_folded(struct hp_head *head, const struct hotpath_frame_ *frame,
                                                     enum hp_sample_kind kind, uint64_t ns)
@@ -65,7 +71,7 @@ static uint64_t take_perf_sample(struct hp_head *head, const struct hotpath_fram
     return hp_sample_stacks_take(sampler, sampler->perf_ns);
 }
 
-/* Now and then: the C library may have put its own handler in the place of ours. */
+/* Now and then: the C library may have replaced our handler by its own. */
 static void renew_perf(struct hp_sampler *sampler)
 {
     if (!hp_sources_can_renew(sampler))
@@ -74,7 +80,7 @@ static void renew_perf(struct hp_sampler *sampler)
     hp_sources_renew(sampler);
 }
 
-/* Where that cannot be told, by what the kernel says of the time that has just passed. */
+/* If the registers do not tell, goes by the kernel time that has just passed. */
 static bool is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
 {
     if (mode != HP_CPU_MODE_UNKNOWN)
@@ -83,9 +89,9 @@ static bool is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_t
 }
 
 /*
- * What passed while nothing did. A thread that has a processor is interrupted by ticks, on which its timer is looked at: if that comes much
- * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
- * with others. perf has not come either then, and it is no time of the kernel's.
+ * Time in which the machine stood still. A running thread is interrupted by ticks, at which its timer is checked.
+ * If the timer is far too late, and not because of a long system call, the machine itself was stopped, as virtual
+ * machines with shared CPUs are. perf did not sample then either, and it is not kernel time.
  */
 #define LONGEST_TICK (HP_SECOND_NS / 80)
 static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
@@ -94,7 +100,7 @@ static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns
     return late_ns > LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-/* What the stack of a timer's signal stands for: sample_stacks.h. The clocks were read just now. */
+/* What the stack of a timer signal stands for: sample_stacks.h. The clocks were just read. */
 static uint64_t stacked_by_timer(struct hp_sampler *sampler, bool is_alone, bool is_kernels, uint64_t now_ns)
 {
     const uint64_t left = hp_sample_stacks_left(sampler);
@@ -134,8 +140,8 @@ static uint64_t take_timer_sample(struct hp_head *head, const struct hotpath_fra
 
 /* A sample that is credited. */
 struct taken {
-    uint32_t node;       /* 0: it is not */
-    uint64_t stacked_ns; /* that its stack stands for */
+    uint32_t node;       /* 0: not credited */
+    uint64_t stacked_ns; /* time that its stack stands for */
 };
 
 static struct taken take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack,
@@ -156,7 +162,7 @@ static struct taken take_sample(struct hp_head *head, enum hp_sample_kind kind, 
 
 /* ------------------------------------------------------------------------------------------------- the signal */
 
-/* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
+/* A signal still on its way when its source was stopped is dropped: it would get all of the time that follows. */
 static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
     if (!hp_spent_begin(head))
@@ -172,12 +178,12 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
-/* Also where no head is known. */
+/* Also if no head is known. */
 static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
- * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
- * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, in its own variable; and
+ * the first access to a variable outside the static TLS block may make the C library call malloc.
  */
 static struct hp_head *head_of_thread(void)
 {
@@ -198,8 +204,8 @@ static struct hp_head *head_of_thread(void)
 }
 
 /*
- * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
- * may still be on its way when the thread has let go of its head.
+ * Whether one of our sources sent the signal. perf signals carry no mark, so this checks whether the thread has had
+ * perf; a signal may still arrive after the thread has released its head.
  */
 static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
@@ -208,14 +214,14 @@ static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
     return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0 || is_confined();
 }
 
-/* What handlers of the host are taken to need for themselves. */
+/* Stack space reserved for handlers of the host. */
 #define HOSTS_ROOM 4096u
 
 /*
- * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
- * forbid, since sets of all signals are without ours. By ASIDE, the host may have set an alternate stack of its own after ours. Most
- * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
- * handler's own place.
+ * With HERE, the frame lies on the thread's current stack, which may be the alternate stack of a host's handler;
+ * the host cannot block our signal, since sigfillset leaves it out. With ASIDE, the host may have set its own
+ * alternate stack after ours. Few samples get there: the first one finds that a stack is too small, and the rest
+ * are skipped. `here`: the handler's own stack address.
  */
 static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
 {
@@ -224,7 +230,7 @@ static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t 
     if (head->sampler.signal == HP_SIGNAL_HERE)
         return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
     if (!hp_stack_has(&alternate, here))
-        return true; /* the host has taken it away */
+        return true; /* the host has removed it */
     const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
     return bytes < 2 * (uint64_t)(from - here) + HOSTS_ROOM;
 }

@@ -1,4 +1,4 @@
-/* The handler of samples: see sampler.h. SPDX-License-Identifier: MIT */
+/* The signal handler for samples: see sampler.h. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_SAMPLE_HANDLER_H
 #define HP_RECORD_SAMPLE_HANDLER_H
 
@@ -6,7 +6,7 @@
 
 #include "private_signal.h"
 
-/* From now on the handler is called for this signal, or still is; false: it cannot be. */
+/* Installs the handler for this signal, unless it is installed. False: not possible. */
 bool hp_sample_take_signal(enum hp_private_signal which);
 
 #endif

@@ -1,13 +1,13 @@
-/* Where a sample has found a thread. SPDX-License-Identifier: MIT */
+/* The zone in which a sample has found a thread. SPDX-License-Identifier: MIT */
 #include "sample_place.h"
 
 #include "thread_head.h"
 
-#define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+#define MAX_DEPTH 512u /* frames to search, and nodes up to the root */
 
 /*
- * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
- * already or still. Nothing of a stack is in the header.
+ * The thread's own frame, the outermost. Recognized by its mark: the stack may be growing, and the record may refer
+ * to the old or the new one. The header contains no stacks.
  */
 static bool is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
@@ -17,7 +17,7 @@ static bool is_last(const struct hp_head *head, const struct hotpath_frame_ *fra
 
 static uint32_t site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
 
-/* The place of a node with that site, or `count`. */
+/* The index of a node with that site, or `count`. */
 static uint32_t find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
 {
     uint32_t at = 0;
@@ -46,7 +46,7 @@ uint32_t hp_sample_find_folded(const struct hp_head *head, const struct hotpath_
     return count;
 }
 
-/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+/* AddressSanitizer may keep guards of the host in its own memory, where their addresses say nothing. */
 extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
 
 const struct hotpath_frame_ *hp_sample_frame(const struct hp_head *head, uintptr_t stack)

@@ -1,4 +1,4 @@
-/* Where samples of a thread come from. SPDX-License-Identifier: MIT */
+/* Sources of samples for a thread: timers and perf. SPDX-License-Identifier: MIT */
 #include "sample_sources.h"
 
 #include <errno.h>
@@ -8,16 +8,19 @@
 #include "private_signal.h"
 #include "thread_head.h"
 
-/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+/* With perf, timers are for kernel time only; a timer signal costs several times as much as one of perf. */
 #define TIMER_PERIODS 10u
 
-/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+/*
+ * Context switches per second of CPU time, above which a thread does without perf, and below which it gets it
+ * again.
+ */
 #define OFTEN_SWITCHED 5000u
 #define SELDOM_SWITCHED 2500u
-#define JUDGED_NS (HP_SECOND_NS / 100)        /* over so much, ... */
-#define FIRST_JUDGED_NS (HP_SECOND_NS / 1000) /* ... or so little before perf is started for it */
+#define JUDGED_NS (HP_SECOND_NS / 100)        /* measured over this much CPU time, ... */
+#define FIRST_JUDGED_NS (HP_SECOND_NS / 1000) /* ... or this little before perf is started */
 
-/* That the first event of a thread is good for. */
+/* Samples of a thread's first perf event. */
 #define FIRST_SAMPLES 64u
 
 /* -------------------------------------------------------------------------------------- timers and perf */
@@ -30,8 +33,8 @@ static uint64_t timer_period(const struct hp_sampler *sampler)
 }
 
 /*
- * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
- * what programs repeat in is.
+ * A random number near `ns`: more or less by 1/12 to 1/3. Never exactly `ns`: people choose round periods, and
+ * programs repeat in round periods, too.
  */
 static uint64_t around(struct hp_sampler *sampler, uint64_t ns)
 {
@@ -44,7 +47,7 @@ static uint64_t around(struct hp_sampler *sampler, uint64_t ns)
     return chance & 1 ? ns + off : ns - off;
 }
 
-/* Without perf ticks say when, and all of them are needed. */
+/* Without perf, the timer determines the samples, and every period is needed. */
 static void set_timer(struct hp_sampler *sampler)
 {
     const uint64_t period = timer_period(sampler);
@@ -53,12 +56,12 @@ static void set_timer(struct hp_sampler *sampler)
         hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
 }
 
-/* How far the first thread of the process has come that has met a zone. */
+/* Progress of the first thread of the process that has entered a zone. */
 enum { NOT_BEGUN, UNDER_WAY, BEGUN };
 
 static bool has_begun(void) { return __atomic_load_n(&hp_runtime->sampling.begun, __ATOMIC_ACQUIRE) == BEGUN; }
 
-/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+/* Few at first, so that a short run has more than one period, then more: starting an event is not cheap. */
 static uint32_t next_samples(struct hp_sampler *sampler)
 {
     const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : FIRST_SAMPLES;
@@ -81,7 +84,7 @@ static void start_perf(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (!has_begun())
-        return; /* the first event takes ten milliseconds, and is under way */
+        return; /* the first event takes ten milliseconds and is being made */
     sampler->perf_was_tried = true;
     if (hp_runtime->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
         return;
@@ -98,7 +101,10 @@ static void stop_perf(struct hp_sampler *sampler)
 
 static uint32_t *timers_in_use(void) { return &hp_page()->timers; }
 
-/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+/*
+ * Each timer takes a slot of the host's limit for timers and queued signals: at least half of these are left to the
+ * host.
+ */
 static void start_timer(struct hp_sampler *sampler, uint64_t first_ns)
 {
     const uint32_t others = __atomic_fetch_add(timers_in_use(), 1, __ATOMIC_RELAXED);
@@ -121,7 +127,7 @@ static void stop_timer(struct hp_sampler *sampler)
 void hp_sources_stop(struct hp_sampler *sampler)
 {
     if (hp_is_sealed())
-        return; /* they end with the thread, or with the process */
+        return; /* they end with the thread or the process */
     stop_timer(sampler);
     stop_perf(sampler);
 }
@@ -135,9 +141,11 @@ void hp_sources_renew(struct hp_sampler *sampler)
         set_timer(sampler);
 }
 
-/* ---------------------------------------------------------------------------------- which of them it has */
+/* ------------------------------------------------------------------------------------- choice of sources */
 
-/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+/*
+ * Now and then: the host may have set a handler for SIGIO, which the kernel would send if the signal queue is full.
+ */
 static void look_after_io(struct hp_sampler *sampler)
 {
     if (sampler->perf == NULL || hp_private_signal_guard_io())
@@ -146,7 +154,7 @@ static void look_after_io(struct hp_sampler *sampler)
     set_timer(sampler);
 }
 
-/* The event that never fires has the same price, for the thread that made it. */
+/* The event that never fires costs its thread as much as a live one. */
 static void drop_prepared(const struct hp_head *head)
 {
     struct hp_sampling *sampling = &hp_runtime->sampling;
@@ -154,7 +162,7 @@ static void drop_prepared(const struct hp_head *head)
         hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
 }
 
-/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+/* Whether the thread switches often, by its clocks since the last check. Needs at least this much CPU time. */
 static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
 {
     const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
@@ -166,7 +174,7 @@ static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uin
     sampler->judged = *now;
 }
 
-/* Its sources follow. The clocks were read just now. */
+/* Adapts its sources to that. The clocks were just read. */
 static void judge_and_adapt(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -184,8 +192,8 @@ static void judge_and_adapt(struct hp_head *head)
 }
 
 /*
- * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
- * and nobody but the thread that is interrupted can tell how much.
+ * Once per process, after it has run for a while: the kernel's work before the handler costs more than everything
+ * else, and only the interrupted thread can measure it.
  */
 #define NO_GAP_ZONES 10u
 static void weigh_perf(const struct hp_head *head)
@@ -203,7 +211,7 @@ static void weigh_perf(const struct hp_head *head)
 void hp_sources_look_after(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    weigh_perf(head); /* before it may turn out that the thread does without */
+    weigh_perf(head); /* before the thread may lose perf */
     look_after_io(sampler);
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
@@ -214,13 +222,13 @@ void hp_sources_look_after(struct hp_head *head)
 
 /* ------------------------------------------------------------------------------------------- beginning */
 
-/* 0, or why there is no perf. */
+/* 0, or the reason for the lack of perf. */
 static int prepare_perf(void **ret_perf)
 {
     return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
 }
 
-/* Others have their timers meanwhile. */
+/* Other threads use timers meanwhile. */
 void hp_sources_begin_process(const struct hp_head *head)
 {
     struct hp_sampling *sampling = &hp_runtime->sampling;
@@ -248,7 +256,7 @@ void hp_sources_end_process(void)
 
 void hp_sources_judge(struct hp_sampler *sampler) { judge(sampler, &sampler->counted, JUDGED_NS); }
 
-/* The sequence of samples goes on where the threads before it with this record left off. */
+/* Continues the sequence of samples where earlier threads with this record left off. */
 static uint64_t first_due(const struct hp_cpu_thread *cpu)
 {
     const uint64_t period = hp_runtime->sampling.period_ns;
@@ -279,7 +287,7 @@ void hp_sources_give_up(struct hp_head *head)
     hp_lose(head, HP_LOSS_STACKS);
 }
 
-/* What the kernel has lent for perf cannot be had back later; a timer can. */
+/* What the kernel lent for perf could not be had again later; a timer can. */
 void hp_sources_pause(struct hp_sampler *sampler)
 {
     if (sampler->has_timer)
@@ -287,7 +295,7 @@ void hp_sources_pause(struct hp_sampler *sampler)
     stop_perf(sampler);
 }
 
-/* By timers; these see to it that perf comes back. */
+/* Restarts timers, which bring perf back. */
 void hp_sources_resume(struct hp_sampler *sampler)
 {
     if (sampler->perf == NULL)

@@ -1,4 +1,4 @@
-/* What samples cost. SPDX-License-Identifier: MIT */
+/* The cost of samples. SPDX-License-Identifier: MIT */
 #include "sample_spent.h"
 
 #include "holding.h"

@@ -1,4 +1,4 @@
-/* Stacks of samples. How it works is in sample_stacks.h. SPDX-License-Identifier: MIT */
+/* Stacks of samples. How it works: sample_stacks.h. SPDX-License-Identifier: MIT */
 #include "sample_stacks.h"
 
 #include <time.h>
@@ -16,7 +16,7 @@ bool hp_sample_stacks_are_wanted(void)
            hp_runtime->store->path[0] != '\0';
 }
 
-/* ------------------------------------------------------------------------------------------- those without zones */
+/* ---------------------------------------------------------------------------------------- threads without zones */
 
 void hotpath_v1_stacks_switch(void (*leave_thread)(void))
 {
@@ -44,7 +44,7 @@ static uint64_t cores(void)
     return count;
 }
 
-/* Kept away from the handler's frames, which have to be small: it runs once. No function of the C library copies it. */
+/* Static, since the handler's stack frames must be small; used once. Copied without a function of the C library. */
 static char path_of_ring[sizeof((struct hp_store *)0)->path + sizeof HP_STACK_RING_SUFFIX];
 
 static volatile char *put_text(volatile char *to, const char *text)
@@ -67,7 +67,10 @@ static __attribute__((noinline)) void make_ring(struct hp_store *store)
     __atomic_store_n(&store->stacks_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
 }
 
-/* The first that needs it makes it; who comes meanwhile does without. NULL: there is none, or nobody may write to it any more. */
+/*
+ * The first user makes the ring; others do without meanwhile. NULL: there is none, or nobody may write to it any
+ * more.
+ */
 static struct hp_stack_ring *ring_of(struct hp_store *store)
 {
     uint32_t none = RING_NONE;
@@ -83,7 +86,7 @@ static struct hp_stack_ring *ring_of(struct hp_store *store)
 
 /* --------------------------------------------------------------------------------------------------- a sample */
 
-/* What is above the stack pointer, where zones were met; where samples are taken on any stack, none is known. */
+/* The stack above the stack pointer, if zones were seen there; unknown if samples are taken on any stack. */
 static struct hp_stack known_stack(const struct hp_sampler *sampler)
 {
     return sampler->known.high != UINTPTR_MAX ? sampler->known : (struct hp_stack){0, 0};
@@ -103,13 +106,15 @@ static __attribute__((noinline)) void put(struct hp_stack_ring *ring, const stru
                       &(struct hp_stack_note){.kind = HP_STACK_CPU,
                                               .flags = is_kernel ? HP_STACK_IN_KERNEL : 0,
                                               .thread_id = head->thread_id,
-                                              .zone = hp_node_at(head, node)->site + 1, /* of the root it is 0 */
+                                              .zone = hp_node_at(head, node)->site + 1, /* 0 for the root */
                                               .ns = hp_raw_clock(CLOCK_MONOTONIC),
                                               .weight = ns},
                       &registers, &own);
 }
 
-/* The copy is made by a system call, so whoever announces sandboxes (confined.c) has to be there: the preloaded library. */
+/*
+ * The copy is made by a system call, so sandboxes must be announced (confined.c), which the preloaded library does.
+ */
 static bool may_copy(void)
 {
     return hp_runtime->sampling.has_stacks && __atomic_load_n(&hp_runtime->leave_stacks, __ATOMIC_RELAXED) != NULL;

@@ -1,4 +1,4 @@
-/* Whose processor time: beginning and ending. How it works is in sampler.h. SPDX-License-Identifier: MIT */
+/* CPU time per function: starting and stopping. How it works: sampler.h. SPDX-License-Identifier: MIT */
 #include "sampler.h"
 
 #include "credits.h"
@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------------------------------------- the first zone */
 
-/* What the thread has used since it has its record, all of it outside of zones. */
+/* CPU time since the thread got its record, all of it outside of zones. */
 static void credit_outside(struct hp_head *head)
 {
     const struct hp_cpu_time before = head->sampler.counted;
@@ -41,7 +41,7 @@ static void begin_samples(struct hp_head *head)
     hp_sources_start(head);
 }
 
-/* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
+/* From now on by this signal. If the host blocks it, none would arrive; checked again with the next zone. */
 static void sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
                       const struct hp_signals *held)
 {
@@ -57,7 +57,7 @@ static void sample_by(struct hp_head *head, enum hp_private_signal which, const 
         begin_samples(head);
 }
 
-/* Of the program's alternate stack, half is left for its own handlers. */
+/* Half of the program's alternate stack is left for its own handlers. */
 static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + 4096); }
 
 static void meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
@@ -68,7 +68,7 @@ static void meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, 
     sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &HP_EVERYWHERE : own, held);
     if (is_hosts && !is_roomy(bytes) && hp_sources_are_there(&head->sampler))
         hp_cpu_timer_pretend(hp_private_signal_number(head->sampler.signal),
-                             hp_runtime); /* here: the next may come there */
+                             hp_runtime); /* here: the next one may arrive there */
 }
 
 static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
@@ -76,7 +76,7 @@ static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *h
     struct hp_sampler *sampler = &head->sampler;
     uint64_t bytes;
     switch (hp_alternate_present(&bytes)) {
-    case HP_ALTERNATE_IN_USE: /* a handler of the host's, which is soon over */
+    case HP_ALTERNATE_IN_USE: /* a host's handler, which will end soon */
         return;
     case HP_ALTERNATE_HOSTS:
         hp_sources_give_up(head);
@@ -105,13 +105,13 @@ static void meet(struct hp_head *head, uintptr_t here, const struct hp_signals *
         meet_on_other_stack(head, held);
 }
 
-/* A child made by vfork has the head of its parent's thread, and no business with its signals. */
+/* A vfork child has the head of its parent's thread, and must leave its signals alone. */
 static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintptr_t here)
 {
     struct hp_signals held;
     if (!hp_calls_begin())
         return;
-    hp_signals_hold(&held); /* before anything else: there may be no room for one here */
+    hp_signals_hold(&held); /* first: there may be no room for a signal frame here */
     if (hp_sampler_hold(head) && is_own(head) && hp_spent_begin(head))
         meet(head, here, &held);
     hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
@@ -129,7 +129,7 @@ void hp_sampler_meet_zone(struct hp_head *head)
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
 
-/* All up to now, with no sample to come. */
+/* Credits all time so far, with no more samples to come. */
 static void settle(struct hp_head *head)
 {
     if (hp_head_is_paused(&head->hot))
@@ -138,7 +138,7 @@ static void settle(struct hp_head *head)
         hp_credits_give_seen(head, true);
 }
 
-/* ThreadSanitizer is not made to be interrupted: where it is in this very file, there are no samples. */
+/* ThreadSanitizer does not cope with such signals: if this file is built with it, there are no samples. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define IS_SANITIZED true
@@ -156,7 +156,7 @@ static bool is_wanted(void)
     return (settings->kinds & HP_RECORD_CPU) && !settings->reserve && !IS_SANITIZED;
 }
 
-/* Whether the kernel has perf for us turns out with the first zone. */
+/* Whether the kernel grants perf shows at the first zone. */
 static enum hp_cpu_engine choose_engine(void)
 {
     if (!is_wanted())
@@ -171,11 +171,11 @@ void hp_sampler_begin(void)
                                                 .has_stacks = hp_sample_stacks_are_wanted(),
                                                 .period_ns = HP_SECOND_NS / hp_runtime->settings.record.cpu_rate};
     for (size_t at = 0; hp_runtime->is_child && at < HP_PRIVATE_SIGNALS; at++)
-        hp_runtime->signals[at].is_changing = 0; /* by a thread that is not here */
+        hp_runtime->signals[at].is_changing = 0; /* set by a thread that does not exist here */
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
-    /* Others have bits there, too. */
+    /* Atomic: others set bits there, too. */
     __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hp_runtime->settings.record.is_run ? HP_FEATURE_RUN : 0),
                       __ATOMIC_RELAXED);
     header->cpu_engine = hp_runtime->sampling.engine;
@@ -198,7 +198,7 @@ static bool find_record(struct hp_head *head)
     return true;
 }
 
-/* What it has of an earlier session: a stack, and signals on their way. */
+/* It may have a stack and pending signals from an earlier session. */
 void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -212,7 +212,7 @@ void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *use
     sampler->ticked_waits = sampler->counted.waits;
 }
 
-/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+/* For a record without any sample: its outermost zone is all that is known about its time. */
 static void guess_node(struct hp_head *head)
 {
     const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
@@ -235,7 +235,10 @@ static void end_alternate(struct hp_head *head)
     head->sampler.alternate = NULL;
 }
 
-/* Where it has not ended without a word. In a sandbox sources are stopped already, and the kernel is not asked for the last clocks. */
+/*
+ * Unless it exited unnoticed. In a sandbox the sources are stopped already, and the kernel is not asked for the
+ * final clocks.
+ */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -270,9 +273,9 @@ void hp_sampler_part(struct hp_head *head)
     hp_calls_end();
 }
 
-/* ----------------------------------------------------------------------------------- other threads' sources */
+/* -------------------------------------------------------------------------------- sources of other threads */
 
-#define MOST_PAUSES 1000u /* for a thread that has lost its processor meanwhile */
+#define MOST_PAUSES 1000u /* for a thread that was preempted */
 #define PAUSE_NS UINT64_C(50000)
 
 typedef void change_sources(struct hp_sampler *sampler);
@@ -298,7 +301,7 @@ static bool has_others(const struct hp_head *own)
     return head != NULL;
 }
 
-/* As with the end of a session: who is seen at rest after the barrier finds that the process is shut in. */
+/* As at the end of a session: a thread seen idle after the barrier sees that the process is sandboxed. */
 void hp_sampler_stop_others(const struct hp_head *own)
 {
     if (!has_others(own))

@@ -1,34 +1,39 @@
 /*
- * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
- * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
- * needed, and inlined or stripped functions are no exception.
+ * CPU time per function: a signal arrives now and then while a thread uses a CPU, and its handler looks up the zone
+ * that the thread is in. Every sample is attributed exactly, from the thread's stack of zones; no stack is unwound
+ * and no symbol is needed, so inlined and stripped functions work as well.
  *
- * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
- * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ * The credited time does not depend on the number of samples: it is what the thread's CPU clock says has passed
+ * since the last sample. So sums are those of the clock, whatever rate the kernel achieves; samples only decide how
+ * time is distributed.
  *
- * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
- * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, a
- * sample of perf's stands for a period of user time, and timers' signals that find the thread in the kernel say who has what is left. But for the first of a process, a thread begins
- * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
- * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ * Engines. A timer on the thread's CPU clock is checked by the kernel on its ticks: in user and kernel mode, but
+ * rarely, and in step with everything else that happens on ticks. perf's clock is independent of ticks, but sees
+ * user mode only. With both, a perf sample stands for a period of user time, and timer signals that find the thread
+ * in the kernel say where the rest was spent. Except for the first of a process, a thread starts with a timer
+ * alone; once it has used enough CPU time for that to fire, perf joins. So short threads cost one timer. A perf
+ * event costs time at every context switch of its thread: threads that switch often have timers alone.
  *
- * Chance. A program whose work repeats could be in step with samples at equal distances. So each event of perf's has a period of its
- * own, by chance, which is good for some samples, and beside perf each timer's signal is due after a time of its own.
+ * Randomness. A program with periodic work could be in step with samples at equal distances. So each perf event has
+ * its own random period for a limited number of samples, and with perf each timer signal is due after a random
+ * time.
  *
- * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
- * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
- * of whatever size, is left alone. On another one, as of a coroutine, there may be no room for the frame of a signal: from then on they
- * come by HP_SIGNAL_ASIDE, on an alternate stack of ours. Where the host has one of its own there is no place that is known to be
- * large enough, and the thread is sampled no more.
+ * When. A thread has sources from its first zone on; a thread without zones has none, and its time counts as
+ * outside. Zones on the slow path tell which stack the thread is on. On its own stack samples come by
+ * HP_SIGNAL_HERE, and the host's alternate stack, of whatever size, is left alone. On another stack, as of a
+ * coroutine, there may be no room for a signal frame: from then on samples come by HP_SIGNAL_ASIDE, on our own
+ * alternate stack. If the host has an alternate stack itself, no stack is known to be large enough, and the thread
+ * is no longer sampled.
  *
- * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
- * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
- * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
- * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
+ * Writers: struct hp_sampler and the session's hp_cpu_thread are written only by the thread itself, in the handler
+ * (which nothing interrupts) or with signals blocked. The handler sets its mark before it checks the gate and the
+ * sandbox, as zones do with `ready`. To end the session or enter a sandbox, a thread waits for this mark, too; it
+ * then has the sources of all threads to itself. The handler calls nothing of the C library:
+ * tools/check_handler.py.
  *
- * Where. sampler.c begins and ends samples, sample_sources.c has timers and perf, sample_handler.c takes samples, sample_place.c finds the
- * zone, credits.c shares time out, samples.c keeps the latest samples, sample_spent.c counts what all of that costs.
- * SPDX-License-Identifier: MIT
+ * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples,
+ * sample_place.c finds the zone, credits.c attributes time, samples.c keeps the latest samples, sample_spent.c
+ * counts the cost. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
 #define HP_RECORD_SAMPLER_H
@@ -42,23 +47,24 @@ struct hp_head;
 
 /* A session begins. Under the lock. */
 void hp_sampler_begin(void);
-/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+/* The same for a running session, once the program asks for it. Under the lock. */
 void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come with its first zone. What it has used was read just now. Under the lock. */
+/* The calling thread has a record now; samples start with its first zone. `used` was just read. Under the lock. */
 void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
-/* The calling thread ends: all that takes system calls, before the lock is taken. */
+/* The calling thread exits: does everything that takes system calls, before the lock is taken. */
 void hp_sampler_part(struct hp_head *head);
-/* The calling thread is about to enter a zone, out of line. */
+/* The calling thread is about to enter a zone on the slow path. */
 void hp_sampler_meet_zone(struct hp_head *head);
-/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+/* A thread exits, or has exited unnoticed. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
 /*
- * The process is known to be shut in from now on, but is not yet: no sample comes to any other thread, and none is on its way to make a
- * system call. And that it was refused. Under the lock; `own` is the head of the calling thread, or NULL.
+ * The sandbox is announced, but not in force yet: stops samples on all other threads and waits until none is making
+ * a system call. And the reverse, if the kernel refused. Under the lock; `own` is the calling thread's head, or
+ * NULL.
  */
 void hp_sampler_stop_others(const struct hp_head *own);
 void hp_sampler_go_on_with_others(const struct hp_head *own);
-/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+/* The session ends: counts what the calling thread has used so far. Under the lock, before the end. */
 void hp_sampler_end(void);
 
 #endif

@@ -6,7 +6,7 @@
 #define CHUNK_SAMPLES 256u
 #define MAX_CHUNKS 64u
 
-/* A further chunk, or the oldest once more. Samples are worth less than what else needs the space. */
+/* A new chunk, or the oldest one again. Other data needs the space more than samples do. */
 static struct hp_sample_chunk *next_chunk(struct hp_head *head, struct hp_sample_chunk *full)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;

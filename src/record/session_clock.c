@@ -1,5 +1,5 @@
 /*
- * The latest moment of a session: readers turn ticks into time by it, and a process that ends without a word ends there.
+ * The latest time of a session: readers convert ticks to time with it, and a process that is killed ends there.
  * SPDX-License-Identifier: MIT
  */
 #include "session_clock.h"

@@ -1,6 +1,7 @@
 /*
- * Calls that are too short to be timed each time. Where measuring is more than the bound of what calls of a function take, they are
- * counted, and now and then one is timed; if those become long, all are timed again. SPDX-License-Identifier: MIT
+ * Calls too short to be timed each time. If measuring takes more than the bound's share of a function's calls, they
+ * are counted, and one is timed now and then; if these get long, all calls are timed again.
+ * SPDX-License-Identifier: MIT
  */
 #include "short_calls.h"
 
@@ -8,9 +9,12 @@
 #include "thread_head.h"
 #include "tree.h"
 
-/* One call in so many, so that the report has something to go by. */
+/* One call in this many is timed, so that the report has a basis. */
 #define LIMITED_PERIOD 256u
-/* Where a call looks longer than that many short ones, too little would be left of it after what is subtracted to be sure of. */
+/*
+ * If a call appears longer than this many short ones, too little would remain after subtracting the cost of
+ * measuring to be sure.
+ */
 #define MOST_MEASURING 5u
 
 static const uint64_t *counters_of(const struct hp_head *head, const struct hotpath_stat_ *stat, uint32_t octave)
@@ -28,8 +32,8 @@ static uint64_t duration_count(const struct hp_head *head, const struct hotpath_
 }
 
 /*
- * What a call of the site takes on average, in 1/256 ticks, as this thread has timed it. Without the longest in 64, or a few during
- * which the thread lost its CPU would make all of them long.
+ * The mean duration of the site's calls, in 1/256 ticks, as timed by this thread. Leaves out the longest in 64: a
+ * few calls during which the thread was preempted would make all of them long.
  */
 #define LEFT_OUT 64u
 static uint64_t usual_call(const struct hp_head *head, const struct hotpath_stat_ *stat)
@@ -46,7 +50,10 @@ static uint64_t usual_call(const struct hp_head *head, const struct hotpath_stat
     return count > 0 ? ticks * 256 / count : UINT64_MAX;
 }
 
-/* What measuring costs of what is inside a call, in 1/256 ticks: so far, and of that what it does no longer, since less is timed. */
+/*
+ * The cost of measuring inside a call, in 1/256 ticks: so far, and the part of it that is saved from now on, since
+ * less is timed.
+ */
 struct inside {
     uint64_t cost, saved;
 };
@@ -66,7 +73,10 @@ static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at
     return at != top ? hp_node_at(head, at)->next_sibling : 0;
 }
 
-/* Of a call that is short there is little inside. Where there may be more it counts as none, and the call as long as it looks. */
+/*
+ * A short call has little inside. If there may be more, the cost inside counts as zero, and the call as long as it
+ * appears.
+ */
 #define NODES_INSIDE 64u
 static struct inside look_inside(const struct hp_head *head, uint32_t top)
 {
@@ -88,8 +98,8 @@ static struct inside look_inside(const struct hp_head *head, uint32_t top)
 }
 
 /*
- * Measuring is weighed against what a call takes without the measuring inside it, which may be most of it. What calls take that
- * are not timed from then on is `typical`.
+ * Compares the cost of measuring with the duration of a call without the cost inside it, which may be most of it.
+ * From then on untimed calls count as `typical`.
  */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
@@ -114,8 +124,8 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 }
 
 /*
- * One long call may be bad luck, so the next one is timed, too; three in a row are not. Long is what takes many zones more than a call
- * did when it was found to be short, measuring inside it included.
+ * One long call may be an accident, so the next one is timed, too; three in a row are not. A call is long if it
+ * takes many zones' cost more than a call did when it was found to be short, including the measuring inside it.
  */
 #define LONG_CALLS 3u
 #define LONG_ZONES 8u

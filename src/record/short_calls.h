@@ -1,4 +1,6 @@
-/* Calls that are too short to be timed each time: see short_calls.c. With the head held. SPDX-License-Identifier: MIT */
+/*
+ * Calls too short to be timed each time: see short_calls.c. The caller holds the head. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_RECORD_SHORT_CALLS_H
 #define HP_RECORD_SHORT_CALLS_H
 
@@ -6,9 +8,9 @@
 
 struct hp_head;
 
-/* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
+/* If measuring takes more than the bound's share, calls of this node are only counted, and timed now and then. */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
-/* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
+/* Checks a timed call of such a node: if its calls have become long, all are timed again. */
 void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 
 #endif

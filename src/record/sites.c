@@ -1,9 +1,9 @@
 /*
- * Sites get their numbers here. A number belongs to a place in code (file, line, function, name), not to
- * the static object that asked: the same inline function in fifty units, or a library that was closed and opened
- * again, is one site. Names are copied, since the library they live in may go away.
+ * Sites get their ids here. An id belongs to a place in code (file, line, function, name), not to the static object
+ * that asked: the same inline function in fifty units, or a library that was closed and reopened, is one site.
+ * Names are copied, since the library they live in may be unloaded.
  *
- * Numbers last as long as the process; each session gets a copy of the names. SPDX-License-Identifier: MIT
+ * Ids last as long as the process; each session gets a copy of the names. SPDX-License-Identifier: MIT
  */
 #include "sites.h"
 
@@ -48,14 +48,14 @@ static const char *keep_text(const char *text)
     char *copy = hp_runtime->text;
     memcpy(copy, text, size - 1);
     copy[size - 1] = '\0';
-    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
+    /* In this order: a fork in between leaves the child a smaller chunk, not memory it does not have. */
     hp_runtime->text_left -= size;
     HOTPATH_ORDER_();
     hp_runtime->text += size;
     return copy;
 }
 
-/* What a user calls the site, and patterns are compared with. The session has the whole name: whoever reads it makes it short. */
+/* The name as users see it and patterns match it. The session has the full name; readers shorten it. */
 static const char *shown_name(uint32_t kind, const char *name, char buffer[NAME_BYTES])
 {
     if (!hp_site_is_signature(kind))
@@ -76,7 +76,7 @@ static struct hp_site *stored_site(const struct hp_header *header, uint32_t id)
     return (struct hp_site *)hp_store_at(hp_runtime->store, chunk) + id % HP_SITES_PER_CHUNK;
 }
 
-/* The path of a site's file; most have that of one of the last. */
+/* The path of a site's file; usually that of one of the last sites. */
 static uint32_t image_text(const struct hp_header *header, uint32_t id)
 {
     const char *image = known_site(id)->image;
@@ -110,7 +110,7 @@ static bool write_site(uint32_t id)
     site->image = image_text(header, id);
     site->address_low = (uint32_t)known->address;
     site->address_high = (uint32_t)(known->address >> 32);
-    /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
+    /* Release pairs with the reader's acquire of `name`: a site with a name is complete. */
     __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
     if (header->site_count <= id)
         __atomic_store_n(&header->site_count, id + 1, __ATOMIC_RELEASE);
@@ -119,7 +119,7 @@ static bool write_site(uint32_t id)
 
 static bool is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_; }
 
-/* By the program, or from outside. */
+/* Requested by the program or by HOTPATH_LOG. */
 static bool is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
@@ -209,7 +209,7 @@ bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_
     struct hp_site_choice *choice = *ret_choice = hp_memory_map(sizeof *choice);
     if (choice == NULL)
         return false;
-    /* Settings hold lists that compile; one that did not would choose everything. */
+    /* Settings hold only lists that compile; one that does not would select everything. */
     hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
     hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
     hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
@@ -229,17 +229,17 @@ struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice)
 
 void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, sizeof *choice); }
 
-/* A site's record is written before its number is given out, so it can be read without the lock. */
+/* A site's record is written before its id is published, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Values and other objects are no functions. */
+/* Values and other objects are not functions. */
 static bool is_object(uint32_t kind)
 {
     const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
     return plain >= HOTPATH_KIND_VALUE_ && plain <= HOTPATH_KIND_LAST_;
 }
 
-/* Neither main functions, nor objects, nor what is no place in code are for patterns to choose. */
+/* Patterns do not apply to main functions, objects, or sites that are not a place in code. */
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;

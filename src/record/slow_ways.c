@@ -1,16 +1,16 @@
 /*
- * What the recorder does beyond the usual: calls that are kept or have allocated end out of line, and the first allocation in a
- * call marks it. How long that takes depends on what is there, so it cannot be measured beforehand; it is timed where it
- * happens, one in HP_SLOW_PERIOD. SPDX-License-Identifier: MIT
+ * The cost of slow paths: calls that are kept or have allocated end on the slow path, and the first allocation in a
+ * call marks it. Their cost depends on the data, so it cannot be measured beforehand; one in HP_SLOW_PERIOD is
+ * timed where it happens. SPDX-License-Identifier: MIT
  */
 #include "slow_ways.h"
 
-/* So many zones: then the thread lost its processor meanwhile, which is not our doing. */
+/* Limit, in zones: beyond it the thread was preempted, which is not our cost. */
 #define MOST_ZONES 64u
 
 /*
- * An empty zone lasts about as long as it takes to read the clock, which is in this time, too. Half of that is left out: the other
- * half stands for the calls on the way here and back, which are not.
+ * An empty zone lasts about as long as reading the clock, which is included in this time. Half of that is
+ * subtracted; the other half stands for the calls to and from here, which are not included.
  */
 void hp_slow_way_timed(struct hp_head *head, uint64_t from)
 {

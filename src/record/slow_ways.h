@@ -1,4 +1,4 @@
-/* What the recorder does beyond the usual, and how long that takes: see slow_ways.c. SPDX-License-Identifier: MIT */
+/* Slow paths and their cost: see slow_ways.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_SLOW_WAYS_H
 #define HP_RECORD_SLOW_WAYS_H
 
@@ -7,8 +7,8 @@
 #include "runtime.h"
 
 /*
- * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
- * the head held.
+ * Brackets work beyond the usual entry and exit of a zone. Now and then it is timed: then this returns the start
+ * time, else 0. The caller holds the head.
  */
 static inline uint64_t hp_slow_way_begin(struct hp_head *head)
 {

@@ -1,6 +1,6 @@
 /*
- * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
- * calls that are no longer there, since longjmp left them, or of another stack. SPDX-License-Identifier: MIT
+ * The stack address of the program's call of malloc, taken in malloc itself. Guards of zones below it belong to
+ * calls that longjmp has left, or to another stack. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_STACK_PLACE_H
 #define HP_RECORD_STACK_PLACE_H

@@ -1,9 +1,10 @@
 /*
- * HOTPATH_STREAM_NEXT and its kin: what a generator, an iterator or a reader yields, one after the other, and who takes the time for
- * it: the producer, from when it is asked to when it yields, or the consumer, from then to when it asks again.
+ * HOTPATH_STREAM_NEXT and its siblings: what a generator, iterator or reader yields, and who takes the time: the
+ * producer, from the request to the yield, or the consumer, from then to the next request.
  *
- * A stream is used by one thread at a time, if not always by the same: so moments that the next step needs are the object's, written and read
- * without order, which the program has to have anyway. SPDX-License-Identifier: MIT
+ * A stream is used by one thread at a time, though not always the same one. So the times that the next step needs
+ * are kept in the object, with relaxed accesses; the program must order its steps anyway. SPDX-License-Identifier:
+ * MIT
  */
 #include "instances.h"
 #include "object_texts.h"
@@ -23,7 +24,7 @@ static const struct hp_kind_type stream = {
     .histograms = {[HP_STREAM_GAP_TIMES] = {"gap", "Gap", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
 };
 
-/* A moment of this stream, or 0: the record may have been another one's. */
+/* A stored time of this stream, or 0: the record may have belonged to another one. */
 static uint64_t moment(const struct hp_object *object, uint32_t which)
 {
     const uint64_t tick = HOTPATH_GET_(object->shared[which]);
@@ -34,9 +35,9 @@ static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now -
 
 static inline uint64_t *moments_of(const struct hp_instance_use *use) { return hp_instance_object(use)->shared; }
 
-/* -------------------------------------------------------------------------------------------------------- counting */
+/* ----------------------------------------------------------------------------------------------------- counting */
 
-/* The consumer has done with what it was given last, and wants more. */
+/* The consumer has finished with the last item and wants more. */
 static inline __attribute__((always_inline)) void end_consuming(const struct hp_instance_use *use)
 {
     struct hp_object *object = hp_instance_object(use);
@@ -51,7 +52,7 @@ static inline __attribute__((always_inline)) void end_consuming(const struct hp_
     HOTPATH_PUT_(object->shared[HP_STREAM_HANDED], 0);
 }
 
-/* Work that yielded nothing is work, too. */
+/* Work that yields nothing is work, too. */
 static void end_work(const struct hp_instance_use *use)
 {
     struct hp_object *object = hp_instance_object(use);
@@ -77,7 +78,7 @@ static inline void count_item(const struct hp_instance_use *use, uint64_t items,
     HOTPATH_ADD_(part->count[HP_STREAM_BYTES], bytes);
 }
 
-/* What the next step has to know. Who yields more than once in a scope is at work again. */
+/* What the next step needs. A producer that yields more than once in a scope is at work again. */
 static inline void hand_over(uint64_t *moments, uint64_t now, uint64_t items)
 {
     HOTPATH_PUT_(moments[HP_STREAM_HANDED_ITEMS], items);
@@ -87,7 +88,7 @@ static inline void hand_over(uint64_t *moments, uint64_t now, uint64_t items)
         HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
 }
 
-/* How many items the consumer has that it has not asked more for. */
+/* The number of items that the consumer has not finished yet. */
 static uint64_t count_still_handed(const struct hp_object *object)
 {
     return moment(object, HP_STREAM_HANDED) != 0 ? HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]) : 0;
@@ -100,8 +101,8 @@ static __attribute__((noinline)) void distribute_gap(struct hp_head *head, struc
 }
 
 /*
- * The way that most items take: another one was handed over before, then this one was asked for, and now it is there. False: nothing was
- * changed; else it lets go of the head.
+ * Fast path: an earlier item was yielded, then this one was requested, and now it is there. False: nothing was
+ * changed. Otherwise releases the head.
  */
 static inline __attribute__((always_inline)) bool record_quickly(const struct hp_instance_use *use, uint64_t items,
                                                                  uint64_t bytes)
@@ -155,9 +156,9 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
     hp_object_end(&use.class_);
 }
 
-/* --------------------------------------------------------------------------------------------- what macros call */
+/* --------------------------------------------------------------------------------------- entry points of macros */
 
-/* Lets go of the head. */
+/* Releases the head. */
 static inline __attribute__((always_inline)) uint64_t ask(const struct hp_instance_use *use)
 {
     const uint64_t place = (uint64_t)use->class_.head->hot.epoch << 32 | use->part->object;
@@ -173,7 +174,7 @@ static __attribute__((noinline)) uint64_t ask_otherwise(struct hotpath_site *sit
     return hp_instance_begin_out_of_line(site, &stream, stream_, &use) ? ask(&use) : 0;
 }
 
-/* 0: nothing is recorded, and the end of the scope is nothing, too. */
+/* 0: not recorded; the end of the scope does nothing, either. */
 uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
 {
     struct hp_instance_use use;
@@ -182,7 +183,7 @@ uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
     return ask_otherwise(site, stream_);
 }
 
-/* Ends a scope, with the head held. After a yield nothing more is counted. False: there was none. */
+/* Ends a scope; the caller holds the head. After a yield nothing more is counted. False: there was no scope. */
 static inline bool end_scope(const struct hp_head *head, uint64_t place)
 {
     struct hp_object *object = (struct hp_object *)(void *)(head->hot.base + (uint32_t)place);
@@ -241,11 +242,11 @@ void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream_, cons
     va_end(arguments);
 }
 
-/* It may end in the scope of its producer, who has used it then. */
+/* It may end inside its producer's scope, which is then over. */
 void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream_)
 {
     struct hp_instance_use use;
-    if (stream_ == NULL || !hp_object_begin(site, &stream, &use.class_)) /* so that the site knows its class */
+    if (stream_ == NULL || !hp_object_begin(site, &stream, &use.class_)) /* this tells the site its class */
         return;
     hp_object_end(&use.class_);
     if (hp_instance_begin_known(site, stream_, &use)) {

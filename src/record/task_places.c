@@ -1,9 +1,10 @@
 /*
- * Tasks of objects that have no room for one.
+ * Tasks of objects that cannot hold one themselves.
  *
- * A table of places, each of the object whose address it has. A place is free for another one when its task is over, which its id says;
- * one that was asked for and has not begun yet has CLAIMED there, which is no task's. Who finds all places near an object taken gets one
- * of the thread's own, in which nothing is kept: the task counts as if it never ended.
+ * A table of slots, each with the address of its object. A slot is free for another object when its task is over,
+ * which the id tells; a slot that was requested and whose task has not begun has CLAIMED there, which is no task's
+ * id. If all slots near an object's hash are taken, the caller gets a dummy slot of its thread, in which nothing is
+ * kept: the task counts as if it never ended.
  *
  * SPDX-License-Identifier: MIT
  */

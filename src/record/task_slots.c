@@ -1,9 +1,10 @@
 /*
- * Numbers and slots of tasks.
+ * Ids and slots of tasks.
  *
- * A number is the place of a slot in the session, and a generation by which a slot that has another task by now is told. Free slots are
- * lists of threads. Who has many, because tasks that others create end here, gives a batch of them back; who has none takes one. Where
- * slots are many already, tasks do without: their number is their class and when they were created.
+ * An id is the place of a slot in the session, plus a generation that tells whether the slot belongs to another
+ * task by now. Each thread has a list of free slots. A thread with many, because tasks created elsewhere end there,
+ * gives a batch back; a thread without any takes one. If there are too many slots already, tasks do without: their
+ * id is their class and creation time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,18 +16,18 @@
 
 #define MOST_SLOTS 65536u
 
-/* ------------------------------------------------------------------------------------------------------- numbers */
+/* --------------------------------------------------------------------------------------------------------- ids */
 
 /*
- * With a slot: its offset in units of 64 bytes, its generation, the session. Without: when it was created, as far as bits allow, its
- * class, the session. 0 is none.
+ * With a slot: its offset in units of 64 bytes, its generation, the session. Without: creation time, as far as bits
+ * allow, class, session. 0 is none.
  */
 #define SLOT_BITS HP_SLOT_BITS
 #define GENERATION_BITS 26u
 #define EPOCH_BITS 11u
 #define SLOTLESS (UINT64_C(1) << 63)
 #define BORN_BITS 42u
-#define BORN_UNIT 12u /* bits of ticks that are left out */
+#define BORN_UNIT 12u /* low bits of ticks that are dropped */
 #define CLASS_BITS 13u
 #define SHORT_EPOCH_BITS 8u
 
@@ -48,7 +49,7 @@ static struct hp_task_slot *slot_at(const struct hp_head *head, uint32_t offset)
     return (struct hp_task_slot *)(void *)(head->hot.base + offset);
 }
 
-/* Whether there may be a slot. */
+/* Whether there may be a slot at this offset. */
 static bool is_within(const struct hp_head *head, uint64_t offset)
 {
     return offset >= HP_HEADER_BYTES &&
@@ -88,7 +89,7 @@ bool hp_task_is_slotless(const struct hp_head *head, uint64_t id, uint32_t *ret_
            is_class(*ret_class);
 }
 
-/* The class is still there when the slot has another task. */
+/* The class is still stored when the slot has another task. */
 uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id)
 {
     const uint64_t offset = low_bits(id, SLOT_BITS) * 64;
@@ -98,9 +99,9 @@ uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id)
     return HOTPATH_GET_(slot->self) == offset ? HOTPATH_GET_(slot->number) : 0;
 }
 
-/* --------------------------------------------------------------------------------------------------------- slots */
+/* -------------------------------------------------------------------------------------------------------- slots */
 
-/* `task_batches` of the header: the first slot of the first batch, in units of 64 bytes, and how often that has changed. */
+/* `task_batches` of the header: the first slot of the first batch, in units of 64 bytes, and a version number. */
 static uint64_t with_first(uint64_t list, uint32_t offset) { return ((list >> 32) + 1) << 32 | offset / 64; }
 
 static uint32_t take_batch(const struct hp_head *head)
@@ -125,7 +126,7 @@ static void give_batch(const struct hp_head *head, uint32_t first)
     } while (!__atomic_compare_exchange_n(list, &before, after, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* The first of HP_TASK_SLOTS new ones, which are a list. 0: there is no space, or there are too many. */
+/* The first of HP_TASK_SLOTS new slots, linked as a list. 0: no space, or too many slots. */
 static uint32_t make_batch(struct hp_head *head)
 {
     struct hp_header *header = header_of(head);
@@ -170,7 +171,7 @@ static struct hp_task_slot *take_slot(struct hp_head *head)
     return slot;
 }
 
-/* Of its list, the newest HP_TASK_SLOTS. */
+/* Gives back the newest HP_TASK_SLOTS of its list. */
 static void give_back(const struct hp_head *head)
 {
     struct hp_thread *record = head->record;
@@ -205,7 +206,7 @@ static void fill(const struct hp_object_use *use, struct hp_task_slot *slot, uin
     HOTPATH_PUT_(slot->extras, 0);
     HOTPATH_PUT_(slot->thread, use->head->record_offset);
     HOTPATH_PUT_(slot->next, hp_object_known(class_)->site);
-    __atomic_store_n(&slot->generation, slot->generation + 1, __ATOMIC_RELEASE); /* odd: it is whole */
+    __atomic_store_n(&slot->generation, slot->generation + 1, __ATOMIC_RELEASE); /* odd: complete */
     __atomic_store_n(&slot->id, id_of(slot), __ATOMIC_RELEASE);                  /* pairs with hp_task_slot_find */
 }
 

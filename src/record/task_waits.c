@@ -1,9 +1,11 @@
 /*
- * What tasks wait for. A request that is made for a task, by an adapter, is a task as well, and as long as it is open and the other one does
- * not run, it is what that waits for. How long that has run is known at any moment from its slot, so two looks, when the request is
- * made and when it has ended, are enough, on whatever threads they are. Requests that are open at the same time count each.
+ * What tasks wait for. A request that an adapter makes for a task is a task, too. While it is open and the other
+ * one does not run, the other one waits for it. The running time of a task can be read from its slot at any time,
+ * so two readings are enough, when the request is made and when it has ended, on any threads. Requests that are
+ * open at the same time count each.
  *
- * The sums are objects: a class for what was waited for, and an instance for each class that did, known by its site.
+ * The sums are objects: a class for what was waited for, with an instance per waiting class, identified by its
+ * site.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +23,9 @@ static const struct hp_kind_type await_kind = {
 
 static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
 
-/* For how long it has run. Whoever runs it may be ending that just now: a poll counts once, or is found to be over. */
+/*
+ * Its running time. The thread that runs it may be just ending the poll: the poll counts once, or is seen as ended.
+ */
 static uint64_t busy_until(const struct hp_task_slot *slot, uint64_t now)
 {
     const uint64_t start = __atomic_load_n(&slot->poll_start, __ATOMIC_ACQUIRE); /* pairs with end_poll */
@@ -56,7 +60,7 @@ struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp
 void hp_task_wait_count(const struct hp_task_wait *wait)
 {
     struct hp_instance_use use;
-    /* Numbers of sites begin with 0, and an address that is 0 is none. */
+    /* Site ids begin with 0, and address 0 means none. */
     const void *key = (const void *)((uintptr_t)wait->waiter + 1);
     if (wait->site == NULL || !hp_instance_begin(wait->site, &await_kind, key, &use))
         return;

@@ -1,5 +1,5 @@
 /*
- * What tasks wait for, where somebody knows: requests that they have made, and that they go on after. See task_waits.c.
+ * What tasks wait for, if known: requests that they have made and continue after. See task_waits.c.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_TASK_WAITS_H
@@ -9,16 +9,16 @@
 
 /* A wait that has ended. */
 struct hp_task_wait {
-    struct hotpath_site *site; /* of what was waited for; NULL: nobody has waited */
-    uint32_t waiter;           /* the site of who waited */
-    uint64_t ticks;            /* in which that one did not run */
+    struct hotpath_site *site; /* of what was waited for; NULL: there was no wait */
+    uint32_t waiter;           /* site of the waiting task */
+    uint64_t ticks;            /* in which the waiter did not run */
 };
 
-/* The task of the slot is what another one waits for. With the head held. */
+/* Another task waits for the slot's task. The caller holds the head. */
 void hp_task_wait_begin(const struct hp_head *head, struct hp_task_slot *slot, uint64_t waiting, uint64_t now);
-/* It ends now, or its waiter is over already, and then it is none. With the head held. */
+/* The wait ends now; if its waiter is over already, there was no wait. The caller holds the head. */
 struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp_task_slot *slot, uint64_t now);
-/* Counts it. With nothing held. */
+/* Counts it. Call with nothing held. */
 void hp_task_wait_count(const struct hp_task_wait *wait);
 
 #endif

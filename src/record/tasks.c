@@ -1,9 +1,10 @@
 /*
- * HOTPATH_TASK and its kin: operations that begin in one function and end in another, on any thread, and run in stretches between.
+ * HOTPATH_TASK and its siblings: operations that begin in one function and end in another, on any thread, and run
+ * in stretches (polls) in between.
  *
- * What the host keeps of a task is a number (task_slots.h). So nothing of the host's is ever touched, a stale copy does no harm, and
- * whatever the host does with freed objects is counted and no more. A stretch in which a task runs is a zone of its class, so what it allocates, what processor time it
- * takes and what runs inside is known as it is of functions, thread by thread and exact.
+ * The host keeps only an id of a task (task_slots.h). So the library never touches host memory, a stale copy is
+ * harmless, and use after the end is only counted. A poll is a zone of the task's class, so its allocations, its
+ * CPU time and everything inside it are known as for functions, per thread and exact.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,8 +21,8 @@
 #include "thread_head.h"
 #include "tick_rate.h"
 
-#define LOOKS_AT_OPEN 64u /* creations from one look at how many are open to the next, ... */
-#define ALWAYS_LOOKS 64u  /* ... but the first ones are looked at, all of them */
+#define LOOKS_AT_OPEN 64u /* tasks created between two counts of open tasks, ... */
+#define ALWAYS_LOOKS 64u  /* ... but for the first ones they are always counted */
 
 static const struct hp_kind_type task_kind = {
     .name = "task",
@@ -39,11 +40,11 @@ static const struct hp_kind_type task_kind = {
     .histograms = {[HP_TASK_WALLS] = {"wall", "Wall", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
 };
 
-/* ------------------------------------------------------------------------------------------------------- classes */
+/* ------------------------------------------------------------------------------------------------------ classes */
 
 #define SITES_PER_PAGE (4096u / sizeof(struct hotpath_site))
 
-/* A copy of the site, for polls: that of the host goes with the library that it is in. Under the lock. */
+/* A copy of the site, for polls: the host's own site goes away with its library. Under the lock. */
 static struct hotpath_site *copy_site(uint32_t id)
 {
     struct hp_recorder *recorder = hp_runtime;
@@ -64,7 +65,7 @@ static struct hotpath_site *copy_site(uint32_t id)
     return site;
 }
 
-/* `site` is one of those that the class has, and is made if it is not there. */
+/* `site` is one of the class's sites; makes it if missing. */
 static void need_site(uint32_t number, struct hotpath_site **site)
 {
     struct hp_signals held;
@@ -75,9 +76,9 @@ static void need_site(uint32_t number, struct hotpath_site **site)
     hp_unlock(&held);
 }
 
-/* ------------------------------------------------------------------------------------------------------ counting */
+/* ----------------------------------------------------------------------------------------------------- counting */
 
-/* Tasks of the class that are open, by the parts of all threads. */
+/* Open tasks of the class, by the parts of all threads. */
 static uint64_t count_open(const struct hp_object_use *use)
 {
     uint64_t open = 0;
@@ -124,7 +125,7 @@ static void count_ended(const struct hp_object_use *use, uint64_t born, bool is_
         hp_object_distribute(use, HP_TASK_WALLS, (double)wall);
 }
 
-/* ----------------------------------------------------------------------------------------------------- beginning */
+/* ---------------------------------------------------------------------------------------------------- beginning */
 
 uint64_t hotpath_v1_task(struct hotpath_site *site)
 {
@@ -150,7 +151,7 @@ uint64_t hotpath_v1_task(struct hotpath_site *site)
     return id;
 }
 
-/* What few tasks have. One without a slot has no lane, and nobody waits for it. */
+/* For the few tasks that need it. A task without a slot has no lane and no waiter. */
 static void add_extras(struct hp_head *head, uint64_t id, hotpath_task waiting, hotpath_lane lane)
 {
     struct hp_task_slot *slot;
@@ -164,7 +165,7 @@ static void add_extras(struct hp_head *head, uint64_t id, hotpath_task waiting, 
     if (lane != 0) {
         HOTPATH_PUT_(slot->lane, lane);
         HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_HAS_LANE);
-        HOTPATH_PUT_(slot->next, HOTPATH_ID_NEW_); /* no site: its polls take the long way */
+        HOTPATH_PUT_(slot->next, HOTPATH_ID_NEW_); /* no site: its polls take the slow path */
     }
 }
 
@@ -186,9 +187,12 @@ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, i
     return id;
 }
 
-/* -------------------------------------------------------------------------------------------------------- misuse */
+/* ------------------------------------------------------------------------------------------------------- misuse */
 
-/* Of a task that was open once. One that was created while nothing was recorded is none. With the head held. */
+/*
+ * For a task that was open once. One that was created while nothing was recorded is no misuse. The caller holds the
+ * head.
+ */
 static void count_misuse(struct hp_head *head, uint64_t id)
 {
     struct hp_object_use use;
@@ -197,7 +201,7 @@ static void count_misuse(struct hp_head *head, uint64_t id)
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
 }
 
-/* -------------------------------------------------------------------------------------------------------- ending */
+/* ------------------------------------------------------------------------------------------------------- ending */
 
 static void keep_result(const struct hp_object_use *use, const char *result)
 {
@@ -208,13 +212,13 @@ static void keep_result(const struct hp_object_use *use, const char *result)
     hp_object_remember(use, &recent, result);
 }
 
-/* What is left to do with nothing held when a task has ended. */
+/* What is left to do, with nothing held, after a task has ended. */
 struct after_end {
     struct hp_task_wait wait;
     hotpath_lane lane;
 };
 
-/* The lane of one that runs ends when it does so no more. */
+/* The lane of a running task ends when it stops running. */
 static __attribute__((noinline)) struct after_end extras_of(const struct hp_head *head,
                                                             const struct hp_task_slot *slot, uint64_t now)
 {
@@ -226,7 +230,7 @@ static __attribute__((noinline)) struct after_end extras_of(const struct hp_head
     return after;
 }
 
-/* Two threads that end it at once: one of them does. */
+/* If two threads end it at once, only one does. */
 static void end_slot(struct hp_head *head, struct hp_task_slot *slot, bool is_cancelled, const char *result,
                      struct after_end *ret_after)
 {
@@ -253,7 +257,7 @@ static void end_task(uint64_t id, bool is_cancelled, const char *result)
     if (head == NULL)
         return;
     struct hp_task_slot *slot;
-    struct after_end after; /* no more of it than is looked at */
+    struct after_end after; /* only the fields that are read are set */
     struct hp_object_use use;
     uint32_t class_;
     uint64_t born;
@@ -297,7 +301,7 @@ void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
     errno = saved;
 }
 
-/* Whether its result is wanted. */
+/* Whether its result is to be kept. */
 int hotpath_v1_task_is_logged(const hotpath_task *task)
 {
     struct hp_head *head = task != NULL && task->id_ != 0 ? hp_objects_hold() : NULL;
@@ -309,14 +313,17 @@ int hotpath_v1_task_is_logged(const hotpath_task *task)
     return number != 0 && hp_site_is_logged(hp_object_known(number)->site);
 }
 
-/* --------------------------------------------------------------------------------------------------------- polls */
+/* -------------------------------------------------------------------------------------------------------- polls */
 
 /*
- * A poll is a zone with a task. Nearly always the zone is one that inline code would open and close, of a task that has a slot; then both
- * are done here at once, with one look at the clock for each end. All else is done out of line.
+ * A poll is a zone with a task. Usually it is a zone that inline code would open and close, of a task with a slot;
+ * then both are done here together, reading the clock once at each end. Everything else takes the slow path.
  */
 
-/* The class whose zones the poll is one of; 0: there is no such task, which is wrong unless it `may_be_over`. With the head held. */
+/*
+ * The class whose zone the poll is; 0: no such task, which is misuse unless it `may_be_over`. The caller holds the
+ * head.
+ */
 static uint32_t class_for_poll(struct hp_head *head, uint64_t id, bool may_be_over)
 {
     struct hp_task_slot *slot;
@@ -331,7 +338,7 @@ static uint32_t class_for_poll(struct hp_head *head, uint64_t id, bool may_be_ov
     return 0;
 }
 
-/* Where it cannot be had from the frame, it is now. */
+/* The time of the frame; now if there is none. */
 static uint64_t start_of_zone(const struct hp_head *head, const struct hotpath_zone *zone)
 {
     const struct hotpath_frame_ *top = head->hot.top;
@@ -344,7 +351,7 @@ static inline void begin_in_slot(const struct hp_head *head, struct hp_task_slot
     HOTPATH_PUT_(slot->thread, head->record_offset);
 }
 
-/* The zone is open. Of a task that runs already it is a zone, and no more. */
+/* The zone is open. If the task runs already, it is only a zone. */
 static void begin_poll(struct hp_head *head, struct hotpath_poll_ *poll, uint64_t start)
 {
     struct hp_task_slot *slot;
@@ -388,11 +395,11 @@ static __attribute__((noinline)) void poll_out_of_line(struct hotpath_poll_ *ret
         return;
     begin_poll(head, ret_poll, start_of_zone(head, &ret_poll->zone));
     hp_head_let_go(&head->hot);
-    if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones are the coroutine's */
+    if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones belong to the coroutine */
         ret_poll->below = hotpath_switch(ret_poll->lane);
 }
 
-/* As hotpath_enter_ does, with the head held. False: it takes the long way. */
+/* As hotpath_enter_, with the head held. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
 open_quickly(struct hotpath_head_ *hot, const struct hotpath_zone *zone, uint32_t site, uint64_t *ret_start)
 {
@@ -420,7 +427,7 @@ begin_quickly(struct hp_head *head, struct hotpath_poll_ *ret_poll, uint64_t id,
         return false;
     begin_in_slot(head, slot, start);
     HOTPATH_PUT_(ret_poll->zone.state,
-                 (uintptr_t)head); /* not two at a time in a wide register, which takes longer */
+                 (uintptr_t)head); /* not two at once through a vector register, which takes longer */
     HOTPATH_PUT_(ret_poll->id, id);
     HOTPATH_PUT_(ret_poll->before, head->task);
     HOTPATH_PUT_(ret_poll->how, how);
@@ -443,11 +450,12 @@ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
 }
 
 /*
- * What ran inside a long poll is known where polls are followed as calls of functions are (kept.c), which is not worth its cost where most are
- * short. There one that ends is looked into now and then, and what a long one has inside is what has come since the last look.
+ * If polls are followed like calls of functions (kept.c), what ran inside a long poll is known; but that is not
+ * worth its cost if most polls are short. Then an ending poll is examined only now and then, and what a long one
+ * has inside is what has accumulated since the last examination.
  */
 #define LOOKS_PER_MS 8u
-#define WORTH 64u /* no more of the time is spent on that */
+#define WORTH 64u /* at most 1/WORTH of the time is spent on that */
 
 static void look_into(struct hp_head *head, uint32_t node, uint64_t now)
 {
@@ -455,16 +463,16 @@ static void look_into(struct hp_head *head, uint32_t node, uint64_t now)
     head->poll_look = now + hp_ticks_per_ms(head) / LOOKS_PER_MS + WORTH * (hp_now() - now);
 }
 
-/* The frame of a poll that has just been closed; NULL: that is another one's by now. */
+/* The frame of a poll that was just closed; NULL: it was reused by now. */
 static const struct hotpath_frame_ *closed_frame(const struct hp_head *head, uint64_t start)
 {
     const struct hotpath_frame_ *frame = head->hot.top + 1;
     return frame <= head->hot.last && frame->zone == 0 && HOTPATH_GET_(frame->start) == start ? frame : NULL;
 }
 
-#define SURELY_SHORT_BITS 16u /* polls of fewer ticks are not long, however few of them a millisecond has */
+#define SURELY_SHORT_BITS 16u /* polls of fewer ticks are not long, whatever the rate of ticks per ms */
 
-/* Returns its ticks; 0: it has ended, or another thread's poll of it has, at the same time. */
+/* Returns its ticks; 0: the task has ended, or a poll of it on another thread ended at the same time. */
 static inline uint64_t end_in_slot(struct hp_task_slot *slot, uint64_t now)
 {
     const uint64_t start = HOTPATH_GET_(slot->poll_start);
@@ -500,7 +508,7 @@ static void look_at_ended(uint64_t id, uint64_t ticks, uint64_t now)
     hp_head_let_go(&head->hot);
 }
 
-/* Of a poll that has ended: it may have been long, one that is to be looked into, or the last one. */
+/* For a poll that has ended: it may have been long, due for examination, or the last one. */
 static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *poll, uint64_t ticks, uint64_t now)
 {
     if (ticks != 0)
@@ -509,7 +517,7 @@ static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *
         end_task(poll->id, false, NULL);
 }
 
-/* It has ended while it ran. */
+/* The task has ended while it ran. */
 static void end_lane_of_ended(const struct hotpath_poll_ *poll)
 {
     struct hp_head *head = hp_objects_hold();
@@ -521,14 +529,14 @@ static void end_lane_of_ended(const struct hotpath_poll_ *poll)
         hotpath_lane_end(poll->lane);
 }
 
-/* What its zone counted is what the task ran. */
+/* The task's running time is what its zone counted. */
 static uint64_t end_of_zone(const struct hp_head *head, const struct hp_task_slot *slot)
 {
     const struct hotpath_frame_ *frame = closed_frame(head, HOTPATH_GET_(slot->poll_start));
     return frame != NULL ? frame->child : hp_now();
 }
 
-/* Whatever its zone is. `now` is when that has ended, if that is known, else 0. */
+/* Handles any zone. `now` is when the zone ended, or 0 if unknown. */
 static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll, uint64_t now)
 {
     if (poll->how & HOTPATH_ON_LANE_)
@@ -555,7 +563,7 @@ static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll
         end_lane_of_ended(poll);
 }
 
-/* As hotpath_leave_ does, and the poll with it. What calls nobody but at its very end has all it needs in registers. */
+/* As hotpath_leave_, together with the poll. Makes no call except a tail call, so everything stays in registers. */
 void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;

@@ -1,6 +1,6 @@
 /*
- * How threads end: by a destructor of the C library's, or by a sandbox that forbids them to read the counter. Open zones are closed then,
- * and the head is free for the next thread. SPDX-License-Identifier: MIT
+ * How threads end: by a thread-exit destructor, or by a sandbox that forbids them to read the time stamp counter.
+ * Open zones are closed then, and the head is free for the next thread. SPDX-License-Identifier: MIT
  */
 #include "thread_ends.h"
 
@@ -48,7 +48,7 @@ static void close_records(struct hp_head *head)
     const uint64_t now = hp_now();
     for (struct hp_head *at = head; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != hp_epoch())
-            continue; /* a handler's head for which there was no space */
+            continue; /* a handler's head that had no space for a record */
         close_zones(at, now);
         close_transfer(at, now);
         __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
@@ -61,7 +61,7 @@ void hp_thread_release(struct hp_head *head)
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
-/* What this thread used, if somebody watches who wants to know; nothing where the kernel may not be asked. */
+/* What this thread used, if an observer wants to know; nothing if the kernel may not be asked. */
 static struct hp_cpu_time used_by_now(void)
 {
     struct hp_cpu_time used = {0};
@@ -72,7 +72,7 @@ static struct hp_cpu_time used_by_now(void)
     return used;
 }
 
-/* Of the copies of the library that know the thread, the last one ends it. */
+/* The last of the copies of the library that know the thread ends it. */
 static void say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
@@ -101,8 +101,8 @@ static void say_farewell(struct hp_head *head)
 #endif
 
 /*
- * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
- * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
+ * Destructors of other keys may contain zones: stay for all rounds but the last. The last one belongs to tools that
+ * must outlive everything, such as ThreadSanitizer, which no longer tracks the thread after it.
  */
 REALIGNED static void at_thread_exit(void *value)
 {
@@ -115,7 +115,10 @@ REALIGNED static void at_thread_exit(void *value)
     errno = saved;
 }
 
-/* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
+/*
+ * Makes open guards find nothing to close. The memory of guards that longjmp has left may be anything by now, so
+ * each must look like a guard.
+ */
 static void close_guards(struct hp_head *head, uintptr_t here)
 {
     struct hp_stack own;
@@ -136,7 +139,7 @@ void hp_thread_blind(struct hp_head *head)
     close_records(head);
     head->is_blind = true;
     for (struct hp_head *at = head; at != NULL; at = at->handler)
-        at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
+        at->hot.epoch = 0; /* from now on every zone has to go through register_thread */
 }
 
 bool hp_thread_exit_hook(void)

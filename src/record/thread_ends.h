@@ -6,13 +6,13 @@
 
 struct hp_head;
 
-/* Makes this copy of the library notice threads that end. */
+/* Makes this copy of the library notice exits of threads. */
 bool hp_thread_exit_hook(void);
-/* Has this copy notice the end of the calling thread, whose head it is. There is a hook; under the lock. */
+/* Makes this copy notice the exit of the calling thread, which owns the head. There is a hook; under the lock. */
 void hp_thread_await_end(struct hp_head *head);
-/* The thread of a head has ended: its zones are closed, and the head is free. Under the lock. */
+/* The head's thread has exited: closes its zones and frees the head. Under the lock. */
 void hp_thread_release(struct hp_head *head);
-/* The thread may not read the counter from now on: it is measured no more. Under the lock. */
+/* The thread must not read the time stamp counter from now on: it is no longer measured. Under the lock. */
 void hp_thread_blind(struct hp_head *head);
 
 #endif

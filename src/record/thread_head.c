@@ -1,7 +1,7 @@
 /* The head of the calling thread. SPDX-License-Identifier: MIT */
 #include "thread_head.h"
 
-/* Threads and children are born blind if who begins them is, without having said so: the kernel has to be asked. */
+/* Threads and children inherit this from their creator without announcing it: ask the kernel. */
 bool hp_thread_is_blind(void)
 {
     const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;

@@ -1,6 +1,6 @@
 /*
- * The head of a thread, and what is attached to it in the session: nodes, stats, frames. Whose head it is while it is being used:
- * holding.h. SPDX-License-Identifier: MIT
+ * A thread's head and what it refers to in the session: nodes, stats, frames. Protocol of use: holding.h.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_THREAD_HEAD_H
 #define HP_RECORD_THREAD_HEAD_H
@@ -18,16 +18,16 @@ static inline struct hp_head *hp_thread_present(void)
     const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
     return is_there ? head : NULL;
 }
-/* Whether the calling thread may not read the counter; or whether that cannot be asked. */
+/* Whether the calling thread must not read the time stamp counter, or that cannot be found out. */
 bool hp_thread_is_blind(void);
 
-/* Whether its thread is that of the process, which lives as long as it does. */
+/* Whether its thread is the process's first, which lives as long as the process. */
 static inline bool hp_head_is_of_first_thread(const struct hp_head *head)
 {
     return head->thread_id == hp_sys_process_id();
 }
 
-/* --- with the head held: until it is let go, the session stays where it is, also one that has ended meanwhile */
+/* --- with the head held: until it is released the session stays mapped, even if it has ended meanwhile */
 
 static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
 {
@@ -44,9 +44,10 @@ static inline struct hotpath_frame_ *hp_frame_zero(const struct hp_head *head)
 static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
 
 /*
- * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
- * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
+ * Whether the zone's call is around the code whose stack pointer is `stack`. A macro's guard is in its function's
+ * frame, above that address. A hook has no guard: its zone is a few bytes below, one per inlined function, and not
+ * at a multiple of 4 (functions.c). Zones of callees lie at least two words further down, since frames are that
+ * large.
  */
 #define HP_HOOK_REACH (2 * sizeof(void *))
 static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)

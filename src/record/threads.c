@@ -1,7 +1,7 @@
 /*
- * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
- * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
- * threads record at once, not how many there ever were. How they end is in thread_ends.c.
+ * Threads come and go; their records stay. A thread gets a head with its first zone. When it exits, the head is
+ * free with everything attached (record, call tree, index), and the next new thread reuses it: memory depends on
+ * how many threads record at once, not on how many there ever were. How threads end: thread_ends.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@
 
 /* ---------------------------------------------------------------------------------------------- heads */
 
-/* A head with nothing attached. Heads lie apart so that threads do not share cache lines. */
+/* A head with nothing attached. Heads are spaced so that threads do not share cache lines. */
 static struct hp_head *new_head(void)
 {
     struct hp_fork_page *page = hp_page();
@@ -44,20 +44,19 @@ static struct hp_head *new_head(void)
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
     page->spare_count--;
     head->next = page->heads;
-    __atomic_store_n(&page->heads, head,
-                     __ATOMIC_RELEASE); /* the sampler's handler looks through them without the lock */
+    __atomic_store_n(&page->heads, head, __ATOMIC_RELEASE); /* the sampling handler walks them without the lock */
     return head;
 }
 
-/* Threads that began to record after their last destructor, or were ended by a raw system call. */
+/* Threads that began to record after their last destructor, or ended by a raw system call. */
 static bool is_dead(const struct hp_head *head)
 {
     return head->thread_id != 0 && !head->is_handler && !hp_process_has_thread(head->thread_id);
 }
 
 /*
- * Frees the heads of threads that ended without a word. Asking the kernel about each costs a system call, so it is done
- * only when the number of heads would grow past a power of two: now and then, whatever the number.
+ * Frees the heads of threads that exited unnoticed. Asking the kernel costs a system call per head, so this is done
+ * only when the number of heads would grow past a power of two.
  */
 static struct hp_head *bury_dead(void)
 {
@@ -75,7 +74,7 @@ static struct hp_head *bury_dead(void)
     return freed;
 }
 
-/* The head of this thread if another copy of the library made one, else a free one, best with a record. */
+/* This thread's head if another copy of the library made one, else a free one, preferably with a record. */
 static struct hp_head *find_head(uint32_t thread_id)
 {
     struct hp_head *free_head = NULL;
@@ -126,7 +125,7 @@ static bool new_record(struct hp_head *head)
     return true;
 }
 
-/* Word by word, since somebody may be reading. */
+/* Word by word, since a reader may be active. */
 static void name_record(struct hp_thread *record, const char *name)
 {
     uint32_t words[sizeof record->name / sizeof(uint32_t)];
@@ -136,8 +135,8 @@ static void name_record(struct hp_thread *record, const char *name)
 }
 
 /*
- * What the kernel has to be asked about a thread. It is asked before the lock is taken: whoever holds that may lose his processor
- * meanwhile, and all others wait for him.
+ * What the kernel must be asked about a thread. This is done before the lock is taken: its owner may be preempted,
+ * and all others would wait.
  */
 struct newcomer {
     uint32_t process_id, thread_id;
@@ -171,12 +170,12 @@ static void sign_record(struct hp_head *head, uint32_t thread_id, const char *na
         __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
 }
 
-/* Gives a head a record of the running session and opens it for business. A handler's has no name. */
+/* Gives a head a record of the running session and makes it usable. A handler's head has no name. */
 static bool attach(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     hp_head_hold(&head->hot);
-    head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread finds the new one */
+    head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread sets the new one */
     if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
         head->record = NULL;
         return false;
@@ -211,7 +210,7 @@ void hp_threads_set_child_session(hp_child_session *begin)
     __atomic_store_n(&begin_child_session, begin, __ATOMIC_RELAXED);
 }
 
-/* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
+/* Under the lock. If it fails, counts `losses`: zones, or nothing if the caller counts its own losses. */
 static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
 {
     if (hp_thread_is_blind()) {
@@ -226,7 +225,7 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
-    if (hp_is_sealed()) { /* to tell which thread this is took a system call */
+    if (hp_is_sealed()) { /* finding out which thread this is would take a system call */
         hp_store_lose(hp_runtime->store, HP_LOSS_SEALED, losses);
         return NULL;
     }
@@ -234,13 +233,13 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
         hp_store_lose(hp_runtime->store, HP_LOSS_ENDED, losses);
         return NULL;
     }
-    /* A child of vfork has the variables of its parent's thread, but is none of that process. */
+    /* A vfork child has its parent's thread-local variables, but is another process. */
     if (self->process_id != hp_page()->pid) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (is_child)
-        introduce(self); /* again: to begin the session was none of the thread's work */
+        introduce(self); /* again: starting the session was not the thread's own work */
     struct hp_head *head = find_head(self->thread_id);
     if (head == NULL)
         head = bury_dead();
@@ -248,7 +247,7 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
         head = new_head();
     const bool is_shared = head != NULL && head->thread_id == self->thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
-    /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
+    /* We may be in a handler that interrupted the thread inside the recorder, in a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && hp_head_is_held(&head->hot);
     if (head == NULL || is_busy || (is_shared && head->is_blind) ||
         (!is_current && !attach_with_handlers(head, self))) {
@@ -269,7 +268,7 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
 
 typedef bool take_lock(struct hp_signals *held);
 
-/* The head of this thread, registered now if need be. */
+/* This thread's head, registered now if needed. */
 static struct hp_head *head_by(take_lock *take, uint64_t losses)
 {
     struct hp_head *head = hp_thread_present();
@@ -343,7 +342,7 @@ void hp_thread_reserve(void)
         hp_parts_reserve(head);
 }
 
-/* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
+/* Reads it like a reader of a session: the thread keeps running. A closed frame ends the stack. */
 static bool has_open(const struct hp_head *head, const struct hotpath_zone *zone)
 {
     const uint32_t capacity = __atomic_load_n(&head->record->frame_capacity, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* Threads come, and get a head: see threads.c. SPDX-License-Identifier: MIT */
+/* Registration of threads: see threads.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_THREADS_H
 #define HP_RECORD_THREADS_H
 
@@ -8,20 +8,23 @@
 struct hotpath_zone;
 struct hp_head;
 
-/* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
+/* The calling thread's head for the running session, or NULL. Starts a child's session after fork. */
 struct hp_head *hp_thread_head(void);
 /*
- * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours for long. NULL, too,
- * where somebody keeps the lock, and nothing is counted as lost.
+ * The same for callers that may hold any lock of the host or the C library, so must not wait long for ours. Also
+ * NULL if the lock is not free soon; no loss is counted.
  */
 struct hp_head *hp_thread_head_if_free(void);
-/* The same for events of pools, which count what they lose themselves. */
+/* The same for events of pools, which count their own losses. */
 struct hp_head *hp_thread_head_for_pools(void);
-/* The head that the calling thread has for the running session, whichever copy of the library has registered it; or NULL. Under the lock. */
+/*
+ * The calling thread's head for the running session, whichever copy of the library registered it; or NULL. Under
+ * the lock.
+ */
 struct hp_head *hp_thread_of_any_copy(void);
 /*
- * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
- * first, or the site would be written into its parent's. False: there is none.
+ * Call before registering a site if no zone has registered the thread: a forked child starts its session first,
+ * otherwise the site would be written into its parent's. False: no session.
  */
 bool hp_thread_is_ours(void);
 /* Registers the calling thread. Under the lock. */
@@ -30,12 +33,13 @@ void hp_thread_begin(void);
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
 struct hp_head *hp_thread_handler_head(struct hp_head *head);
-/* Whether `state` of a guard leads to another thread, which has that zone open. */
+/* Whether `state` of a guard refers to another thread, which has that zone open. */
 bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
 
 /*
- * The one call upward: a thread that registers in a forked child begins the session of that first, and how sessions begin is decided
- * above. Called under the lock; false: the child has none. Set when this copy of the library is loaded; before that no child has one.
+ * The one call upward: a thread that registers in a forked child first starts the child's session; how sessions
+ * start is decided in a higher layer. Called under the lock; false: the child has none. Set when this copy of the
+ * library is loaded; before that no child has one.
  */
 typedef bool hp_child_session(void);
 void hp_threads_set_child_session(hp_child_session *begin);

@@ -1,11 +1,11 @@
-/* How many ticks a millisecond has. SPDX-License-Identifier: MIT */
+/* Ticks per millisecond. SPDX-License-Identifier: MIT */
 #include "tick_rate.h"
 
 #include "layout.h"
 
-#define LONG_ENOUGH_NS 2000000u /* two readings of both clocks are within some ten nanoseconds */
-#define USUAL 2000000u          /* counters of processors are between one and five gigahertz, ... */
-#define USUAL_ELSEWHERE 50000u  /* ... but on arm64 and RISC-V between ten megahertz and one gigahertz */
+#define LONG_ENOUGH_NS 2000000u /* two readings of both clocks agree within some ten nanoseconds */
+#define USUAL 2000000u          /* counters of CPUs run at one to five gigahertz, ... */
+#define USUAL_ELSEWHERE 50000u  /* ... but on arm64 and RISC-V at ten megahertz to one gigahertz */
 
 static uint64_t guess(void)
 {

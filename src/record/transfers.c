@@ -1,9 +1,11 @@
 /*
- * Channels of which the program says nothing: pipes, sockets between processes, eventfds, message queues. The library that `hotpath run`
- * preloads stands in front of the functions that move something through them, and tells of each such call when it begins and ends.
+ * Channels that the program does not report: pipes, sockets between processes, eventfds, message queues. The
+ * library that `hotpath run` preloads interposes the functions that move data through them, and reports the start
+ * and end of each such call.
  *
- * Whether a call has waited nobody tells, and to ask the kernel would cost more than most calls do. But to wait takes two switches of
- * the processor, so a call that took longer than it takes to move that many bytes has waited, and counts as that with all its time.
+ * Nothing tells whether a call has waited, and asking the kernel would cost more than most calls. But waiting takes
+ * two context switches, so a call that took longer than moving its bytes takes has waited, and counts as a wait
+ * with all its time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +14,7 @@
 #include "tick_rate.h"
 
 #define WAIT_NS 5000u        /* a call that took longer has waited ... */
-#define WAIT_BYTES_PER_NS 2u /* ... unless it was for the bytes */
+#define WAIT_BYTES_PER_NS 2u /* ... unless it moved that many bytes */
 #define NS_PER_MS UINT64_C(1000000)
 
 static const struct hp_kind_type kinds[] = {
@@ -31,7 +33,7 @@ static const struct hp_kind_type kinds[] = {
                            HP_CHANNEL_FIELDS},
 };
 
-/* Not where nothing is recorded: this is no zone that nobody records (unrecorded.c). */
+/* Only while recording: this must not count as an unrecorded zone (unrecorded.c). */
 static inline bool begin(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
 {
     return HOTPATH_GET_(hp_runtime->gate) != 0 &&
@@ -63,7 +65,7 @@ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
     hp_object_end(&use.class_);
 }
 
-/* Where it began, unless the session, or the instance that has the record, is another one by now. */
+/* Where it began, unless the session or the owner of the instance's record has changed. */
 static inline bool begin_again(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
@@ -92,7 +94,7 @@ static void count_wait(struct hp_part *part, bool is_sending, uint64_t took)
     HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
 }
 
-/* Of bytes no times: those of a call may go in one after the other, and come out by others. */
+/* No times for bytes: those of one call may go in one by one, and come out in other calls. */
 static inline void count_items(struct hp_part *part, const struct hotpath_transfer_ *transfer, uint64_t items,
                                uint64_t bytes, uint64_t moment)
 {
@@ -103,7 +105,10 @@ static inline void count_items(struct hp_part *part, const struct hotpath_transf
         HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_IN_TICKS : HP_CHANNEL_OUT_TICKS], moment * items);
 }
 
-/* What is sent can be received before the call returns, so it went in when that began; or, where that had to wait for room, at its end. */
+/*
+ * What is sent can be received before the call returns, so it counts as sent at the call's start; if the call had
+ * to wait for room, at its end.
+ */
 void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
                             int is_refused)
 {
@@ -133,7 +138,7 @@ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, in
         hp_instance_end(site, &kinds[kind], channel);
 }
 
-/* Without a lock: the recorder itself may be at work. A child of vfork has descriptors of its own, and our memory. */
+/* Takes no lock: the recorder itself may be active. A vfork child has its own descriptors, but our memory. */
 int hotpath_v1_transfer_may_look(void)
 {
     return HOTPATH_GET_(hp_runtime->gate) != 0 && !hp_is_sealed() && hp_is_own_process();

@@ -1,12 +1,13 @@
 /*
  * The call tree of a thread: which node a site leads to from where, and where its calls are counted.
  *
- * A node is a site below a parent; a stat is what the thread knows of a site beside that. The index, a hash table in
- * memory of the thread's own, leads from (parent, site) to both, with flags that say what zones there have to mind
- * (HOTPATH_FLAGS_). Inline code reads it; everything else is done here.
+ * A node is a site below a parent; a stat is what the thread records about a site besides that. The index, a hash
+ * table in the thread's private memory, maps (parent, site) to both, with flags for zones there (HOTPATH_FLAGS_).
+ * Inline code reads it; everything else is done here.
  *
- * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
- * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
+ * Recursion is folded: a site that is open already continues on its open node, so a tree is at most as deep as
+ * there are sites. The count of open calls of a site tells inner calls from the outermost one, whose time alone is
+ * the total.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,26 +21,26 @@
 #include "thread_head.h"
 #include "thread_space.h"
 
-#define MAX_NODES 65536u /* per thread; further paths fall under <other> */
+#define MAX_NODES 65536u /* per thread; further paths go to <other> */
 #define FIRST_SLOTS 256u
-#define RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
+#define RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, when the index cannot grow */
 #define FIRST_NODES 8u
-#define MOST_NODES 512u /* of a chunk */
+#define MOST_NODES 512u /* per chunk */
 /*
- * Slots that inline code does not look for, since no node is there. Those that lead to a stat have STAT_OF in place of the
- * parent. Those with KNOWN beside the parent lead to a node that is in the tree but has not been called from there by this
- * thread, or is a child of <other>.
+ * Private slots, which inline code does not look for. Those that lead to a stat have STAT_OF in place of the
+ * parent. Those with KNOWN beside the parent lead to a node that is in the tree but was not called from there by
+ * this thread, or that is a child of <other>.
  */
 #define STAT_OF 1u
 #define KNOWN 2u
 #define IS_PRIVATE(parent) (((parent)&3u) != 0)
-#define FOLDED 1u /* is_folded of a node */
+#define FOLDED 1u /* value of a node's is_folded */
 
 /* ------------------------------------------------------------------------------------------- the index */
 
 static uint64_t slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
 
-/* Without what zones that are not sampled must not find. */
+/* The key without the bit that hides a slot from unsampled zones. */
 static uint64_t plain_key(const struct hotpath_slot_ *slot) { return slot->key & ~HOTPATH_SAMPLED_KEY_; }
 
 static uint32_t slot_total(const struct hotpath_head_ *hot)
@@ -61,9 +62,9 @@ static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct h
 }
 
 /*
- * The slot that has the key, or the empty one where it belongs; there always is an empty one. Private slots stay out of the
- * rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
- * empty one has not missed anything.
+ * The slot with the key, or the empty one where it belongs; there always is an empty one. Private slots stay out of
+ * the rows, since inline code does not look for them. A slot never becomes empty again, so a search may stop at an
+ * empty one.
  */
 static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
@@ -77,11 +78,11 @@ static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t
     return slot;
 }
 
-/* Copies what is in `slot` to another place where it is found just as well; false where there is none. */
+/* Moves the entry of `slot` to another place where it is found as well. False: there is none. */
 static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
 {
     struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, plain_key(slot));
-    const bool is_private = IS_PRIVATE((uint32_t)(slot->key >> 32)); /* found out of line wherever it is */
+    const bool is_private = IS_PRIVATE((uint32_t)(slot->key >> 32)); /* found on the slow path wherever it is */
     while (is_private && other->key != 0)
         other = next_slot(hot, other);
     if (other->key != 0)
@@ -90,7 +91,7 @@ static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot
     return true;
 }
 
-/* The slot for a new key: if at all possible one of the two where inline code looks. */
+/* The slot for a new key: if possible one of the two where inline code looks. */
 static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
     struct hotpath_slot_ *slot = find_slot(hot, parent, site);
@@ -116,7 +117,10 @@ static bool grow_slots(struct hp_head *head)
     return true;
 }
 
-/* Loads above a quarter cost the inline part misses; above a half the index stops growing rather than fill up. */
+/*
+ * Above a quarter full, inline code misses more often; above half full, the index stops taking entries rather than
+ * filling up.
+ */
 static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
 {
     const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)plain_key(added);
@@ -150,7 +154,7 @@ static bool empty_slots(struct hp_head *head)
 
 static uint32_t new_stat(struct hp_head *head, uint32_t site)
 {
-    /* Aligned, so that what a short call needs of it is one cache line: extremes and the first octaves. */
+    /* Aligned, so that a short call needs one cache line of it: extremes and the first octaves. */
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
     if (offset == 0)
         return 0;
@@ -161,13 +165,13 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
     stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
     stat->next = head->record->stats;
-    /* Release: who finds the stat finds it whole. The same for nodes below. */
+    /* Release: a reader that finds the stat sees it complete. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
     __atomic_store_n(&head->record->stat_count, head->record->stat_count + 1, __ATOMIC_RELAXED);
     return offset;
 }
 
-/* Not in the list: it counts nothing. Without space for it nothing is kept of calls. */
+/* Not in the list: it counts nothing. Without space for it, nothing is kept of calls. */
 void hp_tree_need_blank_stat(struct hp_head *head)
 {
     if (head->record->blank_stat != 0)
@@ -222,8 +226,8 @@ static uint32_t new_chunk(struct hp_head *head, uint32_t capacity)
 }
 
 /*
- * Each chunk is twice as large as the one before, since readers go through large trees again and again, and want them side by side;
- * or small, where there is little space left. 0: there is none.
+ * Each chunk is twice as large as the one before, since readers scan large trees again and again and want nodes
+ * side by side; smaller if little space is left. 0: no space.
  */
 static uint32_t next_chunk(struct hp_head *head, const struct hp_node_chunk *latest)
 {
@@ -234,7 +238,7 @@ static uint32_t next_chunk(struct hp_head *head, const struct hp_node_chunk *lat
     return offset != 0 || capacity == FIRST_NODES ? offset : new_chunk(head, FIRST_NODES);
 }
 
-/* The next free node, or 0. The count in the chunk is raised by the caller, once the node is filled in. */
+/* The next free node, or 0. The caller raises the count in the chunk once the node is filled in. */
 static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
 {
     struct hp_thread *record = head->record;
@@ -270,7 +274,7 @@ static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, u
     return offset;
 }
 
-/* The node of `site` among `parent` and its ancestors: there the recursion goes on. */
+/* The node of `site` among `parent` and its ancestors: the recursion continues there. */
 static uint32_t ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
 {
     while (parent != 0 && hp_node_at(head, parent)->site != site)
@@ -286,7 +290,7 @@ static uint32_t listed_child(struct hp_head *head, uint32_t parent, uint32_t sit
     return child;
 }
 
-/* A node that is there, though not in a slot where inline code would find it. */
+/* An existing node that is not in a slot where inline code would find it. */
 static uint32_t child_of(struct hp_head *head, uint32_t parent, uint32_t site)
 {
     const struct hotpath_slot_ *slot = find_slot(&head->hot, parent | KNOWN, site);
@@ -302,8 +306,8 @@ static void add_known(struct hp_head *head, uint32_t parent, uint32_t site, uint
 }
 
 /*
- * A thread that goes on in the record of another has an empty index, and finds what is there by walking lists. These may be
- * long, so once it has taken as many steps as there are nodes, all are put into the index in one go, which takes no more.
+ * A thread that reuses another's record has an empty index, and finds nodes by walking lists. These may be long, so
+ * after as many steps as there are nodes it puts all of them into the index at once, which takes no longer.
  */
 static void fill_index(struct hp_head *head)
 {
@@ -324,7 +328,7 @@ static void fill_index(struct hp_head *head)
     }
 }
 
-/* A handler that interrupted the recorder runs on a thread that has a record of its own. */
+/* A handler that interrupted the recorder runs on a thread that has its own record. */
 static void count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (head->is_handler || stat->generation == head->generation)
@@ -359,7 +363,7 @@ void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *fr
     HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
 }
 
-/* Where calls of a node are counted, with the flags that hold for all of them now. */
+/* The stat of a node's calls, with the flags that apply to all of them now. */
 static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
@@ -376,7 +380,7 @@ uint64_t hp_tree_longest_short_call(void)
     return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
 
-/* With room for some calls during which the thread lost its CPU. */
+/* Leaves room for some calls during which the thread was preempted. */
 #define FAR_LONGER 16u
 bool hp_tree_is_short_path(const struct hotpath_node_ *node)
 {
@@ -385,8 +389,8 @@ bool hp_tree_is_short_path(const struct hotpath_node_ *node)
 }
 
 /*
- * Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. Nor on a path where
- * calls are longer than on the one for which the site was limited.
+ * Not if calls are kept: those are timed, and the stat beside such a key must be the site's own. Nor on a path
+ * where calls are longer than on the one for which the site was limited.
  */
 static bool is_sampled(const struct hp_head *head, uint32_t offset)
 {
@@ -395,7 +399,7 @@ static bool is_sampled(const struct hp_head *head, uint32_t offset)
     return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
 }
 
-/* What zones have to mind that come to a slot, whose node it has already. */
+/* Sets the flags of a slot that has its node already. */
 static void set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
 {
     const bool is = is_sampled(head, slot->node);
@@ -403,7 +407,7 @@ static void set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
     slot->key = plain_key(slot) | (is ? HOTPATH_SAMPLED_KEY_ : 0);
 }
 
-/* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
+/* The first call that folds onto `node`: from now on open calls are counted for it and everything below it. */
 static void begin_recursion(struct hp_head *head, uint32_t node)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
@@ -423,8 +427,8 @@ static void begin_recursion(struct hp_head *head, uint32_t node)
 }
 
 /*
- * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
- * there has lost its callers, so it may be open elsewhere, and from then on everything counts its open calls.
+ * For a path that does not fit into the tree: its site directly below <other>, or if even that fails <other>
+ * itself. It has lost its callers, so it may be open elsewhere, and from then on all open calls are counted.
  */
 static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
 {
@@ -439,7 +443,7 @@ static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t s
     return node != 0 ? node : other;
 }
 
-/* The node where `site` leads from `parent`; made if it is not there. In the worst case it is <other>. */
+/* The node that `site` leads to from `parent`; made if missing. In the worst case it is <other>. */
 static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
 {
     const uint32_t stat = stat_of(head, site);
@@ -461,7 +465,7 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, 
                                          struct hotpath_slot_ *spare)
 {
     if (head->steps > head->record->node_count &&
-        !HOTPATH_GET_(hp_runtime->wishes.reserve)) /* there the index cannot grow */
+        !HOTPATH_GET_(hp_runtime->wishes.reserve)) /* with it the index cannot grow */
         fill_index(head);
     const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
     if (slot->key != 0)

@@ -1,12 +1,13 @@
 /*
  * Which callback a turn of an event loop was spent in.
  *
- * Zones say it, by what their nodes of the call tree have gained. Callbacks are the outermost zones of a turn: nodes right below those that
- * were open when it began, or are when it ends. What these had at the last look is kept, for each thread; to look at each turn would
- * cost more than all the rest, so one that ends is looked at eight times in a millisecond, and each that is the longest so far. Then what is
- * not of the turn is short beside it, or it is seen that it is not.
+ * Zones tell, by what their nodes of the call tree have gained. Callbacks are the outermost zones of a turn: nodes
+ * directly below those that were open when it began, or that are open when it ends. Their totals at the last check
+ * are kept per thread. Checking every turn would cost more than everything else, so ending turns are checked eight
+ * times per millisecond, and whenever one is the longest so far. Then what does not belong to the turn is short
+ * compared with it, or is seen not to be.
  *
- * Zones that were open when the turn began have waited, too, and count for nothing.
+ * Zones that were open when the turn began were open during the wait, too, and do not count.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,10 +18,10 @@
 #include "tree.h"
 
 #define LOOKS_PER_MS 8u
-#define WORTH 64u       /* no more of the time is spent on that */
-#define MOST_NODES 128u /* that are looked at */
-#define DEEPEST 32u     /* zones that were open */
-#define OTHERS 16u      /* what is not of the turn is at most such a part of it */
+#define WORTH 64u       /* at most 1/WORTH of the time is spent on that */
+#define MOST_NODES 128u /* nodes to check */
+#define DEEPEST 32u     /* nesting depth of open zones */
+#define OTHERS 16u      /* at most 1/OTHERS of the turn may be time of other turns */
 
 struct sum {
     uint32_t node;
@@ -28,18 +29,18 @@ struct sum {
 };
 
 struct table {
-    uint32_t epoch; /* of the session that it is about */
+    uint32_t epoch; /* session it belongs to */
     uint32_t count;
-    bool is_full; /* there were more */
+    bool is_full; /* there were more nodes than fit */
     struct sum sums[MOST_NODES];
 };
 
 struct hp_turn_sums {
-    uint32_t latest; /* which of them is that of the last look; the other is for the next */
+    uint32_t latest; /* index of the table of the last check; the other is for the next */
     struct table tables[2];
 };
 
-/* The nodes that were open. */
+/* The open nodes. */
 struct path {
     uint32_t nodes[2 * DEEPEST];
     uint32_t count;
@@ -60,7 +61,7 @@ static void add_path(const struct hp_head *head, struct path *path, uint32_t nod
             path->nodes[path->count++] = node;
 }
 
-/* What a node had at the last look. False: that is not known. One that was not there then had nothing. */
+/* A node's total at the last check. False: unknown. A node that did not exist then had zero. */
 static bool had(const struct table *before, uint32_t hint, uint32_t node, uint64_t *ret_total)
 {
     *ret_total = 0;

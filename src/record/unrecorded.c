@@ -1,13 +1,13 @@
 /*
- * Zones that nobody records: a program with macros that never begins a session would end without a word, and whoever wrote it would
- * not know why. So it gets one line at its end.
+ * Zones without a session: a program with macros that never starts a session would end silently, and its author
+ * would not know why. So it prints one line at its end.
  *
- * Noticing costs nothing: while nothing is recorded zones are skipped by a look at the idle head, which at first lets them through.
- * The first zone of the program comes out of line, is noted, and from then on they are skipped.
+ * Detection is free: while nothing is recorded, zones are skipped by a check of the idle head, which at first lets
+ * them pass. The program's first zone takes the slow path and is noted; from then on zones are skipped.
  *
- * Zones of shared objects are not noted. Whoever ships a library with zones in it does not want the users of programs that never heard
- * of hotpath to read about it. Only so many of them are waited for.
- * SPDX-License-Identifier: MIT
+ * Zones of shared objects are not noted: users of a program that ships a library with zones, but does not use
+ * hotpath itself, should not read about it. Only a limited number of them is let through. SPDX-License-Identifier:
+ * MIT
  */
 #include "unrecorded.h"
 
@@ -22,7 +22,10 @@
 
 enum { DEAF, LISTENS };
 
-/* Whether the kernel forbids something. Who has shut itself in since then may not even ask where to write. */
+/*
+ * Whether the kernel forbids something. A process that has entered a sandbox since then may not even ask where to
+ * write.
+ */
 static int32_t confinement(void) { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0); }
 
 void hp_unrecorded_listen(void)
@@ -39,8 +42,8 @@ void hp_unrecorded_listen(void)
 }
 
 /*
- * A session that begins at the same moment lets zones through after its gate is open. If that is not to be seen here, then it will do
- * so after us.
+ * A session that starts at the same time lets zones pass after it has opened its gate. If we do not see the gate
+ * open, it will do so after us.
  */
 static void stop_listening(void)
 {
@@ -70,7 +73,7 @@ void hp_unrecorded_forget(void)
     HOTPATH_PUT_(hp_runtime->unrecorded.is_met, 0);
 }
 
-/* Forked children are silent: what their parent says is enough. */
+/* Forked children are silent: their parent's line is enough. */
 void hp_unrecorded_explain(void)
 {
     const struct hp_unrecorded *state = &hp_runtime->unrecorded;

@@ -1,13 +1,14 @@
 /*
- * HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_GAUGE_ADD, HOTPATH_COUNT and HOTPATH_DEBUG: numbers of the program's own.
+ * HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_GAUGE_ADD, HOTPATH_COUNT and HOTPATH_DEBUG: numbers from the program.
  *
- * A thread adds to its part: how often, the sum, the extremes, a histogram, and a few recent values with the moment they came. Whole
- * numbers stay whole; a key that is given both whole and other numbers has doubles from then on.
+ * A thread adds to its part: count, sum, extremes, a histogram, and a few recent values with their times. Integers
+ * stay integers; a key that gets both integers and other numbers has doubles from then on.
  *
- * A gauge that is only set is the value that was set last. One that is added to is that value and all that was added since,
- * by whichever thread. No thread writes where another does: each has the sum of what it added, ever, and who sets the gauge takes
- * these sums off what it keeps. So the level is at any time what was set last plus all the sums. To add them up takes a look
- * at the parts of all threads, which who adds does each time while it is alone, else once in SAMPLED_ADDS times.
+ * A gauge that is only set is the value set last. One that is added to is that value plus everything added since,
+ * by any thread. No thread writes another's data: each keeps the sum of everything it ever added, and a thread that
+ * sets the gauge subtracts these sums from the value it stores. So the level is always the stored value plus all
+ * sums. Adding them up reads the parts of all threads; a thread that adds does so each time while it is alone, else
+ * once in SAMPLED_ADDS times.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -82,7 +83,7 @@ static const struct hp_kind_type *kind_of(const struct hotpath_site *site)
 
 /* ------------------------------------------------------------------------------------------------- numbers */
 
-/* Of one of the types that sums have. */
+/* A number of one of the types of sums. */
 struct number {
     uint32_t type;
     uint64_t bits;
@@ -106,7 +107,7 @@ static inline double real_of(uint32_t type, uint64_t bits)
     return real;
 }
 
-/* What a value is as a number. False: it is none, or none that could be added to others. */
+/* Converts a value to a number. False: it is none, or cannot be added to others. */
 static inline bool number_of(struct hotpath_scalar_ value, struct number *ret_number)
 {
     ret_number->bits = value.bits;
@@ -143,7 +144,7 @@ static struct number as_real(struct number number)
     return (struct number){HP_VALUE_REAL, bits_of(real_of(number.type, number.bits))};
 }
 
-/* All numbers of the part are doubles from now on. */
+/* Converts all numbers of the part to doubles, for good. */
 static void make_real(struct hp_part *part, const struct hp_kind_type *kind)
 {
     for (uint32_t at = 0; at < HP_KIND_COUNTERS; at++)
@@ -152,7 +153,7 @@ static void make_real(struct hp_part *part, const struct hp_kind_type *kind)
     HOTPATH_PUT_(part->type, HP_VALUE_REAL);
 }
 
-/* The number in the type of the part, which may become another one by it. */
+/* The number in the type of the part, which may change because of it. */
 static inline struct number fit(struct hp_part *part, const struct hp_kind_type *kind, struct number number)
 {
     if (HOTPATH_LIKELY_(part->type == number.type))
@@ -174,7 +175,7 @@ static inline void count_update(const struct hp_object_use *use)
     hp_part_meet(use->part, use->now);
 }
 
-/* Most are whole and above zero: then what has been counted before is found without arithmetic of doubles. */
+/* Most are integers above zero: then existing counters are found without floating-point arithmetic. */
 static inline void distribute(const struct hp_object_use *use, struct number number, double real)
 {
     uint64_t *step =
@@ -227,7 +228,7 @@ static void record(const struct hp_object_use *use, const struct hp_kind_type *k
 
 /* ------------------------------------------------------------------------------------------------- gauges */
 
-/* A sum over the parts of a gauge: whole as long as all of them are. */
+/* A sum over the parts of a gauge: an integer as long as all of them are. */
 struct level {
     bool is_real;
     uint64_t whole;
@@ -248,7 +249,7 @@ static const struct hp_part *next_part(const struct hp_object_use *use, const st
     return offset != 0 ? (const struct hp_part *)(const void *)(use->head->hot.base + offset) : NULL;
 }
 
-/* What all threads have added, ever. */
+/* Everything that all threads ever added. */
 static struct level sum_of_added(const struct hp_object_use *use)
 {
     struct level level = {0};
@@ -264,7 +265,7 @@ static struct hotpath_scalar_ scalar_of(const struct level *level)
     return (struct hotpath_scalar_){HP_VALUE_SIGNED, level->whole};
 }
 
-/* What was set last by any thread, and all that was added. */
+/* The value set last by any thread, plus everything added. */
 static struct hotpath_scalar_ level_of(const struct hp_object_use *use)
 {
     struct level level = sum_of_added(use);
@@ -280,7 +281,7 @@ static struct hotpath_scalar_ level_of(const struct hp_object_use *use)
     return scalar_of(&level);
 }
 
-/* What is kept of a gauge that is set to `number`: that, less what was added so far. */
+/* The value to store for a gauge set to `number`: that, minus everything added so far. */
 static struct number less_added(const struct hp_object_use *use, struct number number)
 {
     if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
@@ -309,14 +310,14 @@ static bool is_alone(const struct hp_object_use *use)
                                           (ptrdiff_t)__atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_RELAXED);
 }
 
-/* The same for a thread that is alone. What was never set is 0. */
+/* The same for a thread that is alone. A gauge never set is 0. */
 static struct hotpath_scalar_ own_level(const struct hp_part *part)
 {
     return (struct hotpath_scalar_){part->type,
                                     plus(part->type, part->count[HP_VALUE_SET], part->count[HP_VALUE_ADDED])};
 }
 
-/* A whole number is in the part's type already, and is one. */
+/* An integer is in the part's type already. */
 static inline void record_level(const struct hp_object_use *use, const struct hp_kind_type *kind,
                                 struct hotpath_scalar_ level)
 {
@@ -348,7 +349,7 @@ static void add_to_gauge(const struct hp_object_use *use, const struct hp_kind_t
         record(use, kind, level_of(use));
 }
 
-/* --------------------------------------------------------------------------------------------- what macros call */
+/* --------------------------------------------------------------------------------------- entry points of macros */
 
 void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value)
 {

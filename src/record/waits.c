@@ -1,10 +1,10 @@
 /*
- * What threads wait for: the place for it in the session, and with HOTPATH_WAITS a thread of the library that watches.
+ * What threads wait for: its space in the session, and with HOTPATH_WAITS a library thread that samples it.
  *
- * The thread sees the process as a stranger would, through /proc. It touches the session only while it holds the recorder's
- * lock and the session is the one that it was started for; sessions end under that lock, so it never touches one that
- * has ended, and it ends when it notices. It measures nothing, so it is in no record, and it leaves itself out of
- * what it watches. A forked child does not have it: to start a thread there is not safe. SPDX-License-Identifier: MIT
+ * The thread sees the process from outside, through /proc. It touches the session only with the recorder's lock
+ * held and while it is the session it was started for; sessions end under that lock, so it never touches an ended
+ * one, and it exits when it notices. It has no zones, so it is in no record, and it leaves itself out of what it
+ * samples. A forked child does not have it: starting a thread there is not safe. SPDX-License-Identifier: MIT
  */
 #include "waits.h"
 
@@ -23,12 +23,12 @@
 #include "sys.h"
 #include "watch.h"
 
-/* Names that older headers do not have; the numbers are the same on every machine. */
+/* Missing in older headers; the number is the same on every machine. */
 #define CLOSE_RANGE 436
 #define CLOSE_RANGE_UNSHARED 2u
-#define STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
+#define STACK_BYTES (256u << 10) /* includes the host's thread-local variables */
 
-/* Release: who sees a place sees what it can hold. */
+/* Release: a reader that sees the space sees its capacity. */
 static void make_waits(struct hp_store *store)
 {
     const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
@@ -58,19 +58,19 @@ void hp_waits_begin(void)
     HOTPATH_PUT_(hp_runtime->wishes.is_watched, is_to_be_watched);
     if (!is_to_be_watched || hp_store_header(store)->waits != 0)
         return;
-    make_crew(store); /* first: who finds the place for waits begins to watch */
+    make_crew(store); /* first: an observer starts when it finds the space for waits */
     make_waits(store);
 }
 
 /* ------------------------------------------------------------------------------------------- the thread */
 
-/* Of one session. */
+/* State for one session. */
 struct watching {
     uint32_t epoch;
     struct hp_watch watch;
 };
 
-/* Under the lock: whether the session is still the one. */
+/* Under the lock: whether it is still the same session. */
 static bool is_there(const struct watching *watching, uint32_t offset, size_t bytes)
 {
     return hp_runtime->gate != 0 && hp_epoch() == watching->epoch &&
@@ -78,8 +78,8 @@ static bool is_there(const struct watching *watching, uint32_t offset, size_t by
 }
 
 /*
- * Word by word: others write meanwhile, and what is read is only as good as that. The lock keeps one reading after the other.
- * ThreadSanitizer, which knows no such readers, is not asked: of atomic loads it always is.
+ * Word by word: others write meanwhile, and what is read is only as good as that. The lock orders the readings. Not
+ * instrumented by ThreadSanitizer, which would report these reads; atomic loads it would always check.
  */
 __attribute__((no_sanitize_thread)) static void copy_in(void *to, const char *from, size_t bytes)
 {
@@ -89,7 +89,7 @@ __attribute__((no_sanitize_thread)) static void copy_in(void *to, const char *fr
     }
 }
 
-/* The same for whoever reads meanwhile; counters of 64 bits at once. */
+/* The same for concurrent readers; 64-bit counters are written at once. */
 static void copy_out(char *to, const void *from, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
@@ -131,8 +131,9 @@ static void pause_us(uint32_t us)
 }
 
 /*
- * Gives this thread descriptors of its own, none at first. A program may count on which one is free next, and must not find ours
- * open; files of its own that it closes must not stay open with us. A kernel without that (before 5.9) leaves them shared.
+ * Gives this thread its own descriptor table, empty at first. A program may rely on which descriptor is free next,
+ * and must not see ours; files that it closes must not stay open here. A kernel without this (before 5.9) leaves
+ * them shared.
  */
 static void own_descriptors(void) { syscall(CLOSE_RANGE, 0u, ~0u, CLOSE_RANGE_UNSHARED); }
 
@@ -160,7 +161,7 @@ static void *watch(void *context)
     return NULL;
 }
 
-/* Signals of the host are for its own threads. Those that the C library sends to all threads must get through. */
+/* Signals of the host are for its own threads. Signals that the C library sends to all threads must get through. */
 static bool start_thread(struct watching *watching)
 {
     pthread_attr_t attributes;
@@ -171,7 +172,7 @@ static bool start_thread(struct watching *watching)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
-    /* Not under the lock: the C library may wait for one of its own, whose holder waits for ours. */
+    /* Not under the lock: the C library may wait for its own lock, whose owner waits for ours. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     struct hotpath_head_ *held = hp_allocations_take_over();
     const bool is_started = pthread_create(&thread, &attributes, watch, watching) == 0;
@@ -185,7 +186,7 @@ void hp_waits_start(const struct hp_record_settings *settings)
 {
     if (!settings->waits || settings->is_run || settings->reserve)
         return;
-    /* HOTPATH=1 may have begun the session, and us, before the program did. */
+    /* HOTPATH=1 may have started the session, and us, before the program did. */
     const uint32_t epoch = hp_epoch();
     if (__atomic_exchange_n(&hp_runtime->watched_epoch, epoch, __ATOMIC_RELAXED) == epoch)
         return;

@@ -15,7 +15,7 @@
 
 /* --------------------------------------------------------------------------------------------- its memory */
 
-/* The stack of zones of the lane that runs is elsewhere, and has grown. */
+/* The stack of zones of the running lane has moved and grown. */
 static void tell_lane(const struct hp_head *head, uint32_t frames, uint32_t capacity)
 {
     if (head->running == NULL)
@@ -59,7 +59,7 @@ bool hp_zone_make_room(struct hp_head *head)
 static void set_frame_zero(struct hp_head *head)
 {
     struct hotpath_frame_ *zero = hp_frame_zero(head);
-    zero->zone = UINT64_MAX; /* every guard is below it */
+    zero->zone = UINT64_MAX; /* all guards are below this address */
     zero->start = hp_now();
     zero->child = 0;
     zero->node = head->record->root;
@@ -94,7 +94,7 @@ bool hp_zones_resume(struct hp_head *head)
 
 /* ------------------------------------------------------------------------------------------- closing zones */
 
-/* A call that is longer, or shorter, than all before it. */
+/* For a call longer, or shorter, than all before it. */
 static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
     hp_tree_review(head, frame->node, ticks);
@@ -147,8 +147,8 @@ void hp_zone_close_top(struct hp_head *head, uint64_t now)
 }
 
 /*
- * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
- * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
+ * A zone that ended unnoticed. It ran at least until its last sign: its start, or the end of the last zone inside
+ * it, which is stored in the frame above. That much is counted; the time after it goes to the parent.
  */
 void hp_zone_abandon_top(struct hp_head *head)
 {

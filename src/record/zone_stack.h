@@ -1,6 +1,6 @@
 /*
- * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. With the head held.
- * SPDX-License-Identifier: MIT
+ * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. The
+ * caller holds the head. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_ZONE_STACK_H
 #define HP_RECORD_ZONE_STACK_H
@@ -10,20 +10,23 @@
 
 #include "runtime.h"
 
-#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
+#define HP_FIRST_FRAMES 64u /* open zones before the stack has to grow */
 
-/* Sets up an empty tree, stack and index in a new record; false without space. */
+/* Sets up an empty tree, stack and index in a new record. False: no space. */
 bool hp_zones_begin(struct hp_head *head);
-/* Makes the record of a thread that ended ready for the next one. */
+/* Prepares the record of an exited thread for the next one. */
 bool hp_zones_resume(struct hp_head *head);
-/* Makes room for one more zone; false without space. */
+/* Makes room for one more zone. False: no space. */
 bool hp_zone_make_room(struct hp_head *head);
 
-/* Makes the innermost zone end at that moment, or as one that was left at its last sign. */
+/* Ends the innermost zone at this time, or, if it was abandoned, at its last sign. */
 void hp_zone_close_top(struct hp_head *head, uint64_t now);
 void hp_zone_abandon_top(struct hp_head *head);
 
-/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
+/*
+ * Counts a timed call, except in its histogram, which the caller does. Returns whether it was inside another call
+ * of its site.
+ */
 static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
                                  struct hotpath_stat_ *stat, uint64_t ticks)
 {

@@ -1,8 +1,8 @@
 /*
- * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
- * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
- * when something odd happened to the host's stack, with calls of which more is kept than numbers, and from signal handlers
- * that interrupted the inline part.
+ * The slow path of zones: everything that hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread gets
+ * here with its first zone, at the first use of a call path, when a duration needs a new octave, when the stack of
+ * zones grows, when something odd happened to the host's stack, for calls of which more than numbers is kept, and
+ * from signal handlers that interrupted the inline code.
  *
  * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
  *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
@@ -26,7 +26,7 @@
 #include "unrecorded.h"
 #include "zone_stack.h"
 
-/* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
+/* The frame of a guard among the `reach` innermost ones, or NULL. Frame 0 is the thread's own and has no guard. */
 static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
 {
     struct hotpath_frame_ *frame = head->hot.top;
@@ -37,9 +37,9 @@ static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struc
 }
 
 /*
- * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
- * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
- * through them all with every zone would cost more than a guard that is noticed later, when a zone around it ends.
+ * Two live guards cannot have the same address: if this one is on the stack already, all frames from there up are
+ * dead. What longjmp has just left is near the top; further down there may be thousands of suspended coroutines.
+ * Searching them all with every zone would cost more than noticing a stale guard later, when a zone around it ends.
  */
 #define STALE_REACH 64u
 
@@ -78,7 +78,7 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     return (uintptr_t)hot;
 }
 
-/* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
+/* The first free head of this thread: we may be in a handler that interrupted the recorder. */
 static struct hp_head *head_at_rest(struct hp_head *head)
 {
     for (int depth = 0; hp_head_is_held(&head->hot); depth++) {
@@ -91,7 +91,7 @@ static struct hp_head *head_at_rest(struct hp_head *head)
     return head;
 }
 
-/* The innermost that is around a place on the stack: those below were left by a jump. UINT64_MAX: there is none. */
+/* The innermost guard around a stack address: those below were left by a jump. UINT64_MAX: none. */
 static uint64_t guard_around(const struct hp_head *head, uintptr_t place)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
@@ -105,16 +105,16 @@ static bool is_on_own_stack(const struct hp_head *head, uintptr_t address, struc
     return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
 }
 
-/* A report may be at work on the head of a thread while a function of the host's reads it there. */
+/* A report may be using the head of a thread while the host's reporter reads it there. */
 static bool is_reporting(void)
 {
     return __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
 }
 
 /*
- * Whether a head on which somebody works was left so, by siglongjmp out of a handler that had interrupted him. If we are in such a
- * handler ourselves, the frame of its signal is between our guard and the innermost one around what it has interrupted. Of other stacks than
- * the thread's own nothing is known.
+ * Whether a busy head was abandoned: by siglongjmp out of a handler that had interrupted the recorder. If we are in
+ * such a handler ourselves, its signal frame lies between our guard and the innermost one around the interrupted
+ * code. Nothing is known about stacks other than the thread's own.
  */
 static bool was_left(const struct hp_head *head, uintptr_t zone)
 {
@@ -130,7 +130,7 @@ static bool was_left(const struct hp_head *head, uintptr_t zone)
     return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
 }
 
-/* Asks the gate with the head held, whoever holds it. */
+/* Checks the gate with the head held, whoever holds it. */
 static bool is_found_on(struct hp_head *head)
 {
     const uint32_t before = hp_head_hold_too(&head->hot);
@@ -139,7 +139,7 @@ static bool is_found_on(struct hp_head *head)
     return is;
 }
 
-/* The innermost zone may be counted as open or not, and be counted or not: it is what the thread was at. */
+/* The thread was working on the innermost zone, which may or may not be counted as open, or as ended. */
 static void recover(struct hp_head *head)
 {
     struct hotpath_frame_ *top = head->hot.top;
@@ -150,7 +150,7 @@ static void recover(struct hp_head *head)
     hp_tree_recount(head, top);
 }
 
-/* Heads of handlers that have interrupted this one, and were left with it. */
+/* Recovers the heads of handlers that interrupted this one and were abandoned with it. */
 static void recover_handlers(struct hp_head *head)
 {
     for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
@@ -172,7 +172,7 @@ static void recover_all(struct hp_head *head)
     hp_head_let_go(&head->hot);
 }
 
-/* One head is left for another handler: they interrupt one another, or some were left by jumps. */
+/* One head is left for another handler: handlers are nested, or some were left by jumps. */
 static bool are_nearly_all_busy(const struct hp_head *head)
 {
     unsigned busy = 0;
@@ -181,7 +181,7 @@ static bool are_nearly_all_busy(const struct hp_head *head)
     return busy >= HP_HANDLER_DEPTH;
 }
 
-/* To find out takes long, so in a storm of signals it is asked less and less often. */
+/* The check is expensive, so in a storm of signals it is made less and less often. */
 static bool is_time_to_ask(struct hp_head *head)
 {
     const uint32_t asked = head->asked_if_left++;
@@ -228,7 +228,7 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
-/* A guard of the thread's own lane ends while another one is on it: that was left by longjmp, without a switch. */
+/* A guard of the thread's own lane ends while it is on another lane: longjmp left that lane without a switch. */
 static const struct hotpath_frame_ *find_frame_below(struct hp_head *head, const struct hotpath_zone *zone,
                                                      uint64_t now)
 {
@@ -244,14 +244,14 @@ static const struct hotpath_frame_ *find_frame_below(struct hp_head *head, const
 }
 
 /*
- * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
- * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
- * handler, which must have been left by siglongjmp. Then nobody is working on the head any more.
+ * Closes the zone if it is on this head's stack. A busy head must not be touched, with one exception: a guard on
+ * its stack belongs to the code that a handler interrupted. If that guard is being closed, the handler is gone, so
+ * it was left by siglongjmp, and nobody uses the head any more.
  */
 static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
     const uint32_t before = hp_head_hold_too(&head->hot);
-    /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
+    /* Checked again with the head held: the session may have ended, and its frames with it. */
     const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? find_frame_below(head, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
@@ -278,14 +278,17 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && leave(at, zone, now))
             return;
-    /* Ended before, left by longjmp, which was noticed, or jumped over by goto, so that the guard has what was there before it. */
+    /*
+     * It has ended before, was left by longjmp, which was noticed, or goto skipped it, so that the guard contains
+     * garbage.
+     */
     if (hp_thread_is_open_elsewhere(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_, zone))
         hp_session_lose(HP_LOSS_FOREIGN);
 }
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
-/* Forgets those that longjmp has left. */
+/* Drops runs that longjmp has left. */
 static uint32_t settled_depth(struct hp_head *head)
 {
     const uint32_t depth = (uint32_t)(head->hot.top - hp_frame_zero(head));
@@ -305,7 +308,7 @@ void hp_zone_skip(void)
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
     if (head->hot.top->stat &
-        HOTPATH_UNTIMED_) /* an exit hook must not take the end of what is skipped for that of the zone */
+        HOTPATH_UNTIMED_) /* an exit hook must not take the end of a skipped call for that of the zone */
         HOTPATH_PUT_(head->hot.top->start, 0);
     hp_head_let_go(&head->hot);
 }
@@ -323,7 +326,7 @@ bool hp_zone_was_skipped(void)
     return was_skipped;
 }
 
-/* A call that found no place at all is counted at <other>, which is nobody's. */
+/* A call that got no node at all is counted at <other>, which belongs to no site. */
 static const struct hotpath_frame_ *find_frame_of(const struct hp_head *head, uint32_t site,
                                                   const struct hotpath_frame_ *zero,
                                                   const struct hotpath_frame_ *frame)

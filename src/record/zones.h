@@ -1,4 +1,4 @@
-/* Entering and leaving zones out of line: see zones.c. SPDX-License-Identifier: MIT */
+/* The slow path of entering and leaving zones: see zones.c. SPDX-License-Identifier: MIT */
 #ifndef HP_RECORD_ZONES_H
 #define HP_RECORD_ZONES_H
 
@@ -7,11 +7,11 @@
 
 struct hotpath_zone;
 
-/* Ends a zone, whatever there is to mind. */
+/* Ends a zone; handles all cases. */
 void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
-/* Ends the innermost zone of a site, and what is still open inside it. */
+/* Ends the innermost zone of a site, and everything still open inside it. */
 void hp_zone_leave_site(uint32_t site, uint64_t now);
-/* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
+/* Notes a call that is not recorded; and tells whether the exit that comes now belongs to such a call. */
 void hp_zone_skip(void);
 bool hp_zone_was_skipped(void);
 
