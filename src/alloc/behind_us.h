@@ -1,5 +1,5 @@
 /*
- * Functions of the C library that we stand in front of, by name: a table of those behind us, and how they are found and called.
+ * Interposed functions of the C library: a table of the real ones, by name, and how they are found and called.
  *
  *     static struct { HP_BEHIND_US(read); } next;
  *     static void find_next(void) { HP_FIND(read); }
@@ -31,8 +31,8 @@ static inline void hp_find_one(hp_any_function **function, const char *name)
 #define HP_IS_THERE(name) (__atomic_load_n(&next.name, __ATOMIC_RELAXED) != NULL)
 
 /*
- * Calls `find`, which finds them: early, since the dynamic linker may have a lock that a forked child waits for in vain. What it allocates
- * for the text of an error is not the program's.
+ * Calls `find`, which looks them up. Done early: the dynamic linker may hold a lock that a forked child would wait
+ * for forever. What it allocates for the text of an error is not counted as the program's.
  */
 static inline void hp_find_all(void (*find)(void))
 {

@@ -1,11 +1,10 @@
 /*
- * new and delete of C++. Those of the C++ library call malloc and free, and come to us that way. But jemalloc, tcmalloc
- * and mimalloc have their own, which do not, or only one of the two does. So these are overridden, too: calls are passed on, and told
- * where they would not be otherwise, which is where the function is in the same image as malloc.
+ * C++ new and delete. Those of the C++ library call malloc and free, and reach us that way. But jemalloc, tcmalloc
+ * and mimalloc have their own, which do not, or only one of the two does. So these are interposed, too: calls are
+ * forwarded, and reported if malloc would not report them, which is if the function is in the same image as malloc.
  *
- * Nothing here is C++: the functions are known by the names that the compiler gives them. An exception passes
- * through, so nothing may be left behind that would have to be undone. They are weak: a program may have its own.
- * SPDX-License-Identifier: MIT
+ * Nothing here is C++: the functions have their mangled names. An exception may pass through, so nothing may need
+ * cleanup. They are weak: a program may have its own. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -22,20 +21,20 @@
 #define SIZE_NAME "j"
 #endif
 
-/* Arguments beyond the first differ; what a function does not have, it does not look at. */
+/* Arguments beyond the first differ; functions ignore those they do not have. */
 typedef void *new_function(size_t size, uintptr_t second, uintptr_t third);
 typedef void delete_function(void *block, uintptr_t second, uintptr_t third);
 
-/* One of the functions behind us. */
+/* One of the real functions. */
 struct behind {
     const char *name;
-    void *function; /* NULL: not looked for yet */
-    bool is_told;   /* by us, since it does not call malloc or free */
+    void *function; /* NULL: not looked up yet */
+    bool is_told;   /* reported by us, since it does not call malloc or free */
 };
 
-/* ----------------------------------------------------------------------------------------- where there is none */
+/* ---------------------------------------------------------------------------------------------- fallbacks */
 
-/* No library of C++ can be found that would know how to throw an exception. */
+/* There is no C++ library that could throw an exception. */
 static void *plain_new(size_t size, uintptr_t second, uintptr_t third)
 {
     (void)second, (void)third;
@@ -72,22 +71,23 @@ static void plain_delete(void *block, uintptr_t second, uintptr_t third)
     free(block);
 }
 
-/* ---------------------------------------------------------------------------------------------------- finding it */
+/* ------------------------------------------------------------------------------------------------- lookup */
 
-/* The library of C++ may be there for a plugin alone, where the usual search does not come. */
+/* The C++ library may be loaded by a plugin only, where the usual search does not find it. */
 static void *look_among_hidden(const char *name)
 {
     static const char *const libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
     void *function = NULL;
     for (size_t at = 0; at < sizeof libraries / sizeof libraries[0] && function == NULL; at++) {
-        void *library = dlopen(libraries[at], RTLD_LAZY | RTLD_NOLOAD); /* stays: it must not be unloaded now */
+        /* Never closed: it must not be unloaded now. */
+        void *library = dlopen(libraries[at], RTLD_LAZY | RTLD_NOLOAD);
         if (library != NULL)
             function = dlsym(library, name);
     }
     return function;
 }
 
-/* To a function and back. By way of a number: ISO C knows no other between data and functions. */
+/* Converts between function and data pointers by way of an integer, the only way in ISO C. */
 #define FUNCTION(type, address) ((type *)(uintptr_t)(address))
 #define ADDRESS(function) ((void *)(uintptr_t)(function))
 
@@ -113,7 +113,7 @@ static inline void *found(struct behind *behind, void *otherwise)
     return __builtin_expect(function != NULL, 1) ? function : find(behind, otherwise);
 }
 
-/* ------------------------------------------------------------------------------------------------- new and delete */
+/* ----------------------------------------------------------------------------------------------- new and delete */
 
 static inline bool is_told(const struct behind *behind, uintptr_t stack)
 {
@@ -150,7 +150,7 @@ static inline void call_delete(struct behind *behind, void *block, uintptr_t sec
 
 #define WEAK __attribute__((visibility("default"), weak, noinline))
 
-/* `symbol` is the name that the compiler gives it, `name` ours. */
+/* `symbol` is the mangled name, `name` ours. */
 #define NEW(name, symbol, otherwise)                                                                               \
     WEAK void *hotpath_v1_##name(size_t size, uintptr_t second, uintptr_t third) __asm__(symbol);                  \
     void *hotpath_v1_##name(size_t size, uintptr_t second, uintptr_t third)                                        \

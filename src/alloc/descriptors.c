@@ -1,6 +1,7 @@
 /*
- * The table of descriptors. No lock and no heap: two threads that look at the same time find the same. What is anonymous is known by its
- * number in the kernel, which is the same in all processes; what has a name, by that. SPDX-License-Identifier: MIT
+ * The table of descriptors. No lock and no heap: threads that look up the same one at once find the same result.
+ * Anonymous channels are identified by their number in the kernel, which is the same in all processes; named ones
+ * by their name. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "descriptors.h"
@@ -19,12 +20,12 @@
 #include "sys.h"
 #include "text.h"
 
-#define MOST_NAMED 64u /* FIFOs, sockets and queues with names; further ones share the row of their kind */
+#define MOST_NAMED 64u /* named FIFOs, sockets and queues; further ones share the row of their kind */
 #define LONGEST_NAME 128u
 #define MOST_STREAMS 4u
 
 struct hp_descriptor hp_descriptors[HP_DESCRIPTORS];
-static uint32_t highest; /* atomic: no descriptor from here on is known */
+static uint32_t highest; /* atomic: descriptors from here on are unknown */
 
 /* ------------------------------------------------------------------------------------------------- sites */
 
@@ -45,15 +46,15 @@ static struct named sites[FIRST_NAMED + MOST_NAMED] = {
     [EVENTFD] = {SITE("eventfd"), .kind = HOTPATH_MESSAGES_},
     [QUEUE] = {SITE("mq"), .kind = HOTPATH_MESSAGES_},
 };
-static uint32_t named_count; /* atomic: of those with names, taken ... */
+static uint32_t named_count; /* atomic: entries with names, taken ... */
 
-/* ... and this one is whole. */
+/* ... and whether this one is complete. */
 static bool is_whole(const struct named *named)
 {
     return __atomic_load_n(&named->site.name, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* The number of the site of that kind and name. Two that are made at the same time are one for the recorder, by their names. */
+/* The number of the site with that kind and name. If two are made at once, the recorder merges them by name. */
 static uint32_t site_named(uint32_t kind, const char *name, size_t length)
 {
     char whole[LONGEST_NAME];
@@ -81,19 +82,19 @@ static uint32_t site_named(uint32_t kind, const char *name, size_t length)
     return FIRST_NAMED + count;
 }
 
-/* --------------------------------------------------------------------------------------- what leads out of the run */
+/* ----------------------------------------------------------------------------------- streams that leave the run */
 
 static uint64_t streams[MOST_STREAMS];
 static bool is_off;
 
-/* A forked child may have got others in their places by a function of the C library's own, such as daemon. */
+/* A forked child may have had them replaced inside the C library, as by daemon. */
 static void forget_all(void)
 {
     for (uint32_t at = 0; at < highest; at++)
         __atomic_store_n(&hp_descriptors[at].what, HP_UNKNOWN, __ATOMIC_RELAXED);
 }
 
-/* When the process begins: programs may empty their environment. */
+/* At process start: programs may clear their environment later. */
 __attribute__((constructor)) static void read_streams(void)
 {
     pthread_atfork(NULL, NULL, forget_all);
@@ -120,7 +121,7 @@ bool hp_descriptors_are_off(void) { return is_off; }
 
 #define LONGEST_LINK 256u
 
-/* What /proc says the descriptor is, "pipe:[48211]" or a path. Returns its length, 0: nothing. */
+/* The link in /proc, "pipe:[48211]" or a path. Returns its length; 0: none. */
 static size_t read_link(int number, char *link)
 {
     char path[64];
@@ -128,7 +129,7 @@ static size_t read_link(int number, char *link)
     hp_text_init(&text, path, sizeof path);
     hp_text_string(&text, "/proc/self/fd/");
     hp_text_u64(&text, (unsigned)number);
-    static const char gone[] = " (deleted)"; /* what a name is that nobody else can open any more */
+    static const char gone[] = " (deleted)"; /* suffix of a name that nobody else can open any more */
     ssize_t length = readlink(hp_text_end(&text), link, LONGEST_LINK - 1);
     link[length > 0 ? length : 0] = '\0';
     if (length > (ssize_t)sizeof gone && hp_text_has_suffix(link, gone))
@@ -157,11 +158,11 @@ static size_t path_of(int number, bool is_peer, struct sockaddr_un *ret_address)
         return 0;
     if (ret_address->sun_path[0] != '\0')
         return strnlen(ret_address->sun_path, length - before);
-    ret_address->sun_path[0] = '@'; /* an abstract one */
+    ret_address->sun_path[0] = '@'; /* abstract socket */
     return length - before;
 }
 
-/* Both ends of what has no name are known by the lower of their numbers. */
+/* Both ends of an unnamed socket pair are identified by the lower of their numbers. */
 static uintptr_t key_of_two(uint64_t one, uint64_t other) { return (uintptr_t)(one < other ? one : other); }
 
 static uintptr_t key_of_socket(uint64_t inode)
@@ -184,7 +185,7 @@ static uint32_t look_at_socket(int number, uint64_t inode, uintptr_t *ret_key)
     return HP_FIRST_CHANNEL + (length != 0 ? site_named(SOCKET, address.sun_path, length) : SOCKET);
 }
 
-/* All of them have one inode. A number of their own they have since Linux 5.2. */
+/* All eventfds share one inode. They have their own ids since Linux 5.2. */
 static uintptr_t eventfd_number(int number)
 {
     char path[64], bytes[512];
@@ -202,7 +203,7 @@ static uintptr_t eventfd_number(int number)
     const char *at = strstr(bytes, "eventfd-id:");
     for (at = at != NULL ? at + strcspn(at, "0123456789\n") : ""; *at >= '0' && *at <= '9'; at++)
         found = found * 10 + (uintptr_t)(*at - '0');
-    return found + 1; /* the first has 0 */
+    return found + 1; /* the first one has id 0 */
 }
 
 static uint32_t look_at_anonymous(int number, uintptr_t *ret_key)
@@ -302,7 +303,7 @@ static bool is_still_open(uint32_t what, uintptr_t key)
     return false;
 }
 
-/* A child of vfork has its own, and ours are still there: they are looked at again, that is all. */
+/* A vfork child has its own descriptors, but shares our table: the entry is only looked up again. */
 void hp_descriptor_forget(int number)
 {
     if ((unsigned)number >= HP_DESCRIPTORS)

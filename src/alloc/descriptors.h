@@ -1,7 +1,7 @@
 /*
- * Which descriptors of the process lead to channels: pipes, sockets of the machine's own, eventfds, message queues. A table by number, so
- * that a read of a file costs one load. The kernel is asked once for each, when it is first used; what closes a descriptor, or puts
- * another in its place, says so. SPDX-License-Identifier: MIT
+ * Which descriptors of the process are channels: pipes, local sockets, eventfds, message queues. A table by number,
+ * so that a read of a plain file costs one load. The kernel is asked once per descriptor, at first use; functions
+ * that close or replace a descriptor reset its entry. SPDX-License-Identifier: MIT
  */
 #ifndef HP_ALLOC_DESCRIPTORS_H
 #define HP_ALLOC_DESCRIPTORS_H
@@ -11,29 +11,29 @@
 
 #include "hotpath.h"
 
-#define HP_DESCRIPTORS 4096u /* further ones are not looked at */
+#define HP_DESCRIPTORS 4096u /* further ones are ignored */
 
 enum { HP_UNKNOWN, HP_NO_CHANNEL, HP_FIRST_CHANNEL }; /* from there on the number of a site */
 
 struct hp_descriptor {
     uint32_t what; /* atomic; release, after `key` */
     uint32_t reserved;
-    uintptr_t key; /* which of its site */
+    uintptr_t key; /* which channel of its site */
 };
 extern struct hp_descriptor hp_descriptors[HP_DESCRIPTORS] __attribute__((visibility("hidden")));
 
-/* Asks what it is. HP_NO_CHANNEL, too, where nobody may be asked now. */
+/* Asks the kernel what it is. Also HP_NO_CHANNEL if that is not allowed now. */
 uint32_t hp_descriptor_look(int number);
 uint32_t hp_descriptor_look_for_queue(int number);
-/* Begins a transfer by a descriptor that leads to a channel. False: it is not recorded. */
+/* Begins a transfer on a descriptor that is a channel. False: not recorded. */
 bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct hotpath_transfer_ *ret_transfer);
 
-/* The user wants no channels to be found. Queues that are no descriptors ask. */
+/* Whether the user has turned channel detection off. For queues that are not descriptors. */
 bool hp_descriptors_are_off(void);
 
-/* These two are connected with each other, and with nothing else. */
+/* These two are connected to each other and to nothing else. */
 void hp_descriptor_pair(int one, int other);
-/* It is closed, or another one now. */
+/* It was closed or replaced. */
 void hp_descriptor_forget(int number);
 void hp_descriptor_forget_range(unsigned first, unsigned last);
 

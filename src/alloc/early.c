@@ -1,4 +1,4 @@
-/* In front of each block stands its size. SPDX-License-Identifier: MIT */
+/* Each block is preceded by its size. SPDX-License-Identifier: MIT */
 #include "early.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /*
- * The first call of any function in the table looks up all of them. Threads that do so at the same time find the same and
- * do not wait for one another: one may hold a lock of the dynamic linker that the other needs.
+ * The first call of any function in the table looks up all of them. Threads that do so at once find the same
+ * functions and do not wait for each other: one may hold a lock of the dynamic linker that the other needs.
  *
- * The dynamic linker may allocate while it looks (older glibc does, and every one for the text of an error). Such calls
- * come back to us on the same thread, and get memory of early.h. SPDX-License-Identifier: MIT
+ * The dynamic linker may allocate during the lookup (older glibc does, and all do for the text of an error). Such
+ * calls come back to us on the same thread, and get memory from early.h. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "find.h"
@@ -20,7 +20,7 @@
 
 __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec")));
 
-/* --------------------------------------------------------------------------------- what a missing function does */
+/* ---------------------------------------------------------------------------- substitutes for missing functions */
 
 static size_t unknown_size(void *block)
 {
@@ -52,7 +52,7 @@ static void *no_sized(size_t size)
     return no_memory();
 }
 
-/* ------------------------------------------------------------------------------------ before anything is known */
+/* -------------------------------------------------------------------------------------------- before the lookup */
 
 static void *first_malloc(size_t size)
 {
@@ -75,7 +75,7 @@ static void *first_calloc(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? no_memory() : hp_early_allocate(bytes, 0);
 }
 
-/* Blocks of early.h do not come here; there is nobody else's yet. */
+/* Blocks of early.h do not come here, and there are no others yet. */
 static void *first_realloc(void *block, size_t size)
 {
     if (hp_find_next())
@@ -119,9 +119,9 @@ struct hp_next hp_next = {.malloc = first_malloc,
                           .valloc = first_valloc,
                           .pvalloc = first_pvalloc};
 
-/* -------------------------------------------------------------------------------------------------- finding it */
+/* --------------------------------------------------------------------------------------------------- the lookup */
 
-/* The dynamic linker knows by the place that calls it who is asking, so this must not become a jump. */
+/* RTLD_NEXT depends on the return address of the caller, so this must not become a tail call. */
 __attribute__((noinline)) void *hp_find_symbol(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name);
@@ -150,8 +150,8 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *context)
 static bool has_sanitizer;
 
 /*
- * Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. But sanitizers
- * stand in front of the other function, and may not have begun.
+ * An address unique to the image that contains the function; NULL: none. dladdr would scan all of its symbols. But
+ * sanitizers interpose the other function, and may not be initialised yet.
  */
 static const void *image_of(const void *function)
 {
@@ -165,15 +165,15 @@ static const void *image_of(const void *function)
     return place.image;
 }
 
-/* To the type of the pointer it is for. By way of a number: ISO C knows no other between data and functions. */
+/* Casts to the type of the pointer, by way of an integer, the only way in ISO C. */
 #define FUNCTION(pointer, address) ((__typeof__(pointer))(uintptr_t)(address))
 #define STORE(pointer, address) __atomic_store_n(&(pointer), FUNCTION(pointer, address), __ATOMIC_RELAXED)
 #define STORE_OR(pointer, address, otherwise)                                                                      \
     __atomic_store_n(&(pointer), (address) != NULL ? FUNCTION(pointer, address) : (otherwise), __ATOMIC_RELAXED)
 
 /*
- * Who replaces malloc may leave the rest to the C library. Sizes can be asked of an allocator only that has given out the
- * block, so it has to have all of these.
+ * An allocator may replace malloc and leave the rest to the C library. Only the allocator that handed out a block
+ * can tell its size, so it must have all of these.
  */
 static bool is_complete(const void *image, void *const *functions, size_t count)
 {
@@ -210,7 +210,7 @@ static void find_heart(hp_next_usable_size *of_copy_behind)
     STORE(hp_next.malloc, allocate);
 }
 
-/* The image that has malloc; NULL: it is another copy of ours, and which allocator is behind that is not known. */
+/* The image with malloc; NULL: it is another copy of our library, and the allocator behind that is unknown. */
 static const void *image_of_malloc;
 
 static void find_aligned(const void *image)
@@ -232,8 +232,8 @@ static void find_aligned(const void *image)
 }
 
 /*
- * A program may have these functions in itself and be given those of libhotpath_alloc.so, too. Then the ones behind us would count
- * a second time. They know how sizes are asked for.
+ * A program may contain these functions and get those of libhotpath_alloc.so, too. Then the ones behind us would
+ * count a second time. They know how to get sizes.
  */
 static hp_next_usable_size *silence_copy_behind(void)
 {
@@ -241,7 +241,7 @@ static hp_next_usable_size *silence_copy_behind(void)
     return yield != NULL ? yield() : NULL;
 }
 
-/* --- sizes without asking: see heads.h */
+/* --- sizes from glibc's chunk headers: see heads.h */
 
 #ifdef __GLIBC__
 static bool has_head(void *block)
@@ -251,14 +251,14 @@ static bool has_head(void *block)
     return is_right;
 }
 
-/* Blocks from the places that glibc has for them: caches, the heap, mapped ones. Few, so that the heap stays as it is. */
+/* Tries blocks from all places of glibc: caches, the heap, mapped ones. Few, so that the heap stays as it is. */
 static bool are_heads_right(void)
 {
     return has_head(HP_NEXT(malloc)(1)) && has_head(HP_NEXT(malloc)(100)) && has_head(HP_NEXT(malloc)(5000)) &&
            has_head(HP_NEXT(malloc)(3000000));
 }
 
-/* Of glibc's malloc alone: others may have nothing that can be read in front of a block. */
+/* For glibc's malloc only: with others there may be nothing readable in front of a block. */
 static void look_for_heads(void)
 {
     const void *const glibc = image_of(hp_find_symbol("gnu_get_libc_version"));
@@ -287,7 +287,7 @@ bool hp_find_next(void)
     __atomic_store_n(&image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
     find_aligned(image);
     find_heart(of_copy_behind);
-    HP_NEXT(usable_size)(NULL); /* tcmalloc allocates when it is asked for the first time */
+    HP_NEXT(usable_size)(NULL); /* tcmalloc allocates in its first call */
     if (!has_sanitizer)
         look_for_heads();
     hp_inside = around;
@@ -301,6 +301,6 @@ bool hp_find_next(void)
 
 bool hp_find_is_of_allocator(const void *function)
 {
-    hp_find_next(); /* or the image is known already, while this thread finds the rest */
+    hp_find_next(); /* or the image is known already, while this thread looks up the rest */
     return image_of(function) == __atomic_load_n(&image_of_malloc, __ATOMIC_RELAXED);
 }

@@ -1,4 +1,4 @@
-/* Finding the allocator behind us, for the table of next.h. SPDX-License-Identifier: MIT */
+/* Looks up the real allocator, for the table of next.h. SPDX-License-Identifier: MIT */
 #ifndef HP_ALLOC_FIND_H
 #define HP_ALLOC_FIND_H
 
@@ -7,28 +7,28 @@
 #include "hotpath.h"
 #include "next.h"
 
-/* If that has not been done. False: this thread is just doing so. */
+/* Does the lookup, unless it is done. False: this thread is in the middle of it. */
 bool hp_find_next(void);
 
-/* A function of this name behind us; NULL: there is none. */
+/* The next function of this name; NULL: none. */
 void *hp_find_symbol(const char *name);
 
-/* Whether that function is in the same image as malloc behind us, and that is not another copy of ours. */
+/* Whether that function is in the same image as the real malloc, and that is not another copy of our library. */
 bool hp_find_is_of_allocator(const void *function);
 
 /*
- * Whether a sanitizer is in this process, which has malloc for itself. It allocates before it has begun, but cannot be asked then
- * how large a block is. Known once the allocator is found.
+ * Whether a sanitizer that owns malloc is in this process. It allocates before it is initialised, but cannot be
+ * asked for the size of a block then. Known after the lookup.
  */
 bool hp_find_has_sanitizer(void);
 
 /*
- * Another copy of these functions is in front of this one and counts, or this one has reason to keep out: calls are passed on, and
- * nothing is counted. Yields the function that knows how large a block is.
+ * Called by another copy of these functions in front of this one, which counts, or if this one must keep out: from
+ * now on calls are only forwarded. Returns the function that gives the size of a block.
  */
 HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 
-/* Does what was asked for while the functions behind us were being found. */
+/* Carries out such a request that arrived during the lookup. */
 void hp_yield_if_asked(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * How large a block is, without asking. glibc keeps the size of a block in the word before it, and to ask malloc_usable_size
- * takes as long as all the rest of counting, since it looks at the block that follows as well. So the word is read here, once
- * it was found, on some blocks, that it says what malloc_usable_size does (find.c). SPDX-License-Identifier: MIT
+ * Block sizes from glibc's chunk headers. glibc keeps the size of a block in the word before it. malloc_usable_size
+ * takes as long as all other counting, since it also reads the following block. So the word is read here, after a
+ * test on some blocks that it agrees with malloc_usable_size (find.c). SPDX-License-Identifier: MIT
  */
 #ifndef HP_ALLOC_HEADS_H
 #define HP_ALLOC_HEADS_H
@@ -10,7 +10,7 @@
 
 #include "next.h"
 
-/* The three lowest bits of the word are flags; blocks that were mapped one by one have a second word in front. */
+/* The three lowest bits of the word are flags; blocks that were mapped individually have a second word in front. */
 #define HP_HEAD_FLAGS ((size_t)7)
 #define HP_HEAD_IS_MAPPED ((size_t)2)
 

@@ -1,6 +1,6 @@
 /*
- * Symbols are looked up as the dynamic linker does, by the hash table that a library brings: that of GNU, which all have on Linux, or
- * else the one that the standard has. SPDX-License-Identifier: MIT
+ * Looks up symbols as the dynamic linker does, by a library's hash table: the GNU one, which all have on Linux, or
+ * else the standard one. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "loaded.h"
@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What an image says about its symbols. */
+/* The symbol tables of an image. */
 struct table {
     uintptr_t base;
     const ElfW(Sym) * symbols;
     const char *names;
-    const uint32_t *gnu, *standard; /* NULL: it has no such table */
+    const uint32_t *gnu, *standard; /* NULL: no such table */
 };
 
 struct search {
@@ -24,7 +24,7 @@ struct search {
     struct hp_loaded_function *found;
 };
 
-/* Some dynamic linkers write addresses into the table, others leave what is in the file. */
+/* Some dynamic linkers relocate these addresses, others leave the values of the file. */
 static const void *address_in(uintptr_t base, uintptr_t value)
 {
     return (const void *)(value < base ? base + value : value);
@@ -52,7 +52,7 @@ static bool read_table(const struct dl_phdr_info *image, struct table *ret_table
     return ret_table->symbols != NULL && ret_table->names != NULL;
 }
 
-/* Its address, if it is that function; else 0. */
+/* The address of the symbol, if it is that function; else 0. */
 static uintptr_t match(const struct table *table, uint32_t number, const char *name)
 {
     const ElfW(Sym) *symbol = &table->symbols[number];
@@ -68,7 +68,7 @@ static uint32_t gnu_hash(const char *name)
     return hash;
 }
 
-/* Four numbers, a filter of words, buckets, and chains of hashes whose last bit says that the chain ends. */
+/* Four numbers, a filter of words, buckets, and chains of hashes whose lowest bit marks the end of the chain. */
 static uintptr_t find_by_gnu(const struct table *table, const char *name)
 {
     const uint32_t *head = table->gnu, hash = gnu_hash(name);
@@ -96,7 +96,7 @@ static uintptr_t find_by_standard(const struct table *table, const char *name)
     return address;
 }
 
-/* The segment that an address is in. False: it is in none of this image. */
+/* The segment that contains an address. False: none of this image. */
 static bool find_segment(const struct dl_phdr_info *image, uintptr_t address,
                          struct hp_loaded_function *ret_function)
 {

@@ -1,6 +1,6 @@
 /*
- * Functions of libraries that the process has loaded, from whatever place: a library that another one brought along when that was opened
- * is found by no search of the dynamic linker that begins with us. No heap. SPDX-License-Identifier: MIT
+ * Functions of all loaded libraries: a library that another one loaded as a dependency in dlopen is not found by a
+ * search of the dynamic linker that starts with us. No heap. SPDX-License-Identifier: MIT
  */
 #ifndef HP_ALLOC_LOADED_H
 #define HP_ALLOC_LOADED_H
@@ -13,7 +13,7 @@ struct hp_loaded_function {
     uintptr_t from, size; /* the code of its library */
 };
 
-/* The first function of this name in what was loaded after us. False: there is none. */
+/* The first function of this name in the images loaded after us. False: none. */
 bool hp_loaded_find(const char *name, struct hp_loaded_function *ret_function);
 
 #endif

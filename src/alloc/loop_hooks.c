@@ -1,10 +1,10 @@
 /*
- * The functions by which libraries run event loops. The library that `hotpath run` preloads stands in front of them, to know when a loop begins
- * and ends: what a program does between two runs of it is no turn. And what the loop is called, and that all its waits are one
- * loop's, is known then, whichever function waits.
+ * Interposed functions by which libraries run event loops, in the library that `hotpath run` preloads. They tell
+ * when a loop begins and ends: what a program does between two runs is not a turn. They also give the loop its
+ * name, and join all its waits into one loop, whichever function waits.
  *
- * These are no functions of the C library, and may not be there when the process begins. What is there then stays; what is opened later may
- * be closed again, and is looked for each time. SPDX-License-Identifier: MIT
+ * These functions are not in the C library, and may not be loaded when the process starts. Those loaded then stay;
+ * those loaded later may be unloaded again, and are looked up each time. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 __thread struct hp_loop_bounds hp_loop_bounds __attribute__((tls_model("initial-exec")));
 
-/* As their headers have them, which are not needed to build us. */
+/* As in their headers, which are not needed to build us. */
 PUBLIC int uv_run(void *loop, int mode);
 PUBLIC int event_base_loop(void *base, int flags);
 PUBLIC int event_base_dispatch(void *base);
@@ -32,8 +32,8 @@ PUBLIC int g_main_context_iteration(void *context, int may_block);
 struct runner {
     const char *function;
     struct hotpath_site *site;
-    bool is_one_turn;               /* it waits first: what comes before that is no turn */
-    struct hp_loaded_function next; /* that behind us, if it was there from the start */
+    bool is_one_turn;               /* it waits first: what comes before that is not a turn */
+    struct hp_loaded_function next; /* the real function, if it was there from the start */
 };
 
 #define SITE(name_, function_, library)                                                                            \
@@ -58,16 +58,16 @@ static struct runner runners[RUNNERS] = {
     [G_MAIN_CONTEXT_ITERATION] = {"g_main_context_iteration", &glib_turns, true, {0}},
 };
 
-/* ------------------------------------------------------------------------------------------ those behind us */
+/* ------------------------------------------------------------------------------------- the real functions */
 
-/* A sanitizer may stand in front of what a search needs, and may not have begun yet. */
+/* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
 __attribute__((constructor)) static void find_at_start(void)
 {
     for (size_t at = 0; at < RUNNERS && !hp_find_has_sanitizer(); at++)
         hp_loaded_find(runners[at].function, &runners[at].next);
 }
 
-/* False: there is none, and whoever calls found us where he would have found nothing. */
+/* False: there is none; without us the caller would not have found one. */
 static bool find_next(const struct runner *runner, struct hp_loaded_function *ret_next)
 {
     *ret_next = runner->next;
@@ -77,11 +77,11 @@ static bool find_next(const struct runner *runner, struct hp_loaded_function *re
 /* ------------------------------------------------------------------------------------------------- a run */
 
 struct run {
-    uintptr_t next; /* the function; 0: there is none */
-    bool is_inner;  /* of a loop that runs already: one function calls the other */
+    uintptr_t next; /* the real function; 0: none */
+    bool is_inner;  /* one function calls the other: the loop runs already */
     struct hotpath_site *site;
     const void *loop;
-    struct hp_loop_bounds before; /* the loop around it */
+    struct hp_loop_bounds before; /* the enclosing loop */
 };
 
 static void begin(struct run *run, const struct runner *runner, const void *loop, uintptr_t stack)

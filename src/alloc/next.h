@@ -1,6 +1,6 @@
 /*
- * The allocator behind us: the C library's, or whichever comes next in the process. Every pointer can be called at any
- * time, by any thread: where nothing is known yet, it leads to a function that finds out. So the usual way has no question in it.
+ * The real allocator: the C library's, or the next one in the process. Every pointer can be called at any time, by
+ * any thread: before the lookup it points to a function that does the lookup. So the fast path needs no check.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_ALLOC_NEXT_H
@@ -18,8 +18,8 @@ struct hp_next {
     hp_next_usable_size *usable_size;
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
-    uint32_t has_heads; /* sizes are where glibc has them: see heads.h */
-    uint32_t passes_on; /* nobody counts: to call these is all there is to do */
+    uint32_t has_heads; /* sizes are in glibc's chunk headers: see heads.h */
+    uint32_t passes_on; /* nobody counts: just forward the call */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */
@@ -31,8 +31,7 @@ struct hp_next {
     void *(*memalign)(size_t alignment, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
-    uint32_t
-        strangers; /* HP_NEXT_... bits of those below: functions of another allocator than the one that has malloc */
+    uint32_t strangers; /* bits HP_NEXT_...: which functions below belong to another allocator than malloc */
 } __attribute__((aligned(64)));
 
 #define HP_NEXT_POSIX_MEMALIGN 1u
@@ -43,19 +42,19 @@ struct hp_next {
 
 extern struct hp_next hp_next __attribute__((visibility("hidden")));
 
-/* A function of the table. Others may be writing it, always the same value. */
+/* A function of the table. Other threads may write it, but always the same value. */
 #define HP_NEXT(function) __atomic_load_n(&hp_next.function, __ATOMIC_RELAXED)
 
 /*
- * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family
- * meanwhile is its own affair, and lies below. UINTPTR_MAX: we are at work ourselves. A place, and not a mark, since
- * longjmp or an exception may leave the function.
+ * Set, while the allocator works for one of our functions, to that function's stack address: allocation functions
+ * that it calls meanwhile are internal, and lie below. UINTPTR_MAX: we are allocating ourselves. An address rather
+ * than a flag, since longjmp or an exception may leave the function.
  */
 extern __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define HP_INSIDE_OURSELVES UINTPTR_MAX
 
-/* Whether calls are to be passed on, and nothing else. Once the functions are found; as hotpath_v1_alloc_switch wants it. */
+/* Whether calls are only forwarded. After the lookup; used as callback of hotpath_v1_alloc_switch. */
 void hp_pass_on(int is_on);
 
 #endif

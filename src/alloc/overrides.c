@@ -1,9 +1,9 @@
 /*
- * malloc and its kin, as the program calls them: each passes the call on to the allocator (next.h) and tells the recorder what
- * became of it. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap gives them.
+ * Interposed malloc and its siblings: each forwards the call to the real allocator (next.h) and reports the result
+ * to the recorder. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap expects.
  *
- * errno is what the allocator left there. A block's size is what the allocator says (malloc_usable_size), read while
- * the block is there: after an allocation, before a free. SPDX-License-Identifier: MIT
+ * errno is what the allocator left. A block's size is what the allocator says (malloc_usable_size), read while the
+ * block exists: after an allocation, before a free. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -34,7 +34,7 @@ void *__wrap_pvalloc(size_t size);
 #define HP_FAMILY(name) name
 #endif
 
-/* C23; headers may not have them yet. */
+/* C23; missing in older headers. */
 void HP_FAMILY(free_sized)(void *block, size_t size);
 void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 
@@ -42,13 +42,13 @@ void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 #define INLINED inline __attribute__((always_inline))
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Whether the allocator that works for one of our functions calls another one. */
+/* Whether this call comes from the allocator itself, inside another call. */
 static INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
-/* That, or nobody counts. */
+/* The same, or nobody counts. */
 static INLINED bool is_left_out(uintptr_t stack) { return is_nested(stack) || HP_NEXT(passes_on) != 0; }
 
-/* Calls the allocator with what it calls meanwhile left out. */
+/* Calls the allocator; its nested calls are not counted. */
 #define CALL_ALONE(stack, result, call)                                                                            \
     do {                                                                                                           \
         const uintptr_t around_it = hp_inside;                                                                     \
@@ -57,7 +57,7 @@ static INLINED bool is_left_out(uintptr_t stack) { return is_nested(stack) || HP
         hp_inside = around_it;                                                                                     \
     } while (0)
 
-/* ------------------------------------------------------------------------------------------------ what is told */
+/* ---------------------------------------------------------------------------------------------------- reporting */
 
 static INLINED void *tell_allocated_of(void *block, size_t asked, hp_next_usable_size *usable_size, uintptr_t stack)
 {
@@ -75,7 +75,7 @@ static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
     return tell_allocated_of(block, asked, hp_usable_size, stack);
 }
 
-/* A block of another allocator than malloc's cannot be asked for its size, and is not malloc's. */
+/* A block of an allocator other than malloc's has no known size, and does not count as malloc's. */
 static INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, uintptr_t stack)
 {
     return HP_NEXT(strangers) & function ? block : tell_allocated(block, asked, stack);
@@ -110,8 +110,8 @@ static void only_free(void *block)
 }
 
 /*
- * What these two do now: to jump there costs less than to ask on the way, since compilers save registers for the longer way before they
- * ask. The place on the stack is the same behind the jump.
+ * Current targets of these two. A jump costs less than a check, since compilers save registers for the slow path
+ * before the check. The stack address is the same after the jump.
  */
 static struct {
     void *(*malloc)(size_t size);
@@ -138,7 +138,7 @@ void hp_pass_on(int is_on)
         set_front(count_malloc, count_free);
 }
 
-/* ---------------------------------------------------------------------------------------------- their nearest kin */
+/* ----------------------------------------------------------------------------------------- their close siblings */
 
 EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
 {
@@ -151,8 +151,8 @@ EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
 }
 
 /*
- * Those that another one does the work of call it by its name, as the C library does: an allocator in front of us that has
- * not got these gets what is its own.
+ * Functions implemented by another one call it by name, as in the C library: an allocator in front of us that lacks
+ * these gets its own blocks back.
  */
 EXPORTED void HP_FAMILY(free_sized)(void *block, size_t size)
 {
@@ -177,7 +177,7 @@ static void *move_early(const void *block, size_t size, uintptr_t stack)
     return is_nested(stack) ? moved : tell_allocated(moved, size, stack);
 }
 
-/* To no bytes: some allocators free the block and have nothing to return, for others that is a failure. */
+/* To size 0: some allocators free the block and return NULL, for others NULL means failure. */
 static void *resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
@@ -277,7 +277,7 @@ EXPORTED void *HP_FAMILY(valloc)(size_t size)
     return tell_aligned(block, size, HP_NEXT_VALLOC, stack);
 }
 
-#ifdef __GLIBC__ /* others do not have it, and programs may ask */
+#ifdef __GLIBC__ /* other libcs lack it, and programs may test for it */
 EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();

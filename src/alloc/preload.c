@@ -1,6 +1,6 @@
 /*
- * The environment is read and changed in place: there is no heap here, and no lock of the C library. Only at the start of
- * the process, when nobody else can be at it. SPDX-License-Identifier: MIT
+ * Reads and changes the environment in place, without the heap or a lock of the C library. Only at process start,
+ * when no other thread can access it. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "preload.h"
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define OUR_NAME "libhotpath_alloc.so"
-#define ITS_PARTNER "libhotpath.so" /* beside it in a list that is ours */
+#define ITS_PARTNER "libhotpath.so" /* beside it in LD_PRELOAD if the list is ours */
 
-/* ------------------------------------------------------------------------------------------------- the question */
+/* ------------------------------------------------------------------------------------------------------ queries */
 
 static char **find(const char *name)
 {
@@ -30,7 +30,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
-/* An item of HOTPATH that has allocations in it; how it is read in full is in option_values.c. */
+/* An item of HOTPATH that requests allocations; option_values.c has the full parser. */
 static bool has_allocations(const char *item, size_t length)
 {
     static const char *const words[] = {"alloc", "1", "true", "yes", "on"};
@@ -69,7 +69,7 @@ bool hp_preload_is_for_children(void)
     return wish != NULL && strcmp(*wish, "HOTPATH_PRELOAD=all") == 0 && hp_preload_is_asked_for();
 }
 
-/* ----------------------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------------------------ removal */
 
 static bool has_name(const char *path, size_t length, const char *name)
 {
@@ -84,7 +84,7 @@ static bool is_ours(const char *path, size_t length)
     return has_name(path, length, OUR_NAME) || has_name(path, length, ITS_PARTNER);
 }
 
-/* Takes our items out of a list that blanks and colons divide. */
+/* Removes our items from a list separated by blanks and colons. */
 static void remove_ours(char *list)
 {
     for (char *item = list; *item != '\0';) {

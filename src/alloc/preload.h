@@ -1,19 +1,19 @@
-/* What the environment of this process wants of us. SPDX-License-Identifier: MIT */
+/* What the environment requests from this library. SPDX-License-Identifier: MIT */
 #ifndef HP_ALLOC_PRELOAD_H
 #define HP_ALLOC_PRELOAD_H
 
 #include <stdbool.h>
 
-/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
+/* Whether child programs get the library, too, by `hotpath run --preload-children`. */
 bool hp_preload_is_for_children(void);
 
-/* Whether HOTPATH asks for allocations to be recorded. */
+/* Whether HOTPATH requests that allocations are recorded. */
 bool hp_preload_is_asked_for(void);
 
-/* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
+/* Removes libhotpath_alloc.so from LD_PRELOAD, so that child programs run without it. */
 void hp_preload_end_here(void);
 
-/* Whether the program runs under valgrind, whose malloc takes the place of the C library's and looks like it. */
+/* Whether the program runs under valgrind, whose malloc replaces the C library's and looks like it. */
 bool hp_preload_has_valgrind(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What is known of the ring lies in memory that the kernel wipes in a forked child, by whatever call it was forked: there the ring has not
- * been made. SPDX-License-Identifier: MIT
+ * The state of the ring is in memory that the kernel wipes in a forked child, however it was forked: the child has
+ * no ring yet. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "process_ring.h"
@@ -13,7 +13,7 @@
 #include "hotpath.h"
 #include "raw_call.h"
 
-#define PAGE 65536u /* the largest of the platforms we know */
+#define PAGE 65536u /* the largest page of all supported platforms */
 #define MOST_FOLDER 1200u
 
 enum state { NOT_MADE, BEING_MADE, MADE, REFUSED };
@@ -29,7 +29,7 @@ static struct {
     char folder[MOST_FOLDER];
 } process;
 
-/* ------------------------------------------------------------------------------------------------------ its name */
+/* ----------------------------------------------------------------------------------------------------- its name */
 
 static char *put_text(char *to, const char *text)
 {
@@ -50,7 +50,7 @@ static char *put_number(char *to, uint64_t number)
     return to;
 }
 
-/* FOLDER/PID-NANOSECONDS.ring: after exec the same process has another one. */
+/* DIRECTORY/PID-NANOSECONDS.ring: after exec the same process has another one. */
 static void name_ring(char *path, uint32_t pid)
 {
     path = put_number(put_text(put_text(path, process.folder), "/"), pid);
@@ -59,9 +59,9 @@ static void name_ring(char *path, uint32_t pid)
     *path = '\0';
 }
 
-/* ------------------------------------------------------------------------------------------------------ making it */
+/* ---------------------------------------------------------------------------------------------------- making it */
 
-/* Kept away from the handler's frames, which have to be small: it runs once. */
+/* Static, since the handler's stack frames must be small; used once. */
 static char path_of_ring[MOST_FOLDER + 64];
 
 static void make(struct page *page)
@@ -95,7 +95,10 @@ bool hp_process_ring_is_refused(void)
     return page == NULL || __atomic_load_n(&page->state, __ATOMIC_RELAXED) == REFUSED;
 }
 
-/* Beside the session: where the recorder has none, because the run is over or a sandbox forbids it, there is no ring either. */
+/*
+ * Beside the session: if the recorder has none, because the run is over or a sandbox forbids it, there is no ring
+ * either.
+ */
 static bool find_folder(void)
 {
     const char *session = hotpath_session_path(), *slash = session != NULL ? strrchr(session, '/') : NULL;
@@ -113,7 +116,7 @@ bool hp_process_ring_prepare(uint64_t period_ns)
         return false;
     struct page *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || madvise(page, PAGE, MADV_WIPEONFORK) != 0)
-        return false; /* a child could not be told from its parent */
+        return false; /* without it, a child could not be told from its parent */
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     process.capacity = hp_stack_ring_capacity(cores > 0 ? (uint64_t)cores : 1);
     process.period_ns = period_ns;

@@ -1,6 +1,6 @@
 /*
- * Queues of messages that programs have from others: POSIX message queues, and GAsyncQueue of GLib. The library that `hotpath run` preloads
- * stands in front of what puts messages in and takes them out, and passes all on as it is. SPDX-License-Identifier: MIT
+ * Interposed message queues of libraries: POSIX message queues, and GLib's GAsyncQueue, in the library that
+ * `hotpath run` preloads. All calls are forwarded unchanged. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <mqueue.h>
@@ -32,7 +32,7 @@ static void find_each(void)
 
 __attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
 
-/* A queue is a descriptor, but what it is only these functions know. */
+/* A queue is a descriptor, but only these functions know that it is a queue. */
 static bool begin(mqd_t queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
 {
     if ((unsigned)queue >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_head->skip) != 0)
@@ -107,8 +107,9 @@ static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
 }
 
 /*
- * As their header has them, which is not needed to build us. Those that are there from the start stay; what is opened later may be closed
- * again, and is looked for each time. Without any, whoever calls found us where he would have found nothing.
+ * As in their header, which is not needed to build us. Functions loaded from the start stay; those loaded later may
+ * be unloaded again, and are looked up each time. Without any, the caller would not have found the function,
+ * either.
  */
 #define DECLARE(type, name, parameters)                                                                            \
     static struct hp_loaded_function next_##name;                                                                  \
@@ -157,7 +158,7 @@ POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
 POP(g_async_queue_timeout_pop, (void *queue, uint64_t timeout), queue, timeout)
 POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, timeout)
 
-/* A sanitizer may stand in front of what a search needs, and may not have begun yet. */
+/* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
 __attribute__((constructor)) static void find_glib(void)
 {
     if (hp_find_has_sanitizer() || !hp_loaded_find("g_async_queue_push", &next_g_async_queue_push))

@@ -1,8 +1,8 @@
 /*
- * A process that shuts itself in (seccomp) dies of the next system call that it has not thought of, and with strict seccomp of reading
- * the counter. It is too late to notice that afterwards, so the library that `hotpath run` preloads stands in front of the two
- * functions by which it is done, says so to the recorder, and passes the call on. They are called seldom.
- * SPDX-License-Identifier: MIT
+ * Sandboxes. A process that confines itself (seccomp) is killed by the next system call it did not allow, and with
+ * strict seccomp by reading the time stamp counter. Afterwards it is too late to notice. So the library that
+ * `hotpath run` preloads interposes the two functions that do it, tells the recorder first, and forwards the call.
+ * They are called rarely. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "hotpath.h"
 #include "stack_sampler.h"
 
-/* linux/seccomp.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+/* musl-gcc has no linux/seccomp.h; these numbers are kernel ABI. */
 enum { MODE_STRICT = 1, MODE_FILTER = 2 };
 enum { OPERATION_STRICT = 0, OPERATION_FILTER = 1 };
 enum { FOR_ALL_THREADS = 1 << 0, WITH_LISTENER = 1 << 3 };
@@ -35,7 +35,7 @@ struct call {
     unsigned long words[6];
 };
 
-/* Without a filter it is only asked whether there are any. */
+/* Without a filter the call only asks whether filters are supported. */
 static int what_prctl_confines(unsigned long option, unsigned long mode, unsigned long filter)
 {
     if (option == PR_SET_SECCOMP && mode == MODE_STRICT)
@@ -58,7 +58,7 @@ static int what_confines(const struct call *call)
     return 0;
 }
 
-/* The recorder has to know, and so has what samples stacks beside it. */
+/* Tells the recorder, and the stack sampler beside it. */
 static void announce(int what)
 {
     if (what & HOTPATH_CONFINES_CALLS_)
@@ -73,7 +73,10 @@ static void take_back(int what)
         hp_stack_sampler_release();
 }
 
-/* A filter with a listener has a descriptor for its result. One for all threads may have the number of a thread that is in the way. */
+/*
+ * A filter with a listener returns a descriptor. One for all threads may return the id of a thread that prevents
+ * it.
+ */
 static bool is_refused(const struct call *call, long result)
 {
     const unsigned long flags = call->number == SYS_prctl ? 0 : call->words[1];
@@ -85,7 +88,7 @@ typedef int process_control(int option, ...);
 static system_call *next_syscall;
 static process_control *next_prctl;
 
-/* Early, since the dynamic linker may have a lock that a forked child waits for in vain. */
+/* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
 {
     next_syscall = (system_call *)(uintptr_t)hp_find_symbol("syscall");
@@ -117,7 +120,7 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
         call.words[at] = va_arg(list, unsigned long);
     va_end(list);
     const int what = what_confines(&call);
-    if (number == SYS_sigaltstack) /* which samples depend on, by whatever name (thread_hooks.c) */
+    if (number == SYS_sigaltstack) /* samples depend on it, by whatever name (thread_hooks.c) */
         return sigaltstack((const stack_t *)call.words[0], (stack_t *)call.words[1]);
     if (what == 0)
         return pass_on(&call);

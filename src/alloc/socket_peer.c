@@ -1,6 +1,6 @@
 /*
- * The kernel tells by sock_diag, as it does to ss(8), without privileges; where it was built without that, nobody does. Its answer is there
- * when the question has been sent, so nothing waits. SPDX-License-Identifier: MIT
+ * Asks the kernel by sock_diag, as ss(8) does, without privileges; a kernel built without it gives no answer. The
+ * answer is ready when the request has been sent, so nothing waits. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "socket_peer.h"
@@ -21,7 +21,7 @@ struct question {
     struct unix_diag_req body;
 };
 
-/* 0: it has no other end, or there is no such socket. */
+/* 0: it has no peer, or there is no such socket. */
 static uint64_t peer_in(const struct nlmsghdr *answer, long length)
 {
     const char *const bytes = (const char *)answer;

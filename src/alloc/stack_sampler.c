@@ -1,4 +1,4 @@
-/* Stacks from inside. How it works is in stack_sampler.h. SPDX-License-Identifier: MIT */
+/* Stacks taken inside the process. How it works: stack_sampler.h. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
 #include "stack_sampler.h"
 
@@ -21,14 +21,17 @@
 #include "stacks.h"
 
 #define MOST_TIMERS 1024u
-#define TIMERS_BYTES 65536u /* whole pages everywhere */
-#define HOSTS_ROOM 4096u    /* that handlers of the program are taken to need */
-#define MOST_PAUSES 2000u   /* for a handler on a thread that has lost its processor */
+#define TIMERS_BYTES 65536u /* whole pages on every machine */
+#define HOSTS_ROOM 4096u    /* stack space reserved for handlers of the program */
+#define MOST_PAUSES 2000u   /* for a handler on a thread that was preempted */
 #define PAUSE_NS 500000L
 
-/* ------------------------------------------------------------------------------------------------ what is known */
+/* -------------------------------------------------------------------------------------------------------- state */
 
-/* A timer of a thread, for whoever has to stop it from another one. In memory that a forked child finds wiped: it has no timers. */
+/*
+ * A thread's timer, for other threads that must stop it. In memory that is wiped in a forked child, which has no
+ * timers.
+ */
 struct timer {
     uint32_t is_taken;
     uint32_t thread_id;
@@ -46,18 +49,18 @@ static struct {
     uint64_t period_ns;
     struct timers *timers;
     struct hp_taken_signal taken;
-    pthread_key_t at_end; /* of threads */
+    pthread_key_t at_end; /* thread-exit destructor */
     uint32_t confinements;
 } sampler;
 
-/* Of the calling thread. */
+/* State of the calling thread. */
 struct self {
-    struct timer *timer; /* NULL: it is not sampled */
-    uint64_t counted_ns; /* of its clock */
-    void *alternate;     /* ours */
+    struct timer *timer; /* NULL: not sampled */
+    uint64_t counted_ns; /* CPU time counted so far */
+    void *alternate;     /* our alternate stack */
     struct hp_stack own;
-    bool is_refused; /* for want of a place for the handler, and counted */
-    bool is_left;    /* to the recorder, since it has zones */
+    bool is_refused; /* no stack for the handler; counted */
+    bool is_left;    /* left to the recorder, since it has zones */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
 
@@ -67,7 +70,10 @@ static bool is_confined(void) { return __atomic_load_n(&sampler.confinements, __
 
 /* ------------------------------------------------------------------------------------------------------- timers */
 
-/* Each takes a place that the program may need for a signal of its own: at least half of them are left to it. */
+/*
+ * Each timer takes a slot of the program's limit for queued signals: at least half of these are left to the
+ * program.
+ */
 static struct timer *free_timer(void)
 {
     const uint64_t queue = hp_cpu_queue() / 2, most = queue < MOST_TIMERS ? queue : MOST_TIMERS;
@@ -96,7 +102,7 @@ static void start_timer(void)
     self.counted_ns = hp_raw_clock(CLOCK_THREAD_CPUTIME_ID);
     __atomic_store_n(&timer->number, -1, __ATOMIC_RELAXED);
     __atomic_store_n(&timer->thread_id, (uint32_t)hp_raw(SYS_gettid, 0), __ATOMIC_RELAXED);
-    self.timer = timer; /* before a signal can come */
+    self.timer = timer; /* before a signal can arrive */
     if (!hp_cpu_timer_start(&number, hp_private_signal_number(HP_SIGNAL_ASIDE), &sampler, sampler.period_ns,
                             sampler.period_ns)) {
         self.timer = NULL;
@@ -105,10 +111,10 @@ static void start_timer(void)
     }
     __atomic_store_n(&timer->number, number, __ATOMIC_SEQ_CST);
     if (is_confined())
-        hp_cpu_timer_pause(number); /* who did that may not have seen it */
+        hp_cpu_timer_pause(number); /* the thread that paused all timers may have missed this one */
 }
 
-/* In a forked child it is gone already, and its number may be that of another. */
+/* In a forked child the timer is gone already, and its id may belong to another. */
 static void stop_timer(void)
 {
     struct timer *timer = self.timer;
@@ -119,7 +125,7 @@ static void stop_timer(void)
     give_back(timer);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the handler */
+/* -------------------------------------------------------------------------------------------------- the handler */
 
 static void put_sample(struct hp_stack_ring *ring, const void *context)
 {
@@ -140,8 +146,8 @@ static void put_sample(struct hp_stack_ring *ring, const void *context)
 }
 
 /*
- * The program may have set an alternate stack by the system call itself, which nobody stands in front of: of one that is too small for a
- * handler of the program and ours the first sample tells us. `here`: the handler's own place.
+ * The program may have set an alternate stack by a raw system call, which is not interposed. If it is too small for
+ * a handler of the program and ours, the first sample finds out. `here`: the handler's own stack address.
  */
 static bool may_fall_off(const void *context, uintptr_t here)
 {
@@ -153,7 +159,7 @@ static bool may_fall_off(const void *context, uintptr_t here)
     return alternate.high - alternate.low < 2 * (from - here) + HOSTS_ROOM;
 }
 
-/* Once for a thread. */
+/* Once per thread. */
 static void count_refused(void)
 {
     struct hp_stack_ring *ring = self.is_refused ? NULL : hp_process_ring();
@@ -178,7 +184,7 @@ static void take_sample(const void *context, uintptr_t here)
         stop_timer();
 }
 
-/* At work is said before it is asked whether the process is shut in: who shuts it in waits for that. */
+/* Sets its mark before it checks for a sandbox: the thread that enters the sandbox waits for the mark. */
 static void on_stack_sample(int signal, siginfo_t *info, void *context)
 {
     struct timer *timer = self.timer;
@@ -187,7 +193,7 @@ static void on_stack_sample(int signal, siginfo_t *info, void *context)
         return;
     }
     if (timer == NULL)
-        return; /* it was on its way when its timer was stopped */
+        return; /* it was pending when its timer was stopped */
     __atomic_store_n(&timer->is_at_work, 1, __ATOMIC_SEQ_CST);
     if (!is_confined())
         take_sample(context, (uintptr_t)__builtin_frame_address(0));
@@ -200,7 +206,7 @@ static void on_stack_sample(int signal, siginfo_t *info, void *context)
 /* Half of it is left for handlers of the program. */
 static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + HOSTS_ROOM); }
 
-/* A place for the handler. */
+/* Whether there is a stack for the handler. */
 static bool has_alternate(void)
 {
     uint64_t bytes;
@@ -242,7 +248,7 @@ void hp_stack_sampler_begin_thread(void)
     errno = saved;
 }
 
-/* The alternate stack stays: who has set it knows whether the thread is on it. */
+/* The alternate stack stays: only its user knows whether the thread is on it. */
 static void leave_thread(void)
 {
     self.is_left = true;
@@ -250,7 +256,7 @@ static void leave_thread(void)
         stop_timer();
 }
 
-/* In a sandbox it ends with what it has. */
+/* In a sandbox nothing is released. */
 static void end_thread(void *unused)
 {
     const int saved = errno;
@@ -275,15 +281,14 @@ void hp_stack_sampler_alternate_changed(void)
     if (!sampler.is_on || self.timer != NULL || is_confined() ||
         hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE)
         return;
-    if (self.alternate !=
-        NULL) { /* the program has put its own in the place of ours, and may have taken that away again */
+    if (self.alternate != NULL) { /* the program has replaced ours by its own, and may have removed that again */
         hp_alternate_end(self.alternate, true);
         self.alternate = NULL;
     }
     hp_stack_sampler_begin_thread();
 }
 
-/* The thread that forked is the only one there, with the alternate stack that it had, and no timer. */
+/* Only the thread that forked exists there, with its alternate stack and without a timer. */
 static void follow_fork(void)
 {
     const int saved = errno;
@@ -291,13 +296,13 @@ static void follow_fork(void)
     self.timer = NULL;
     self.is_refused = self.is_left = false;
     sampler.timers->pid = (uint32_t)getpid();
-    sampler.taken.is_changing = 0; /* by a thread that is not here */
+    sampler.taken.is_changing = 0; /* set by a thread that does not exist here */
     if (was_sampled)
         begin_thread(true);
     errno = saved;
 }
 
-/* ------------------------------------------------------------------------------------------------------ sandboxes */
+/* ---------------------------------------------------------------------------------------------------- sandboxes */
 
 typedef void change_timer(int number);
 
@@ -312,14 +317,17 @@ static void change_all(change_timer *change)
 
 static void go_on(int number) { hp_cpu_timer_change(number, sampler.period_ns, sampler.period_ns); }
 
-/* A line of /proc/self/task/TID/status with a set of signals. */
+/* A signal set from a line of /proc/self/task/TID/status. */
 static uint64_t signals_of(const char *status, const char *line)
 {
     const char *at = strstr(status, line);
     return at != NULL ? strtoull(at + strlen(line), NULL, 16) : 0;
 }
 
-/* Whether our signal waits for a thread, or the thread has not come back from its handler: it blocks what nobody else can. */
+/*
+ * Whether our signal is pending for a thread, or the thread is still in its handler: it blocks a signal that nobody
+ * else can block.
+ */
 static bool is_interrupted(uint32_t thread_id)
 {
     char path[64], status[4096];
@@ -354,7 +362,7 @@ static void wait_for_handlers(void)
     }
 }
 
-/* A child of vfork has the memory of its parent, and what it does to itself is none of the parent's. */
+/* A vfork child shares its parent's memory; what it does to itself does not concern the parent. */
 static bool is_parents(void)
 {
     const uint32_t pid = sampler.timers->pid;
@@ -377,9 +385,9 @@ void hp_stack_sampler_release(void)
         change_all(go_on);
 }
 
-/* ------------------------------------------------------------------------------------------------------ beginning */
+/* ---------------------------------------------------------------------------------------------------- beginning */
 
-/* Since then a timer that goes off in a system call does not cut it short: its signal comes on the way back. */
+/* Since then a timer that fires during a system call does not interrupt it: the signal is delivered on return. */
 #if defined __aarch64__
 enum { LEAST_MAJOR = 6, LEAST_MINOR = 1 };
 #else
@@ -397,7 +405,7 @@ static bool is_kernel_harmless(void)
     return major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR);
 }
 
-/* What `hotpath run` wants of this process; 0: nothing. */
+/* The period that `hotpath run` wants; 0: none. */
 static uint64_t wanted_period(void)
 {
     const char *period = getenv(HP_RUN_STACK_PERIOD);
@@ -415,7 +423,7 @@ static bool make_timers(void)
     return true;
 }
 
-/* After malloc is found (watch.c), and after the recorder. */
+/* After the lookup of malloc (watch.c), and after the recorder. */
 __attribute__((constructor(103))) static void begin_sampling(void)
 {
     const int saved = errno;

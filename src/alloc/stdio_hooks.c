@@ -1,8 +1,9 @@
 /*
- * What the C library reads and writes for streams (printf, fread, getline) does not go through read and write of the program, but
- * through tables of functions that each stream points to, for streams of files and of popen. In glibc these tables are data that is
- * read-only after the start, and what belongs in their places for reading and writing are functions that it exports: where a table has
- * these, and nothing else, we put ours in front. In any other C library streams are not seen. SPDX-License-Identifier: MIT
+ * I/O of stdio streams (printf, fread, getline) does not go through the program's read and write, but through
+ * function tables that each stream points to, for streams of files and of popen. In glibc these tables are data
+ * that is read-only after startup, and their entries for reading and writing are exported functions. If a table has
+ * exactly these entries, we replace them by ours. With any other C library, streams are not seen.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 typedef ssize_t move_for_stream(FILE *stream, void *bytes, ssize_t size);
 
-/* In our headers these two are one. */
+/* In our headers these two are the same. */
 HP_PUBLIC FILE *reopen_large(const char *path, const char *mode, FILE *stream) __asm__("freopen64");
 HP_PUBLIC FILE *reopen(const char *path, const char *mode, FILE *stream) __asm__("freopen");
 
@@ -34,7 +35,7 @@ static struct {
 
 /* ------------------------------------------------------------------------------------------------- streams */
 
-static bool is_over; /* what is written from now on has been counted */
+static bool is_over; /* what is written from now on is counted already */
 
 static void end(const struct hotpath_transfer_ *transfer, ssize_t result)
 {
@@ -64,7 +65,7 @@ static ssize_t write_for_stream(FILE *stream, void *bytes, ssize_t size)
 
 /* ------------------------------------------------------------------------------------------------- tables */
 
-/* Their places in a table, ever since glibc 2.1. */
+/* Their indexes in a table, since glibc 2.1. */
 enum { READ = 14, WRITE = 15 };
 
 struct range {
@@ -85,7 +86,7 @@ static int look_at(struct dl_phdr_info *image, size_t size, void *context)
     return range->is_protected;
 }
 
-/* Whole pointers are stored, so that whoever uses the table meanwhile calls the one or the other. */
+/* Stores whole pointers, so that concurrent users of the table call either one or the other. */
 static void stand_in_front(move_for_stream **table)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)&table[READ] & ~(page - 1),
@@ -123,8 +124,8 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /*
- * What streams still hold when the process ends, the C library writes when all of us is over. So it counts now, without the time that this will
- * take. To have it written now would change the order in which things are written.
+ * The C library flushes streams at exit, when we are gone. So their contents are counted now, without the time it
+ * will take. Flushing now would change the order of the output.
  */
 __attribute__((destructor)) static void count_what_is_left(void)
 {
@@ -139,13 +140,13 @@ __attribute__((destructor)) static void count_what_is_left(void)
     is_over = true;
 }
 
-/* ----------------------------------------------------------------------------------------- streams that begin and end */
+/* ------------------------------------------------------------------------------------ streams opened and closed */
 
 #define NEED(name)                                                                                                 \
     if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
     find_next()
 
-/* After the call: it writes what is left. */
+/* After the call, which flushes the stream. */
 HP_PUBLIC int fclose(FILE *stream)
 {
     NEED(fclose);
@@ -162,7 +163,7 @@ HP_PUBLIC int pclose(FILE *stream)
     return result;
 }
 
-/* A stream of its own has a table of its own, which has no name; it is behind what all streams have. */
+/* popen streams have their own table, without a name; it is found behind the data that all streams have. */
 HP_PUBLIC FILE *popen(const char *command, const char *mode)
 {
     NEED(popen);

@@ -1,7 +1,7 @@
 /*
- * Where threads are sampled from inside (stack_sampler.h), the library that `hotpath run` preloads stands in front of the functions that
- * begin threads, so that each thread has its timer from the start, and of the one that sets alternate stacks, on which samples are
- * handled. Else calls are passed on and nothing else. SPDX-License-Identifier: MIT
+ * If threads are sampled from inside (stack_sampler.h), the library that `hotpath run` preloads interposes the
+ * functions that create threads, so that each thread has its timer from the start, and sigaltstack, since samples
+ * are handled on alternate stacks. Otherwise calls are only forwarded. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 typedef void *start_routine(void *argument);
 
-/* A thread that was asked for and has not begun yet: what it is to do. */
+/* A thread that was requested and has not started: its function and argument. */
 struct start {
     uint32_t is_taken;
     union {
@@ -39,7 +39,7 @@ static create_thread *next_create;
 static create_thrd *next_thrd;
 static set_alternate *next_alternate;
 
-/* Early, since the dynamic linker may have a lock that a forked child waits for in vain. */
+/* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
 {
     next_create = (create_thread *)(uintptr_t)hp_find_symbol("pthread_create");
@@ -60,7 +60,7 @@ static struct start *free_start(void)
 
 static void give_back(struct start *start) { __atomic_store_n(&start->is_taken, 0, __ATOMIC_RELEASE); }
 
-/* Left by a jump: the thread's stack looks as without us. */
+/* A tail call: the thread's stack looks as without us. */
 static void *begin_pthread(void *context)
 {
     struct start *start = context;
@@ -116,7 +116,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     return status;
 }
 
-/* What the program has then may be too small for our handler: it must know before. */
+/* The new stack may be too small for our handler, so the sampler must know before. */
 PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
 {
     if (next_alternate == NULL)

@@ -1,9 +1,10 @@
 /*
- * The functions that move data by descriptors. The library that `hotpath run` preloads stands in front of them, tells the recorder of calls that
- * go through a channel (descriptors.h), and passes all on as they are: what they return, errno, signals and cancellation are those of
- * the C library. And those that close descriptors or put others in their places. SPDX-License-Identifier: MIT
+ * Interposed functions that move data through descriptors, in the library that `hotpath run` preloads. They report
+ * calls on channels (descriptors.h) to the recorder, and forward all calls unchanged: results, errno, signals and
+ * cancellation are those of the C library. Also the functions that close or replace descriptors.
+ * SPDX-License-Identifier: MIT
  */
-#undef _FORTIFY_SOURCE /* which has a read of its own */
+#undef _FORTIFY_SOURCE /* it has its own read */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include "behind_us.h"
 #include "descriptors.h"
 
-/* Headers may not have these, ... */
+/* Missing in some headers, ... */
 HP_PUBLIC ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
 HP_PUBLIC ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags);
 HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
@@ -25,7 +26,7 @@ HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags) __asm__("c
 HP_PUBLIC void close_from(int first) __asm__("closefrom");
 HP_PUBLIC ssize_t sendfile(int out, int in, void *offset, size_t size);
 HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size);
-/* ... and have types of their own in these. */
+/* ... which declare these with other types. */
 HP_PUBLIC ssize_t send_to(int fd, const void *bytes, size_t size, int flags, const void *to,
                           socklen_t to_size) __asm__("sendto");
 HP_PUBLIC ssize_t receive_from(int fd, void *bytes, size_t size, int flags, void *from,
@@ -109,7 +110,7 @@ static bool is_refused(const struct hotpath_transfer_ *transfer, ssize_t result)
     return result < 0 && transfer->is_sending && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-/* What goes through an eventfd is a number; through all others the bytes that the call returns. */
+/* An eventfd transfers a number; all others the bytes that the call returns. */
 static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const void *bytes)
 {
     uint64_t items = result > 0, moved = result > 0 ? (uint64_t)result : 0;
@@ -122,7 +123,7 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
     hotpath_v1_transferred(transfer, items, moved, is_refused(transfer, result));
 }
 
-/* `bytes` are where the call has its data in one piece, else NULL. */
+/* `bytes`: the call's data if contiguous, else NULL. */
 #define MOVE_IF(is_wanted, is_sending, fd, bytes, name, ...)                                                       \
     struct hotpath_transfer_ transfer;                                                                             \
     NEED(name);                                                                                                    \
@@ -133,7 +134,7 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
     return result
 #define RECEIVE(fd, bytes, name, ...) MOVE_IF(true, false, fd, bytes, name, __VA_ARGS__)
 #define SEND(fd, bytes, name, ...) MOVE_IF(true, true, fd, bytes, name, __VA_ARGS__)
-/* What is looked at stays inside. */
+/* Data that is only peeked at stays in the channel. */
 #define RECEIVE_BY(flags, fd, name, ...) MOVE_IF(!((flags)&MSG_PEEK), false, fd, NULL, name, __VA_ARGS__)
 
 HP_PUBLIC ssize_t read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
@@ -155,7 +156,7 @@ HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size)
     SEND(out, NULL, sendfile64, out, in, offset, size);
 }
 
-/* Both ends may be channels; which of the two it waited for is not known, so it counts for both. */
+/* Both ends may be channels. Which one it waited for is unknown, so the wait counts for both. */
 HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags)
 {
     struct hotpath_transfer_ out;
@@ -266,7 +267,10 @@ HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, 
 
 /* --------------------------------------------------------------------------------- descriptors that change */
 
-/* Before, since another thread may have the number a moment later; and after, since another may have looked meanwhile. */
+/*
+ * Before, since another thread may get the number right after; and after, since another thread may have looked it
+ * up meanwhile.
+ */
 HP_PUBLIC int close(int fd)
 {
     NEED(close);
@@ -289,7 +293,7 @@ HP_PUBLIC void close_from(int first)
     NEED(closefrom);
     if (HP_IS_THERE(closefrom))
         next.closefrom(first);
-    else /* of a C library that is older, whoever calls has looked for it, and found us */
+    else /* an older C library lacks it; without us the caller would have found nothing */
         for (long fd = first, end = sysconf(_SC_OPEN_MAX); fd < end && HP_IS_THERE(close); fd++)
             next.close((int)fd);
     hp_descriptor_forget_range(first > 0 ? (unsigned)first : 0, HP_DESCRIPTORS);

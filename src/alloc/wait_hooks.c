@@ -1,11 +1,11 @@
 /*
- * The functions by which event loops wait. The library that `hotpath run` preloads stands in front of them, tells the recorder when a wait
- * begins and ends, and passes the call on as it is: what it returns, errno, signals and cancellation are those of the C library. Which
- * loop it is, is known by the function that calls, the thread, and the descriptor of epoll; or by the loop that a library
- * is running (loop_bounds.h). Whether it is one at all, readers decide: it has to wait there again and again.
- * SPDX-License-Identifier: MIT
+ * Interposed functions by which event loops wait, in the library that `hotpath run` preloads. They report the start
+ * and end of a wait to the recorder, and forward the call unchanged: results, errno, signals and cancellation are
+ * those of the C library. A loop is identified by the calling function, the thread, and the epoll descriptor; or by
+ * the loop that a library is running (loop_bounds.h). Readers decide whether it is a loop at all: it must wait
+ * there repeatedly. SPDX-License-Identifier: MIT
  */
-#undef _FORTIFY_SOURCE /* which has a poll of its own */
+#undef _FORTIFY_SOURCE /* it has its own poll */
 #define _GNU_SOURCE 1
 #include <poll.h>
 #include <signal.h>
@@ -24,14 +24,14 @@
 
 #define INLINED inline __attribute__((always_inline))
 
-/* Headers may not have these. */
+/* Missing in some headers. */
 HP_PUBLIC int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
                            const sigset_t *mask);
 HP_PUBLIC int __poll_chk(struct pollfd *files, nfds_t count, int timeout, size_t size);
 HP_PUBLIC int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
                           size_t size);
 
-/* ------------------------------------------------------------------------------------------ those behind us */
+/* ------------------------------------------------------------------------------------- the real functions */
 
 static struct {
     HP_BEHIND_US(epoll_wait);
@@ -66,7 +66,7 @@ __attribute__((constructor)) static void find_next(void) { hp_find_all(find_each
 
 /* ------------------------------------------------------------------------------------------------- a wait */
 
-/* The loop that the thread waited for last, and the place that called. */
+/* The last loop that the thread waited for, and its caller. */
 struct latest {
     const void *caller;
     struct hotpath_loop_ loop;
@@ -78,10 +78,10 @@ static __attribute__((noinline)) void find_loop(struct latest *found, const char
 {
     *found = (struct latest){caller, {.site = hotpath_v1_loop_site(name, caller), .loop = which}};
     if (found->loop.site == NULL)
-        found->caller = NULL; /* it is asked for again */
+        found->caller = NULL; /* looked up again next time */
 }
 
-/* The loop that begins to wait; NULL: it is not recorded. */
+/* The loop that begins to wait; NULL: not recorded. */
 static struct hotpath_loop_ *begin(const char *name, const void *caller, uintptr_t stack, const void *which)
 {
     struct hotpath_loop_ *loop = &latest.loop;
@@ -94,7 +94,7 @@ static struct hotpath_loop_ *begin(const char *name, const void *caller, uintptr
 
 static INLINED bool is_recorded(void) { return HOTPATH_GET_(hotpath_v1_head->skip) == 0; }
 
-/* In the function itself, so that what calls it is what the program has written. A handler may wait meanwhile: hence the copy. */
+/* A macro, so that the return address is in the program's code. A copy, since a handler may wait meanwhile. */
 #define WAIT_AS(text, name, which, ...)                                                                            \
     struct hotpath_loop_ *loop = NULL, copy;                                                                       \
     if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
@@ -166,9 +166,10 @@ HP_PUBLIC int pselect(int count, fd_set *readable, fd_set *writable, fd_set *oth
 /* ------------------------------------------------------------------------------------------------- io_uring */
 
 /*
- * Those of liburing, which is no part of the C library: it may not be there, or come and go later. io_uring_wait_cqe and its kin are inline, and
- * call the first of these where nothing has completed yet. What is asked for without waiting for it is no wait. They return errors below 0, and
- * errno as it is; which ring it is, is the loop.
+ * Functions of liburing, which is not part of the C library: it may be missing, or be loaded and unloaded later.
+ * io_uring_wait_cqe and its siblings are inline, and call the first of these if nothing has completed yet. A
+ * request that does not block is not a wait. They return negative error codes and leave errno alone; the ring
+ * identifies the loop.
  */
 HP_PUBLIC int __io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask);
 HP_PUBLIC int io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask);
@@ -181,7 +182,8 @@ enum { GET_CQE, WAIT_CQES, WAIT_CQE_TIMEOUT, SUBMIT_AND_WAIT, SUBMIT_AND_WAIT_TI
 static const char *const ring_names[RING_FUNCTIONS] = {"__io_uring_get_cqe", "io_uring_wait_cqes",
                                                        "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
                                                        "io_uring_submit_and_wait_timeout"};
-static uintptr_t ring_functions[RING_FUNCTIONS]; /* what was there from the start, and so stays; 0: was not */
+/* Functions that were there from the start, and so stay; 0: not there. */
+static uintptr_t ring_functions[RING_FUNCTIONS];
 
 __attribute__((constructor)) static void find_ring_functions(void)
 {
@@ -190,7 +192,7 @@ __attribute__((constructor)) static void find_ring_functions(void)
         ring_functions[at] = hp_loaded_find(ring_names[at], &found) ? found.address : 0;
 }
 
-/* 0: there is none, and whoever calls found us where he would have found nothing. */
+/* 0: there is none; without us the caller would not have found one. */
 static uintptr_t ring_function(size_t which)
 {
     struct hp_loaded_function found;
@@ -199,7 +201,7 @@ static uintptr_t ring_function(size_t which)
     return hp_loaded_find(ring_names[which], &found) ? found.address : 0;
 }
 
-/* In the function itself, as above. */
+/* A macro, as above. */
 #define RING_WAIT(text, which, function, count, ...)                                                               \
     struct hotpath_loop_ *loop = NULL, copy;                                                                       \
     const uintptr_t behind = ring_function(which);                                                                 \

@@ -1,6 +1,6 @@
 /*
- * At the start of the process: whether what the program allocates comes to us at all, and whether anybody should count it. If
- * not, calls are passed on and nothing else. SPDX-License-Identifier: MIT
+ * At process start: finds out whether the program's allocations reach us, and whether anyone wants them counted. If
+ * not, calls are only forwarded. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include "next.h"
 #include "preload.h"
 
-/* ------------------------------------------------------------------------------------------- telling nobody */
+/* ------------------------------------------------------------------------------------------------ not reporting */
 
 static void no_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
 {
@@ -37,7 +37,7 @@ static size_t no_size(void *block)
 }
 
 static uint32_t is_aside;
-static uint32_t is_asked; /* while it was still being found out what is behind us */
+static uint32_t is_asked; /* a request that came during the lookup */
 static hp_next_usable_size *real_size;
 
 static size_t size_later(void *block)
@@ -52,7 +52,10 @@ void hp_yield_if_asked(void)
         hotpath_v1_alloc_yield();
 }
 
-/* The dynamic linker allocates for us while we look, by the copy in front of us, which asks us to step aside in the middle of it. */
+/*
+ * The dynamic linker allocates for us during the lookup, through the copy in front of us, which asks us to step
+ * aside in the middle of it.
+ */
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
     if (!hp_find_next()) {
@@ -72,26 +75,26 @@ hp_next_usable_size *hotpath_v1_alloc_yield(void)
     return __atomic_load_n(&real_size, __ATOMIC_RELAXED);
 }
 
-/* ----------------------------------------------------------------------------------------------- do they come */
+/* -------------------------------------------------------------------------------------------- do calls reach us */
 
 static __typeof__(hp_next.malloc) real_malloc;
 static bool was_called;
 
 static void *note_the_call(size_t size)
 {
-    if (hp_inside == HP_INSIDE_OURSELVES) /* else it is another thread's */
+    if (hp_inside == HP_INSIDE_OURSELVES) /* else it is another thread's call */
         was_called = true;
     return real_malloc(size);
 }
 
 /*
- * A program with a malloc of its own, or that of a library in front of us, may never call ours. What the C library calls is
- * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker.
+ * A program with its own malloc, or a library in front of us, may never call ours. What the C library calls is what
+ * everyone calls, so make it allocate: strdup allocates through the dynamic linker.
  */
 static bool is_called(void)
 {
     char *(*volatile copy)(const char *) = strdup;
-    void (*volatile release)(void *) = free; /* everybody's, which need not be the one beside us */
+    void (*volatile release)(void *) = free; /* the process-wide one, which need not be ours */
     const uintptr_t around = hp_inside;
     real_malloc = HP_NEXT(malloc);
     __atomic_store_n(&hp_next.malloc, note_the_call, __ATOMIC_RELEASE);
@@ -102,7 +105,7 @@ static bool is_called(void)
     return was_called;
 }
 
-/* -------------------------------------------------------------------------------------------------- the decision */
+/* ------------------------------------------------------------------------------------------------- the decision */
 
 static const char *reason_to_keep_out(void)
 {
@@ -129,7 +132,7 @@ static void decide(void)
     hotpath_v1_alloc_is_not_watched(reason, hp_preload_is_asked_for());
 }
 
-/* After the recorder's, which is 101. */
+/* After the recorder's constructor, which is 101. */
 __attribute__((constructor(102))) static void begin_to_watch(void)
 {
     const int saved = errno;
@@ -137,7 +140,7 @@ __attribute__((constructor(102))) static void begin_to_watch(void)
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES; /* what the dynamic linker allocates for us is not the program's */
     decide();
-    dlerror(); /* what was not found is nobody's error */
+    dlerror(); /* clears the error of the lookup */
     hp_inside = around;
     errno = saved;
 }

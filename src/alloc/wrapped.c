@@ -1,6 +1,6 @@
 /*
- * The allocator behind us where the linker has put us in front of it, by --wrap: for executables that are linked statically, in
- * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then. SPDX-License-Identifier: MIT
+ * The real allocator if the linker interposes us by --wrap: for static executables, in which two functions cannot
+ * have the same name. The linker then calls malloc `__real_malloc`. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <malloc.h>
@@ -39,7 +39,7 @@ struct hp_next hp_next = {.malloc = __real_malloc,
 #endif
                           .valloc = __real_valloc};
 
-/* After the recorder's, which is 101. */
+/* After the recorder's constructor, which is 101. */
 __attribute__((constructor(102))) static void begin_to_watch(void)
 {
     hotpath_v1_alloc_is_watched();
