@@ -1,23 +1,23 @@
-/* Arithmetic that many need, of numbers without a sign. SPDX-License-Identifier: MIT */
+/* Arithmetic on unsigned numbers. SPDX-License-Identifier: MIT */
 #ifndef HP_BASE_ARITH_H
 #define HP_BASE_ARITH_H
 
 #include <stdint.h>
 
-/* The difference, or 0 where it would be below. */
+/* Saturating difference: 0 instead of a negative result. */
 static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* That part of a number, from 0 to 1, rounded down; above 1, or where it is no number, all of it. */
+/* `part` (0 to 1) of a number, rounded down; all of it if `part` is above 1 or NaN. */
 static inline uint64_t hp_reduced(uint64_t number, double part)
 {
     const double found = (double)number * part;
     return found >= 0 && found < (double)number ? (uint64_t)found : found < 0 ? 0 : number;
 }
 
-/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+/* For hp_sort: negative, zero or positive; smaller numbers first. */
 static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
-/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+/* Square root without libm: each step doubles the number of correct digits. */
 static inline double hp_root(double number)
 {
     double root = number > 1 ? number : 1;

@@ -1,11 +1,10 @@
 /*
  * Short names of C++ functions.
  *
- * One pass from the left. Words are collected until it turns out that they were the return type: a blank, a
- * pointer or a reference begins the name anew. The name is complete at the parameters, unless "::" follows them (a
- * lambda or a type within a function): then the parameters are left out and the name goes on. A function that
- * returns a pointer to a function hides its name in parentheses; walking into them with the name begun anew is all
- * it takes.
+ * One pass from the left. Words are collected until they turn out to be the return type: a blank, a pointer or a
+ * reference restarts the name. The name is complete at the parameters, unless "::" follows them (a lambda or a type
+ * within a function): then the parameters are skipped and the name continues. A function that returns a pointer to
+ * a function has its name in parentheses; it is enough to enter them and restart the name.
  *
  * Two things need care. Names of operators contain brackets and blanks. And < may be a bracket or a comparison: it
  * is a comparison if the bracket around it is closed first, as in enable_if<(N < 3)>.
@@ -19,8 +18,8 @@
 #include "text.h"
 
 #define MAX_BRACKETS 64
-#define MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
-#define LONGEST_CHARACTER 16  /* of a character literal: U'\x0010ffff' */
+#define MAX_SOURCE_NAME 4000u /* bytes of one component of a mangled name */
+#define LONGEST_CHARACTER 16  /* length of a character literal: U'\x0010ffff' */
 
 struct reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -46,7 +45,7 @@ static bool is_operator(const char *first, const char *at)
     return starts_with(at, "operator") && !is_identifier(at[8]) && (at == first || !is_identifier(at[-1]));
 }
 
-/* Length of the sign of an operator at `at`; 0 when there is none. Longer signs come before shorter ones. */
+/* Length of the operator's symbol at `at`; 0: none. Longer symbols come before shorter ones. */
 static size_t sign_length(const char *at)
 {
     static const char *const signs[] = {
@@ -62,7 +61,7 @@ static size_t sign_length(const char *at)
 
 /* ------------------------------------------------------------------------------------------------- groups */
 
-/* Behind the character literal at `at`, or behind its quote when it is none. */
+/* The end of the character literal at `at`, or of its quote if it is none. */
 static const char *skip_character(const char *at)
 {
     const char *end = at + 1;
@@ -100,7 +99,7 @@ static size_t close_bracket(const char *open, size_t depth, char closing)
     return depth > 0 && open[depth - 1] == opening ? depth - 1 : depth;
 }
 
-/* Behind the bracket that closes the one at `at`; at the end of the text when none does. */
+/* The position after the bracket that closes the one at `at`; the end of the text if none does. */
 static const char *skip_group(const char *at)
 {
     const char *const first = at;
@@ -123,7 +122,7 @@ static const char *skip_group(const char *at)
             break;
         case '-':
             at += at[1] == '>' ? 2 : 1;
-            break; /* an arrow closes nothing */
+            break; /* part of an arrow, no bracket */
         case '\'':
             at = skip_character(at);
             break;
@@ -165,7 +164,7 @@ static size_t qualifier_length(const char *at)
     return 0;
 }
 
-/* After parameters or a lambda: moves on to the "::" behind them. False: the name is complete. */
+/* After parameters or a lambda: moves to the "::" that follows. False: the name is complete. */
 static bool goes_on(struct reader *reader)
 {
     const char *at = reader->at;
@@ -177,7 +176,7 @@ static bool goes_on(struct reader *reader)
     return true;
 }
 
-/* The type of "operator const char*()": up to its parameters, which are the first () that no other ( follows. */
+/* The type of "operator const char*()": up to its parameters, which are the first () not followed by another (. */
 static void read_conversion(struct reader *reader)
 {
     while (*reader->at != '\0') {
@@ -188,7 +187,7 @@ static void read_conversion(struct reader *reader)
     }
 }
 
-/* "operator new []" and "operator new[]" are one. False: the operator has no such name. */
+/* "operator new []" and "operator new[]" are the same. False: the operator has no such name. */
 static bool read_named_operator(struct reader *reader)
 {
     static const char *const names[] = {" new", " delete", " co_await"};
@@ -258,7 +257,7 @@ static bool read_angle(struct reader *reader)
     return true;
 }
 
-/* Demanglers: {lambda(int)#1}::operator(), and clang's own $_0::operator(). `end` is behind the name of the class. */
+/* Demanglers: {lambda(int)#1}::operator(), and clang's $_0::operator(). `end` is after the name of the class. */
 static void read_closure(struct reader *reader, const char *end)
 {
     static const char call[] = "::operator()";
@@ -315,7 +314,7 @@ static bool read_parenthesis(struct reader *reader)
     return goes_on(reader);
 }
 
-/* Behind clang's name of an unnamed class, if it is followed by what one calls; else NULL. */
+/* The end of clang's name of an unnamed class, if its call operator follows; else NULL. */
 static const char *end_of_numbered(const char *at)
 {
     if (!starts_with(at, "$_"))
@@ -326,7 +325,7 @@ static const char *end_of_numbered(const char *at)
     return starts_with(at, "::operator()") ? at : NULL;
 }
 
-/* Reads on. False: the name is complete. */
+/* Reads the next piece. False: the name is complete. */
 static bool read_piece(struct reader *reader, const char *pretty)
 {
     if (is_operator(pretty, reader->at)) {
@@ -382,7 +381,7 @@ size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
 
 bool hp_cxx_is_mangled(const char *name) { return name[0] == '_' && name[1] == 'Z'; }
 
-/* A piece of a name: "3foo". False: there is none, or the text ends before it does. */
+/* One component: "3foo". False: there is none, or the text ends too early. */
 static bool read_source_name(const char **at, const char **ret_bytes, size_t *ret_length)
 {
     size_t length = 0;
@@ -411,7 +410,7 @@ static void put_source_name(struct hp_text *name, const char *bytes, size_t leng
         hp_text_bytes(name, bytes, length);
 }
 
-/* [abi:cxx11] and the like are no part of the name. */
+/* [abi:cxx11] and similar tags are not part of the name. */
 static bool skip_tags(const char **at)
 {
     const char *bytes;
@@ -429,7 +428,7 @@ static bool is_structor(const char *at)
     return (at[0] == 'C' && at[1] >= '1' && at[1] <= '5') || (at[0] == 'D' && at[1] >= '0' && at[1] <= '5');
 }
 
-/* One name, or a constructor or destructor, which are named like what they are in: `*last`. */
+/* One name, or a constructor or destructor, which has the name of its class: `*last`. */
 static bool read_unqualified(const char **at, struct hp_text *name, const char **last, size_t *last_length)
 {
     if (*last != NULL && is_structor(*at)) {
@@ -445,7 +444,7 @@ static bool read_unqualified(const char **at, struct hp_text *name, const char *
     return skip_tags(at);
 }
 
-/* Behind "_Z": names in N...E, or a single one, which may be in std. */
+/* After "_Z": names in N...E, or a single one, which may be in std. */
 static bool read_encoding(const char *at, struct hp_text *name)
 {
     const char *last = NULL;

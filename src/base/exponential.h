@@ -1,18 +1,18 @@
 /*
- * Exponential distances, by whole numbers alone: whoever asks may be in a program whose floating point is not to be touched.
- * SPDX-License-Identifier: MIT
+ * Exponential distances in integer arithmetic: the caller may be in a program whose floating-point state must not
+ * be touched. SPDX-License-Identifier: MIT
  */
 #ifndef HP_BASE_EXPONENTIAL_H
 #define HP_BASE_EXPONENTIAL_H
 
 #include <stdint.h>
 
-/* The next of a row of random numbers (xorshift64*). The state is any number but 0, which is made one. */
+/* The next random number of a sequence (xorshift64*). The state may be any number except 0, which is replaced. */
 uint64_t hp_random_next(uint64_t *state);
 
 /*
- * How far it is to the next point where points lie `mean` apart on average, and wherever one stands: exponentially distributed, rounded up,
- * so at least 1. `random` is uniform in 64 bits. A `mean` above 2^40 is taken for that.
+ * The distance to the next point of a Poisson process with mean distance `mean`: exponentially distributed, rounded
+ * up, so at least 1. `random` is uniform in 64 bits. A `mean` above 2^40 counts as 2^40.
  */
 uint64_t hp_exponential_distance(uint64_t random, uint64_t mean);
 

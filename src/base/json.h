@@ -1,12 +1,12 @@
 /*
- * Writing JSON, value by value; commas, indentation and escapes are done here. One line, or indented by two.
+ * Writes JSON, value by value, with commas, indentation and escapes. One line, or indented by two.
  *
  *     hp_json_begin_object(&json);
  *     hp_json_key(&json, "calls");
  *     hp_json_u64(&json, 3);
  *     hp_json_end_object(&json);
  *
- * Strings may be anything: bytes that are no UTF-8 become U+FFFD. Numbers that JSON cannot hold become null.
+ * Strings may contain any bytes: invalid UTF-8 becomes U+FFFD. Numbers that JSON cannot represent become null.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_BASE_JSON_H
@@ -18,7 +18,7 @@
 
 #include "text.h"
 
-#define HP_JSON_MAX_DEPTH 1024u /* nesting deeper than this still closes properly, but is not separated by commas */
+#define HP_JSON_MAX_DEPTH 1024u /* deeper nesting still closes properly, but has no commas */
 
 struct hp_json {
     struct hp_text *text;

@@ -1,11 +1,11 @@
-/* Radix sort, a byte at a time, the lowest first. SPDX-License-Identifier: MIT */
+/* LSD radix sort, one byte at a time. SPDX-License-Identifier: MIT */
 #include "keyed_sort.h"
 
 #include <string.h>
 
 #define VALUES 256u
 
-/* The bits in which keys differ. 0: they are in order. */
+/* The bits in which keys differ. 0: they are sorted already. */
 static uint64_t differing(const struct hp_keyed *items, size_t count)
 {
     uint64_t bits = 0;

@@ -1,6 +1,6 @@
 /*
- * Sorting many numbers, each with something that belongs to it: in as many steps as there are numbers and bytes in which they
- * differ, whatever order they come in. Those that are the same stay in their order. SPDX-License-Identifier: MIT
+ * Sorts key-value pairs by number, in time proportional to the count times the number of bytes in which keys
+ * differ, for any input order. Stable. SPDX-License-Identifier: MIT
  */
 #ifndef HP_BASE_KEYED_SORT_H
 #define HP_BASE_KEYED_SORT_H
@@ -13,7 +13,7 @@ struct hp_keyed {
     uint64_t value;
 };
 
-/* `room` is for as many again, to work in. */
+/* `room` is scratch space for `count` items. */
 void hp_keyed_sort(struct hp_keyed *items, struct hp_keyed *room, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Numbers out of text. strtoul and friends skip blanks, accept signs and ask the locale; none of that is wanted
+ * Parses numbers. strtoul and friends skip blanks, accept signs and depend on the locale; none of that is wanted
  * here. SPDX-License-Identifier: MIT
  */
 #include "number.h"
@@ -33,7 +33,7 @@ bool hp_number_unsigned(const char *text, size_t length, uint64_t most, uint64_t
     return true;
 }
 
-/* The power of two a unit stands for. Returns false for what is no unit. */
+/* The power of two that a unit stands for. False: not a unit. */
 static bool unit_shift(const char *unit, size_t length, unsigned *ret_shift)
 {
     static const struct {
@@ -64,8 +64,8 @@ bool hp_number_bytes(const char *text, size_t length, uint64_t most, uint64_t *r
 }
 
 /*
- * Both the digits as a whole number and the power of ten below it are exact in a double up to 15 digits, so one
- * division gives the nearest double, the same that a compiler makes of the literal.
+ * With up to 15 digits, both the digits as an integer and the power of ten are exact in a double, so one division
+ * gives the nearest double, the same as the compiler's for the literal.
  */
 bool hp_number_decimal(const char *text, size_t length, double *ret_number)
 {

@@ -1,14 +1,12 @@
 /*
- * Patterns: a compiler for small regular expressions and a simulation of the automaton they describe.
+ * Patterns: a compiler for small regular expressions and a simulation of the resulting automaton.
  *
- * The program is Thompson's construction, written out as steps that follow one another. A step that can continue
- * in two places continues at the next step and at `jump` steps from itself. Because jumps are relative and never
- * leave the piece of program that their expression became, a piece can be moved (to put a step in front of it) and
- * copied (for x{3}).
+ * The program is Thompson's construction, as a sequence of steps. A step with two successors continues at the next
+ * step and at `jump` steps from itself. Jumps are relative and never leave the piece of program of their
+ * expression, so a piece can be moved (to put a step in front of it) and copied (for x{3}).
  *
- * Matching keeps the set of steps the expression can be at, as bits, and moves the whole set over one byte at a
- * time. Names and patterns come from outside, so a backtracking matcher, which is exponential for (a*)*b, is out
- * of the question.
+ * Matching keeps the set of possible steps as bits, and moves the whole set over one byte at a time. Names and
+ * patterns come from outside, so a backtracking matcher, which is exponential for (a*)*b, would not do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -69,7 +67,7 @@ static void set_add_range(uint64_t set[4], unsigned first, unsigned last)
         set_add(set, byte);
 }
 
-/* Adds the bytes of \d, \w, \s or of their opposites. Returns false when `letter` names none of them. */
+/* Adds the bytes of \d, \w, \s or their complements. False: `letter` is none of them. */
 static bool set_add_class(uint64_t set[4], unsigned char letter)
 {
     bool (*belongs)(unsigned char);
@@ -106,12 +104,14 @@ static void set_fold_case(uint64_t set[4])
 
 /* --------------------------------------------------------------------------------------------- compiling */
 
-/* An open group. Each finished alternative ends in a STEP_JUMP that waits for the group's end to be known. */
+/*
+ * An open group. Each finished alternative ends in a STEP_JUMP that is patched when the end of the group is known.
+ */
 struct group {
     size_t start;     /* first step of the group */
     size_t branch;    /* first step of the alternative being read */
-    size_t last_jump; /* the latest waiting jump, whose `jump` is the index of the one before; 0: none */
-    size_t opened_at; /* where its parenthesis is in the text */
+    size_t last_jump; /* the latest unpatched jump, whose `jump` is the index of the one before; 0: none */
+    size_t opened_at; /* position of its parenthesis in the text */
 };
 
 struct compiler {
@@ -124,7 +124,7 @@ struct compiler {
     struct group groups[HP_PATTERN_DEPTH + 1];
 };
 
-/* Always false, so that a caller can fail with it. `at` counts from 0 in the text as it was given. */
+/* Always false, so that a caller can return it. `at` counts from 0 in the given text. */
 static bool fail(struct compiler *compiler, const char *what, size_t at)
 {
     struct hp_text error;
@@ -143,7 +143,7 @@ static bool fail_too_long(struct compiler *compiler)
 
 static size_t step_count(const struct compiler *compiler) { return compiler->pattern->step_count; }
 
-/* Makes room for one step before `index`. What lies behind moves as a whole, so its relative jumps stay right. */
+/* Makes room for one step before `index`. What follows moves as a whole, so its relative jumps stay right. */
 static bool insert_step(struct compiler *compiler, size_t index, enum step_kind kind, unsigned argument,
                         ptrdiff_t jump)
 {
@@ -189,7 +189,7 @@ static bool append_copy(struct compiler *compiler, size_t start, size_t length)
     return true;
 }
 
-/* Equal sets share one place: \w may be used forty times. */
+/* Equal sets share one entry: \w may be used forty times. */
 static bool append_set(struct compiler *compiler, const uint64_t set[4])
 {
     struct hp_pattern *pattern = compiler->pattern;
@@ -223,7 +223,7 @@ static bool accept(struct compiler *compiler, char byte)
 
 static unsigned char take(struct compiler *compiler) { return (unsigned char)compiler->text[compiler->at++]; }
 
-/* What \ and `byte` mean as a single byte. Returns false when they mean nothing, or more than one byte. */
+/* The byte that \ and `byte` stand for. False: they mean nothing, or more than one byte. */
 static bool escaped_byte(unsigned char byte, unsigned char *ret_byte)
 {
     switch (byte) {
@@ -242,7 +242,7 @@ static bool escaped_byte(unsigned char byte, unsigned char *ret_byte)
     }
 }
 
-/* Reads what follows a backslash outside of a set. */
+/* Reads an escape outside of a set, after its backslash. */
 static bool read_escape(struct compiler *compiler)
 {
     if (is_at_end(compiler))
@@ -259,7 +259,7 @@ static bool read_escape(struct compiler *compiler)
     return append_byte(compiler, byte);
 }
 
-/* One member of a set: a byte, or a class, which cannot begin or end a range. */
+/* One member of a set: a byte, or a class, which cannot be an end of a range. */
 struct member {
     unsigned char byte;
     bool is_class;
@@ -311,7 +311,7 @@ static bool read_range_or_member(struct compiler *compiler, uint64_t set[4])
     return true;
 }
 
-/* Reads a set whose '[' was taken. A ']' in first place is a member, as everywhere. */
+/* Reads a set, after its '['. A ']' in first place is a member, as usual. */
 static bool read_set(struct compiler *compiler)
 {
     const size_t opened_at = compiler->at - 1;
@@ -339,7 +339,7 @@ static void open_branch(struct compiler *compiler, size_t opened_at)
     compiler->atom = NO_ATOM;
 }
 
-/* Reads what follows a '('. */
+/* Reads the start of a group, after its '('. */
 static bool open_group(struct compiler *compiler)
 {
     const size_t opened_at = compiler->at - 1;
@@ -352,7 +352,7 @@ static bool open_group(struct compiler *compiler)
     return true;
 }
 
-/* Ends one alternative: SPLIT in front of it leads to the next, JUMP behind it to the end of the group. */
+/* Ends one alternative: a SPLIT before it leads to the next one, a JUMP after it to the end of the group. */
 static bool end_alternative(struct compiler *compiler)
 {
     struct group *group = &compiler->groups[compiler->depth];
@@ -366,7 +366,7 @@ static bool end_alternative(struct compiler *compiler)
     return true;
 }
 
-/* Lets the waiting jumps of the innermost group lead to its end. */
+/* Patches the jumps of the innermost group to lead to its end. */
 static void land_jumps(struct compiler *compiler)
 {
     struct hp_pattern_step *steps = compiler->pattern->steps;
@@ -407,7 +407,7 @@ static bool repeat(struct compiler *compiler, uint32_t least, uint32_t most)
                                append_step(compiler, STEP_JUMP, 0, -(distance + 1));
     if (least == 0 && !insert_step(compiler, start, STEP_SPLIT, 0, distance + 1))
         return false;
-    /* Copies that may be left out: each is the piece with a SPLIT around it. */
+    /* Optional copies: each is the piece with a SPLIT around it. */
     const size_t piece = start + (least == 0);
     for (uint32_t i = least == 0 ? 1 : least; i < most; i++)
         if (!append_step(compiler, STEP_SPLIT, 0, distance + 1) || !append_copy(compiler, piece, length))
@@ -426,7 +426,7 @@ static bool read_repeat_count(struct compiler *compiler, uint32_t *ret_count)
     return compiler->at > start && count <= MAX_REPEAT;
 }
 
-/* Reads what follows a '{' that repeats. */
+/* Reads the bounds, after a '{'. */
 static bool read_repeat_bounds(struct compiler *compiler, uint32_t *ret_least, uint32_t *ret_most)
 {
     const size_t opened_at = compiler->at - 1;
@@ -445,7 +445,7 @@ static bool read_repeat_bounds(struct compiler *compiler, uint32_t *ret_least, u
     return true;
 }
 
-/* Reads a repetition whose first byte was taken. */
+/* Reads a repetition, after its first byte. */
 static bool read_repetition(struct compiler *compiler, unsigned char sign)
 {
     uint32_t least = sign == '+';
@@ -454,7 +454,7 @@ static bool read_repetition(struct compiler *compiler, unsigned char sign)
         return fail(compiler, "a repetition has nothing to repeat", compiler->at - 1);
     if (sign == '{' && !read_repeat_bounds(compiler, &least, &most))
         return false;
-    accept(compiler, '?'); /* as few as possible: no difference to whether there is a match */
+    accept(compiler, '?'); /* lazy: makes no difference to whether there is a match */
     if (!repeat(compiler, least, most))
         return false;
     compiler->atom = NO_ATOM;
@@ -503,7 +503,7 @@ static bool compile_regex(struct compiler *compiler)
     return append_step(compiler, STEP_MATCH, 0, 0);
 }
 
-/* Where the closing slash of /.../ or /.../i is; 0 when the text is a plain one. */
+/* The position of the closing slash of /.../ or /.../i; 0: plain text. */
 static size_t closing_slash(const char *text, size_t length)
 {
     if (length < 2 || text[0] != '/')
@@ -541,14 +541,14 @@ struct steps {
     uint64_t words[STEP_WORDS];
 };
 
-/* A place in the subject, between two bytes; 0 stands for "no byte". */
+/* A position in the subject, between two bytes; 0 stands for "no byte". */
 struct place {
     unsigned char before;
     unsigned char after;
     bool is_start;
 };
 
-/* Adds a step to a set and to the list of those not yet followed. The set keeps a step from being listed twice. */
+/* Adds a step to a set and to the work list. The set keeps a step from being listed twice. */
 static void follow(struct steps *set, uint16_t *list, size_t *count, size_t step)
 {
     const uint64_t bit = UINT64_C(1) << step % 64;
@@ -576,8 +576,8 @@ static bool holds_at(enum step_kind assertion, const struct place *place)
 }
 
 /*
- * Adds the first step and all steps that can be reached from those in the set without reading a byte. Returns true
- * when the end of the expression is among them.
+ * Adds the first step and all steps reachable from the set without reading a byte. Returns whether the end of the
+ * expression is among them.
  */
 static bool close_steps(const struct hp_pattern *pattern, struct steps *set, const struct steps *seeds,
                         const struct place *place)
@@ -625,7 +625,7 @@ static bool reads_byte(const struct hp_pattern *pattern, const struct hp_pattern
     }
 }
 
-/* The steps that follow those of `set` that can read the byte. */
+/* The successors of the steps in `set` that can read the byte. */
 static void advance(const struct hp_pattern *pattern, const struct steps *set, unsigned char byte,
                     struct steps *ret_next)
 {

@@ -1,10 +1,10 @@
 /*
- * Lists of patterns. Reading is done in two steps: the text is cut into items, and each item is turned into what it looks
- * for. The first step is also there for those who want to see the items of a list.
+ * Lists of patterns. The text is split into items, then each item is parsed. The first step is also available to
+ * callers that want the items of a list.
  *
- * The one difficulty is that a comma within /.../ separates nothing, while an item may begin with a slash and be a plain text
- * all the same. An item is an expression if there is a slash (or /i) behind which a comma or the end follows; the first such
- * slash ends it. SPDX-License-Identifier: MIT
+ * The one difficulty is that a comma within /.../ is no separator, while an item may begin with a slash and still
+ * be plain text. An item is an expression if it contains a slash (or /i) followed by a comma or the end; the first
+ * such slash ends it. SPDX-License-Identifier: MIT
  */
 #include "pattern_list.h"
 
@@ -15,7 +15,7 @@ enum item_kind { ITEM_TEXT, ITEM_GLOB, ITEM_FILE, ITEM_REGEX };
 static const char file_mark[] = "file:";
 #define FILE_MARK_LENGTH (sizeof file_mark - 1)
 
-/* ---------------------------------------------------------------------------------------------- cutting */
+/* -------------------------------------------------------------------------------------------- splitting */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -36,7 +36,7 @@ static bool is_end(const char *at)
     return *at == '\0' || *at == ',';
 }
 
-/* Behind the closing slash of the expression at `at`, and its i; NULL where none begins. */
+/* The end of the expression at `at`, after its closing slash and i; NULL: there is none. */
 static const char *end_of_regex(const char *at)
 {
     if (*at != '/')
@@ -77,7 +77,7 @@ const char *hp_pattern_list_next(const char **rest, size_t *ret_length)
 
 /* ---------------------------------------------------------------------------------------------- reading */
 
-/* An item as it stands in a list, without its minus. */
+/* An item of a list, without its minus. */
 struct raw_item {
     const char *bytes;
     size_t length;
@@ -127,7 +127,7 @@ static struct raw_item look_at(const char *bytes, size_t length)
     return item;
 }
 
-/* What the item looks for: of texts without the escapes, of others as it is. False: too long. */
+/* The text to look for: without the escapes for plain text, unchanged for others. False: too long. */
 static bool copy_text(const struct raw_item *item, char text[HP_PATTERN_BYTES])
 {
     size_t length = 0;
@@ -245,7 +245,7 @@ void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, 
     }
     if (item.kind == ITEM_FILE)
         hp_text_string(list, file_mark);
-    else if (item.length > 0 && item.bytes[0] == '/') /* or it could be taken for the beginning of an expression */
+    else if (item.length > 0 && item.bytes[0] == '/') /* else it could be taken for the start of an expression */
         hp_text_char(list, '\\');
     for (size_t at = 0; at < item.length; at++) {
         if (at + 1 < item.length && is_escape(item.bytes + at))
@@ -258,7 +258,10 @@ void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, 
 
 /* --------------------------------------------------------------------------------------------- matching */
 
-/* Whether the whole subject matches. After a mismatch only the latest * can give way, so this takes length times length. */
+/*
+ * Whether the whole subject matches. After a mismatch only the latest * needs to extend, so the time is the product
+ * of both lengths.
+ */
 static bool glob_matches(const char *glob, const char *subject)
 {
     const char *star = NULL, *retry = subject;

@@ -1,4 +1,4 @@
-/* How far words are from one another, row by row of the usual table. SPDX-License-Identifier: MIT */
+/* Edit distance of words, row by row of the usual table. SPDX-License-Identifier: MIT */
 #include "spelling.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') 
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* How many letters have to be added, dropped, changed or swapped with their neighbour to make one from the other. */
+/* The number of letters to add, drop, change or swap with their neighbour to turn one word into the other. */
 static size_t distance(const char *a, size_t height, const char *b, size_t width)
 {
     size_t rows[3][LONGEST_WORD + 1];

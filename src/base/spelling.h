@@ -1,8 +1,8 @@
 /*
- * The word that was probably meant: one letter is wrong, of longer words two. Case does not matter.
+ * Finds the word that was probably meant: one letter is wrong, two in longer words. Ignores case.
  *
  *     struct hp_spelling spelling = hp_spelling_of(word, length);
- *     hp_spelling_try(&spelling, "timing");             for each word there is
+ *     hp_spelling_try(&spelling, "timing");             for each valid word
  *     if (spelling.best != NULL) ...                    did you mean it?
  *
  * SPDX-License-Identifier: MIT
@@ -15,8 +15,8 @@
 struct hp_spelling {
     const char *word;
     size_t length;
-    const char *best; /* of those that were tried; NULL: none is near */
-    size_t distance;  /* of the best one, or one more than is near enough */
+    const char *best; /* of the tried words; NULL: none is close */
+    size_t distance;  /* of the best one, or one more than the limit */
 };
 
 struct hp_spelling hp_spelling_of(const char *word, size_t length);

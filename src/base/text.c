@@ -1,4 +1,4 @@
-/* Text into memory of the caller. SPDX-License-Identifier: MIT */
+/* Formats text into a caller's buffer. SPDX-License-Identifier: MIT */
 #include "text.h"
 
 #include <string.h>
@@ -39,8 +39,8 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
 void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
 /*
- * Of a string that does not fit, the end is not looked for: many rows may share a long one. By hand, since compilers that see both
- * ends of a strnlen warn of a bound that is larger than the string.
+ * Does not search for the end of a string that does not fit: many rows may share a long one. A loop, since
+ * compilers that see the size of the string warn about a larger bound of strnlen.
  */
 static size_t length_within(const char *string, size_t most)
 {
@@ -124,7 +124,10 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
     }
 }
 
-/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
+/*
+ * Powers of ten up to 10^22 are exact in a double, so each step rounds once: two steps for any duration, 15 at the
+ * extremes.
+ */
 static double scale_by_ten(double value, int exponent)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -174,9 +177,9 @@ static void put_exponent(struct hp_text *text, int exponent)
 }
 
 /*
- * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
- * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
- * that good.
+ * The digits are made as one integer of at most 15 digits, for which a double is exact. This is not the shortest
+ * text that reads back to the same double, but the error is below one part in 10^14, less than that of any
+ * measurement here.
  */
 static void put_number(struct hp_text *text, double value, unsigned digits)
 {
@@ -220,7 +223,7 @@ bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is
 
 #define LONGEST_CHARACTER 4u /* bytes of UTF-8 */
 
-/* Leaves out the last byte, and with it what is left of its character: half of one is none. */
+/* Drops the last byte, and the rest of its character if that is incomplete. */
 static void drop_last(struct hp_text *text)
 {
     for (unsigned bytes = 1; bytes <= LONGEST_CHARACTER && text->length > 0; bytes++)

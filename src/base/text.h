@@ -1,8 +1,8 @@
 /*
- * Text into memory of the caller: no heap, no stdio, no locale. Two ways to use it:
+ * Formats text into a caller's buffer: no heap, no stdio, no locale. Two ways to use it:
  *
- *   a bounded buffer       hp_text_init; what does not fit is cut and `is_cut` says so
- *   a stream               hp_text_init_stream; the buffer is handed to `flush` whenever it is full
+ *   a bounded buffer       hp_text_init; text that does not fit is cut, and `is_cut` is set
+ *   a stream               hp_text_init_stream; the buffer is passed to `flush` whenever it is full
  *
  * Numbers look the same in every locale. May be used in a signal handler. SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes bytes off a stream; false gives up, and the stream ignores what follows. */
+/* Writes bytes of a stream; false: give up, and ignore the rest of the stream. */
 typedef bool hp_text_flush(void *context, const char *bytes, size_t length);
 
 struct hp_text {
@@ -34,10 +34,10 @@ void hp_text_string(struct hp_text *text, const char *string);
 void hp_text_repeat(struct hp_text *text, char c, size_t count);
 void hp_text_u64(struct hp_text *text, uint64_t number);
 void hp_text_i64(struct hp_text *text, int64_t number);
-/* At least `width` digits, filled up with zeros. */
+/* At least `width` digits, padded with zeros. */
 void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
-/* "0x7f00", with as many digits as it has. */
+/* "0x7f00", without padding. */
 void hp_text_address(struct hp_text *text, uint64_t address);
 /* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
 void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
@@ -53,26 +53,26 @@ const char *hp_text_end(struct hp_text *text);
 /* Whether `text` ends in `suffix` and has something before it. */
 bool hp_text_has_suffix(const char *text, const char *suffix);
 
-/* What of a path is behind the last slash. */
+/* The part of a path after the last slash. */
 const char *hp_text_base_name(const char *path);
 
 /*
- * In place: a newline in a path, which the kernel writes as "\\012" in its lists. A backslash it leaves as it is, so a file that has these four
- * characters in its name is taken for one with a newline.
+ * Decodes newlines in a path, in place; the kernel writes them as "\\012" in its lists. It does not escape
+ * backslashes, so a file name with these four characters is taken for one with a newline.
  */
 void hp_text_read_newlines(char *path);
 
-/* ASCII only: the locale has no say. */
+/* ASCII only, independent of the locale. */
 bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 
 /*
- * Cuts the next item off a comma separated list, without the blanks around it; empty items are skipped.
+ * Returns the next item of a comma-separated list, without the blanks around it; skips empty items.
  *
  *     for (const char *rest = list, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
  */
 const char *hp_text_next_item(const char **rest, size_t *ret_length);
 
-/* A number for a text, by which it is known among others (FNV-1a). */
+/* Hash of a text (FNV-1a). */
 uint64_t hp_text_hash(const char *bytes, size_t length);
 
 #endif

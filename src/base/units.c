@@ -2,13 +2,13 @@
 #include "units.h"
 
 struct scale {
-    double factor; /* of the next unit */
+    double factor; /* factor to the next unit */
     const char *name;
 };
 
 /*
- * Moves up while the number would show as 1000 or more: the choice is made on what rounding will print, so that
- * 999.996 ns is "1.00 µs" and never "1000.00 ns".
+ * Goes to the next unit while the number would show as 1000 or more, after rounding: 999.996 ns is "1.00 µs", never
+ * "1000.00 ns".
  */
 static void put_scaled(struct hp_text *text, double number, const struct scale *scales, unsigned count)
 {
@@ -63,7 +63,7 @@ void hp_units_percent(struct hp_text *text, double percent)
     hp_text_char(text, '%');
 }
 
-/* Days since 1970 to a date: years begin in March here, so that the leap day is the last of its year. */
+/* Days since 1970 to a date. Years begin in March here, so that the leap day is the last of its year. */
 static void put_date(struct hp_text *text, uint64_t days)
 {
     days += 719468;

@@ -1,6 +1,4 @@
-/*
- * Numbers with units, as people read them: 1.23 µs, 1.0 KB, 75.42%, 2.10 GHz. SPDX-License-Identifier: MIT
- */
+/* Numbers with units for people: 1.23 µs, 1.0 KB, 75.42%, 2.10 GHz. SPDX-License-Identifier: MIT */
 #ifndef HP_BASE_UNITS_H
 #define HP_BASE_UNITS_H
 
@@ -10,14 +8,14 @@
 
 void hp_units_ns(struct hp_text *text, double ns);               /* two decimals: "1.23 µs" */
 void hp_units_bytes(struct hp_text *text, uint64_t bytes);       /* one decimal, powers of 1024: "1.0 KB", "12 B" */
-void hp_units_signed_bytes(struct hp_text *text, int64_t bytes); /* the same, perhaps with a minus */
+void hp_units_signed_bytes(struct hp_text *text, int64_t bytes); /* the same, with a minus if negative */
 void hp_units_percent(struct hp_text *text, double percent);     /* "75.42%" */
 void hp_units_hz(struct hp_text *text, double hz);               /* "2.10 GHz" */
 
-/* A moment as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */
+/* A time as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */
 void hp_units_moment(struct hp_text *text, uint64_t unix_ns);
 
-/* To the nearest whole number; what is below 0 or no number is 0, what is too large is UINT64_MAX. */
+/* The nearest integer; negative numbers and NaN give 0, too large ones UINT64_MAX. */
 uint64_t hp_units_round(double number);
 
 #endif

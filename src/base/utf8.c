@@ -1,7 +1,7 @@
 /*
  * UTF-8. The two tables come from the Unicode character database, version 14: `zero_width` is the general
  * categories Mn, Me and Cf (without the soft hyphen and the visible signs among them) and the Hangul vowels and
- * finals, `double_width` is East_Asian_Width W and F. Unassigned gaps within a run are taken with it.
+ * finals; `double_width` is East_Asian_Width W and F. Unassigned gaps within a run are included.
  * SPDX-License-Identifier: MIT
  */
 #include "utf8.h"
@@ -123,7 +123,7 @@ unsigned hp_utf8_width(uint32_t character)
     return is_in(double_width, COUNT_OF(double_width), character) ? 2 : 1;
 }
 
-/* How many bytes a character has by its first one; 0 for a byte that cannot be first. */
+/* The length of a character by its first byte; 0 for a byte that cannot be first. */
 static unsigned bytes_of(unsigned char first)
 {
     if (first < 0x80)
@@ -175,7 +175,7 @@ size_t hp_utf8_columns(const char *bytes, size_t length)
     return columns;
 }
 
-/* C0, DEL, C1, line separators, and everything that marks, embeds, overrides or isolates a direction. */
+/* C0, DEL, C1, line separators, and all characters that mark, embed, override or isolate a direction. */
 bool hp_utf8_is_harmful(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
@@ -196,7 +196,7 @@ static void put_escape(struct hp_text *text, uint32_t c)
     }
 }
 
-/* A character that does not fit into a bounded text is left out with all that follow, not halved. */
+/* A character that does not fit into a bounded text is dropped with everything after it, not split. */
 static void put_whole(struct hp_text *text, const char *bytes, size_t length)
 {
     text->is_cut |= text->flush == NULL && length > text->capacity - text->length;
@@ -219,7 +219,7 @@ void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
     }
 }
 
-/* The longest beginning that takes at most `columns`. */
+/* The longest prefix of at most `columns` columns. */
 static size_t head_length(const char *bytes, size_t length, size_t columns)
 {
     const char *at = bytes, *const end = bytes + length;
@@ -234,7 +234,7 @@ static size_t head_length(const char *bytes, size_t length, size_t columns)
     return fits;
 }
 
-/* Where the longest end that takes at most `columns` begins; it never begins with a combining character. */
+/* The start of the longest suffix of at most `columns` columns; it never begins with a combining character. */
 static size_t tail_start(const char *bytes, size_t length, size_t columns)
 {
     const char *at = bytes, *const end = bytes + length;

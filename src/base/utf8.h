@@ -1,6 +1,6 @@
 /*
- * UTF-8 as a terminal shows it: one character after the other, how many columns each takes, and a form of any bytes
- * that is safe to print. No locale. SPDX-License-Identifier: MIT
+ * UTF-8 as terminals show it: decoding, width in columns, and a form of any bytes that is safe to print. No locale.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_BASE_UTF8_H
 #define HP_BASE_UTF8_H
@@ -15,8 +15,8 @@
 #define HP_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /*
- * Reads the character at *at and moves past it; `*at` must be below `end`. HP_UTF8_INVALID for one byte that is no
- * part of valid UTF-8 (overlong, surrogate, beyond U+10FFFF, cut off).
+ * Reads the character at *at and moves past it; `*at` must be below `end`. HP_UTF8_INVALID for one byte of invalid
+ * UTF-8 (overlong, surrogate, beyond U+10FFFF, cut off).
  */
 uint32_t hp_utf8_next(const char **at, const char *end);
 
@@ -24,19 +24,19 @@ uint32_t hp_utf8_next(const char **at, const char *end);
 unsigned hp_utf8_width(uint32_t character);
 size_t hp_utf8_columns(const char *bytes, size_t length);
 
-/* Characters that a terminal or an editor obeys instead of showing them. All that we write has them escaped. */
+/* Characters that a terminal or an editor interprets instead of showing them. They are escaped in all output. */
 bool hp_utf8_is_harmful(uint32_t character);
 
 /*
- * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn
- * the direction of text become \n, \x1b, \u202e; what is no UTF-8 becomes U+FFFD.
+ * Writes untrusted bytes so that they cannot harm a terminal: control characters and those that change the text
+ * direction become \n, \x1b, \u202e; invalid UTF-8 becomes U+FFFD.
  */
 void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length);
 
 /*
  * Writes text (already safe) in at most `columns` columns: whole if it fits, otherwise its beginning and its end
  * with an ellipsis between, since names differ at their ends as often as at their beginnings. Returns the columns
- * taken.
+ * used.
  */
 size_t hp_utf8_put_fitted(struct hp_text *text, const char *bytes, size_t length, size_t columns);
 
