@@ -14,7 +14,7 @@
 struct hp_arena_chunk {
     struct hp_arena_chunk *next;
     size_t size;
-    char *dirty; /* up to here it has been used before, and is not zero */
+    char *dirty; /* memory up to here was used before and is not zero */
 };
 
 #define HEAD_BYTES ((sizeof(struct hp_arena_chunk) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1))
@@ -49,7 +49,7 @@ static bool add_chunk(struct hp_arena *arena, size_t size)
     return true;
 }
 
-/* Where so much fits: in a chunk of earlier times, or a new one. Chunks that are too small are passed over. */
+/* Finds room for `size` bytes: in an earlier chunk, or a new one. Skips chunks that are too small. */
 static bool find_chunk(struct hp_arena *arena, size_t size)
 {
     struct hp_arena_chunk *chunk = arena->current != NULL ? arena->current->next : arena->chunks;
@@ -63,7 +63,7 @@ static bool find_chunk(struct hp_arena *arena, size_t size)
     return true;
 }
 
-/* What was used before is not zero any more. */
+/* Zeroes memory that was used before. */
 static void clean(struct hp_arena_chunk *chunk, char *from, char *to)
 {
     if (from < chunk->dirty)

@@ -1,6 +1,6 @@
 /*
- * An arena: memory that is handed out piece by piece and given back all at once. It comes straight from the kernel,
- * so it may be used in a signal handler and when the host's heap is broken.
+ * An arena: memory that is allocated piece by piece and freed all at once. It comes straight from the kernel, so it
+ * may be used in a signal handler and when the host's heap is broken.
  *
  *     struct hp_arena arena = {0};
  *     struct row *rows = hp_arena_take_array(&arena, count, sizeof *rows);   NULL without memory
@@ -16,26 +16,26 @@
 struct hp_arena_chunk;
 
 struct hp_arena {
-    struct hp_arena_chunk *chunks;  /* in the order in which they are used */
-    struct hp_arena_chunk *current; /* the one that is handed out from */
+    struct hp_arena_chunk *chunks;  /* in order of use */
+    struct hp_arena_chunk *current; /* the chunk to allocate from */
     char *free;                     /* its next free byte */
     char *end;
     size_t mapped;
     size_t taken;
-    size_t limit; /* bytes it may hand out in all; 0: as many as the kernel gives */
+    size_t limit; /* total bytes it may allocate; 0: no limit */
 };
 
-/* Zeroed, aligned for anything. NULL without memory; what was taken before stays valid. */
+/* Zeroed, aligned for any type. NULL: no memory; earlier allocations stay valid. */
 void *hp_arena_take(struct hp_arena *arena, size_t size);
 void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size);
 
-/* A copy of `length` bytes, ended by a zero. */
+/* A copy of `length` bytes, with a zero at the end. */
 char *hp_arena_copy(struct hp_arena *arena, const char *bytes, size_t length);
 
-/* Everything that was taken is free again; the memory is kept for what is taken next, in work that is done again and again. */
+/* Frees all allocations but keeps the memory for the next ones, in work that repeats. */
 void hp_arena_reset(struct hp_arena *arena);
 
-/* Gives everything back; the arena is empty and can be used again. */
+/* Returns all memory to the kernel; the arena is empty and can be used again. */
 void hp_arena_release(struct hp_arena *arena);
 
 #endif

@@ -31,7 +31,7 @@ bool hp_clock_may_be_read(void)
     return true;
 }
 
-/* False: there is none, and the clock has to be asked. */
+/* False: there is no counter; use the clock. */
 static inline bool read_counter(enum hp_counter counter, uint64_t *ret_ticks)
 {
     (void)ret_ticks;

@@ -1,8 +1,8 @@
 /*
- * Ticks: the cheapest counter that can be trusted, and what it is worth in nanoseconds.
+ * Ticks: the cheapest reliable counter, and its rate.
  *
- * hotpath_ticks_() in hotpath.h reads the CPU's counter without asking. Whether it may is decided here, once: if not,
- * hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the out-of-line way and ticks are nanoseconds.
+ * hotpath_ticks_() in hotpath.h reads the time stamp counter unconditionally. Whether it may is decided here, once:
+ * if not, hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the slow path, and ticks are nanoseconds.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_CLOCK_H
@@ -13,21 +13,24 @@
 
 enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
 
-/* False: the process has forbidden itself to read the time (PR_SET_TSC). Most clocks of the C library are death to it then, too. */
+/*
+ * False: the process has forbidden itself to read the time stamp counter (PR_SET_TSC). Most clocks of the C library
+ * would kill it, too.
+ */
 bool hp_clock_may_be_read(void);
 
 uint64_t hp_clock_monotonic_ns(void);
 uint64_t hp_clock_wall_ns(void);
-uint64_t hp_clock_boot_ns(void); /* as the first, and goes on while the machine sleeps */
-/* Processor time of the calling thread. */
+uint64_t hp_clock_boot_ns(void); /* as the first, and continues while the machine sleeps */
+/* CPU time of the calling thread. */
 uint64_t hp_clock_thread_ns(void);
 
 /* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
 uint64_t hp_clock_ticks(enum hp_counter counter);
-/* The same without the C library, for the handler of samples. */
+/* The same without the C library, for the sampling signal handler. */
 uint64_t hp_clock_ticks_raw(enum hp_counter counter);
 
-/* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
+/* Ticks and nanoseconds of the same moment, as close together as a few tries get. */
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which counter can be trusted on this machine. SPDX-License-Identifier: MIT */
+/* Which counter is reliable on this machine. SPDX-License-Identifier: MIT */
 #include "counter.h"
 
 #include "files.h"
@@ -15,13 +15,13 @@ static bool tsc_is_invariant(void)
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)) != 0;
 }
 
-/* The kernel strikes the TSC off this list when it has seen it drift or differ between cores. */
+/* The kernel removes the TSC from this list if it has seen it drift or differ between cores. */
 static bool kernel_trusts_tsc(void)
 {
     char sources[256];
     if (!hp_file_read_text("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources,
                            sizeof sources))
-        return tsc_is_invariant(); /* no sysfs in this container: the CPU's word has to do */
+        return tsc_is_invariant(); /* no sysfs in this container: trust the CPU */
     for (const char *at = sources; *at; at++)
         if (at[0] == 't' && at[1] == 's' && at[2] == 'c' && (at == sources || at[-1] == ' '))
             return true;

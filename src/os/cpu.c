@@ -1,4 +1,4 @@
-/* Processor time, by system calls alone. SPDX-License-Identifier: MIT */
+/* CPU time, by system calls alone. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* registers in ucontext_t, F_SETSIG */
 #include "cpu.h"
 
@@ -18,7 +18,7 @@
 
 /* ------------------------------------------------------------------------------------------------ clocks */
 
-/* As the kernel has them where the C library's are newer: 64 bits of time on machines of 32 are another system call. */
+/* The kernel's structs, where the C library's are newer: on 32-bit machines 64-bit time is another system call. */
 #if defined SYS_timer_settime
 #define SET_TIMER SYS_timer_settime
 typedef long kernel_word;
@@ -38,7 +38,7 @@ struct kernel_timerspec {
     struct kernel_timespec interval, value;
 };
 
-/* The kernel's own: two times, and fourteen counters. */
+/* The kernel's layout: two times and fourteen counters. */
 struct kernel_usage {
     struct {
         long seconds, microseconds;
@@ -73,7 +73,7 @@ struct hp_cpu_time hp_cpu_of_process(void) { return read_time(CLOCK_PROCESS_CPUT
 
 /* ------------------------------------------------------------------------------------------------ timers */
 
-/* The kernel's own: the C library's names for the last member differ. */
+/* The kernel's layout: C libraries name the last member differently. */
 struct kernel_sigevent {
     union sigval value;
     int signal;
@@ -122,7 +122,7 @@ void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
 /* -------------------------------------------------------------------------------------------------- perf */
 
-/* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
+/* User mode only, even if more is allowed: a signal raised in the kernel can interrupt a sleep. */
 static long open_event(uint64_t period_ns)
 {
     const struct perf_event_attr event = {.size = sizeof event,
@@ -153,10 +153,10 @@ static long send_signals(long fd, int signal)
     return status == 0 ? hp_raw(CONTROL, fd, F_SETFL, O_ASYNC | O_NONBLOCK) : status;
 }
 
-/* Where pages are larger, the kernel takes as much. */
+/* If pages are larger, the kernel maps a whole one. */
 #define LEAST_PAGE 4096u
 
-/* The memory, or -errno. */
+/* The mapping, or -errno. */
 static long map_event(long fd)
 {
 #ifdef SYS_mmap2
@@ -169,8 +169,7 @@ static long map_event(long fd)
 static bool is_refused(long result) { return result < 0 && result > -4096; }
 
 /*
- * Where few signals may be queued, the kernel would send others in their place (private_signal.h). Timers bring the room for theirs
- * with them.
+ * If few signals may be queued, the kernel would send others instead (private_signal.h). Timers preallocate theirs.
  */
 #define LEAST_QUEUE 16u
 
@@ -212,8 +211,8 @@ void hp_cpu_perf_stop(void *mapping)
 
 #define WEIGHED 5u
 #define WEIGHED_NS 12000u       /* between two interrupts */
-#define WEIGHED_READINGS 20000u /* at most, where none come */
-#define PAUSED_NS 60000u        /* later than all pauses, and sooner than what else the kernel's clock is set to */
+#define WEIGHED_READINGS 20000u /* at most, if none arrive */
+#define PAUSED_NS 60000u        /* later than any pause, and earlier than other events of the kernel's clock */
 
 static void sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
 {
@@ -243,7 +242,7 @@ static uint64_t weigh_interrupt(enum hp_counter counter, uint64_t step)
     return count == WEIGHED ? gaps[WEIGHED / 2] : 0;
 }
 
-/* To start an event, the kernel stops and starts all that the thread has: these are two pauses. */
+/* To start an event, the kernel stops and restarts all events of the thread: two pauses. */
 static uint64_t weigh_pause(enum hp_counter counter)
 {
     uint64_t pauses[WEIGHED];
@@ -317,7 +316,7 @@ uintptr_t hp_cpu_stack_of(const void *context)
 #endif
 }
 
-/* The next instruction of the interrupted thread; 0: not known on this machine. */
+/* The next instruction of the interrupted thread; 0: unknown on this machine. */
 static uintptr_t instruction_of(const ucontext_t *interrupted)
 {
 #if defined __x86_64__
@@ -334,7 +333,7 @@ static uintptr_t instruction_of(const ucontext_t *interrupted)
 #endif
 }
 
-/* The bytes of an instruction that enters the kernel. */
+/* The encoding of instructions that enter the kernel. */
 #if defined __x86_64__ || defined __i386__
 #define CALL_BYTES 2u
 static bool is_call(const unsigned char *bytes)
@@ -364,8 +363,8 @@ static bool is_call(const unsigned char *bytes)
 #endif
 
 /*
- * Code may be there to be executed and not to be read. The kernel reads what it is given for an action before it finds that there is no
- * signal 0, and says whether it could.
+ * Code may be executable but not readable. The kernel reads the given action before it finds that signal 0 does not
+ * exist, and reports whether it could.
  */
 static bool is_readable(uintptr_t address)
 {
@@ -373,7 +372,10 @@ static bool is_readable(uintptr_t address)
     return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
 }
 
-/* `syscall` leaves the address behind it in rcx, and flags in r11. A call that is to be made again stands before it. */
+/*
+ * `syscall` leaves the address after it in rcx, and flags in r11. If a call is to be restarted, the address is
+ * before it.
+ */
 static bool is_behind_call(const ucontext_t *interrupted, uintptr_t next)
 {
 #if defined __x86_64__

@@ -1,4 +1,4 @@
-/* What an ELF file says about functions. SPDX-License-Identifier: MIT */
+/* Functions in an ELF file. SPDX-License-Identifier: MIT */
 #include "elf_file.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static void read_parts(struct hp_elf *elf, int fd)
 
 /* --------------------------------------------------------------------------------------------- symbols */
 
-/* The table of all symbols; of a stripped file that of the exported ones. */
+/* The table of all symbols; in a stripped file that of the exported ones. */
 static bool find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
 {
     ElfW(Shdr) section;
@@ -89,7 +89,7 @@ static bool is_function(const ElfW(Sym) * symbol)
 
 static bool is_source(const ElfW(Sym) * symbol) { return (symbol->st_info & 15) == STT_FILE; }
 
-/* Of several names of one function a global one comes last, which is the one that is found. */
+/* If a function has several names, a global one comes last, and that is the one found. */
 static int compare_symbols(const void *a, const void *b)
 {
     const ElfW(Sym) *x = a, *y = b;
@@ -101,7 +101,10 @@ static int compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* By the address alone, in memory that is given back at once; globals go behind the others, and those that are the same stay in order. */
+/*
+ * By address alone, with scratch memory that is freed at once; globals go after the others, equal ones stay in
+ * order.
+ */
 static bool sort_by_address(struct hp_elf *elf, size_t count)
 {
     const size_t size = 2 * count * sizeof(struct hp_keyed);
@@ -123,9 +126,8 @@ static bool sort_by_address(struct hp_elf *elf, size_t count)
 }
 
 /*
- * Functions from the beginning of the table, in order of their addresses; from its end the names of sources, in the order of
- * the file. No symbol is both, so there is room. `count` comes last: a child that is forked meanwhile finds a table that is
- * sorted, or none.
+ * Functions from the start of the table, sorted by address; from its end the names of sources, in file order. No
+ * symbol is both, so there is room. `count` is set last: a child forked meanwhile finds a sorted table, or none.
  */
 static void sort_symbols(struct hp_elf *elf, size_t total)
 {
@@ -157,7 +159,7 @@ static void read_symbols(struct hp_elf *elf, int fd)
     elf->symbols_size = elf->symbols != NULL ? table.sh_size : 0;
     if (elf->names == NULL || elf->symbols == NULL)
         return;
-    elf->names[elf->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    elf->names[elf->names_size - 1] = '\0'; /* terminates the last name, whatever the file says */
     sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
 }
 
@@ -234,7 +236,7 @@ const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
     return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
 }
 
-/* Static functions stand behind the name of their source. There may be millions behind one. */
+/* Static functions come after the name of their source in the file. There may be millions after one. */
 const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
 {
     size_t low = 0, high = elf->source_count;

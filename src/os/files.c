@@ -15,7 +15,7 @@
 #include "signals.h"
 #include "sys.h"
 
-/* On machines of 64 bits the C libraries' structure is the kernel's. */
+/* On 64-bit machines the C libraries' struct is the kernel's. */
 static bool look_at(int fd, struct stat *status)
 {
 #if defined __LP64__ && defined SYS_fstat
@@ -43,7 +43,7 @@ bool hp_file_is(int fd, const struct hp_file_identity *identity)
     return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
 }
 
-/* Up to `size` bytes, or as many as there are before the first error. */
+/* Reads up to `size` bytes, or as many as there are before the first error. */
 static size_t read_open(int fd, void *bytes, size_t size)
 {
     size_t length = 0;
@@ -110,11 +110,11 @@ static long end_of(int fd)
 #endif
 }
 
-/* File systems without fallocate: writing zeros is the only reservation they know. */
+/* For file systems without fallocate: writing zeros is the only way to reserve space. */
 static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
-    /* Only ever at the end: what is there already, another thread may be using. */
+    /* Only ever at the end: another thread may be using what is there already. */
 #ifdef SYS_fcntl64
     if (hp_raw(SYS_fcntl64, fd, F_SETFL, O_APPEND) != 0)
 #else
@@ -137,7 +137,7 @@ static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
     }
 }
 
-/* Also called by the handler of samples: nothing here is the C library's. */
+/* Also called by the sampling signal handler: nothing here is the C library's. */
 bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 {
     if (!hp_file_size_is_allowed(to))
@@ -153,7 +153,7 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 
 #define PATIENCE_NS UINT64_C(1000000000)
 
-/* A second at most. Where a signal cuts it short, what is left of that. */
+/* Waits a second at most. After a signal, only for the rest of it. */
 static bool wait_until_writable(int fd)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
@@ -243,7 +243,7 @@ uint64_t hp_file_free_bytes(const char *path)
     return free_blocks > spared ? (free_blocks - spared) * (uint64_t)status.f_bsize : 0;
 }
 
-/* The kernel's record of a directory entry; libc's readdir would allocate. */
+/* The kernel's directory entry; libc's readdir would allocate. */
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -257,7 +257,7 @@ void hp_file_each(const char *folder, hp_file_visit *visit, void *context)
     const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
         return;
-    _Alignas(8) char buffer[1024]; /* small: a forked child may be here on a signal stack */
+    _Alignas(8) char buffer[1024]; /* small: a forked child may be on a signal stack */
     long got;
     while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
         for (long at = 0; at < got;) {

@@ -1,4 +1,7 @@
-/* Files, without descriptors that stay open and without signals the host did not ask for. SPDX-License-Identifier: MIT */
+/*
+ * Files, without descriptors that stay open and without signals that the host did not ask for.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_OS_FILES_H
 #define HP_OS_FILES_H
 
@@ -7,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Which file something is, so that a reused path or descriptor is noticed. */
+/* The identity of a file, to notice a reused path or descriptor. */
 struct hp_file_identity {
     uint64_t device, inode;
     bool is_known;
@@ -16,20 +19,20 @@ struct hp_file_identity {
 struct hp_file_identity hp_file_identify(int fd);
 bool hp_file_is(int fd, const struct hp_file_identity *identity);
 
-/* Reads a small file whole and ends it with a zero; a longer one is cut. False: cannot be read. */
+/* Reads a small file and adds a zero; a longer one is cut. False: cannot be read. */
 bool hp_file_read_text(const char *path, char *text, size_t size);
 /* The same for bytes; returns how many, or 0. */
 size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
 
 /*
- * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
- * -1 with errno; EINVAL: it is something else.
+ * Reads up to `size` bytes of a regular file; anything else is refused, since it could block. Returns how many, or
+ * -1 with errno; EINVAL: not a regular file.
  */
 ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
 
 /*
- * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
- * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
+ * Allocates bytes [from, to) of an open file on its disk, so that touching a mapping of them cannot fail. Respects
+ * RLIMIT_FSIZE instead of causing SIGXFSZ.
  */
 bool hp_file_reserve(int fd, uint64_t from, uint64_t to);
 
@@ -37,36 +40,34 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to);
 bool hp_file_size_is_allowed(uint64_t size);
 
 /*
- * Writes all of it, waiting (bounded) where the descriptor does not block. A reader that went away or a file that may
- * not grow is a false, never a signal.
+ * Writes all of it; if the descriptor is non-blocking, waits for a limited time. Returns false, and causes no
+ * signal, if the reader is gone or the file may not grow.
  */
 bool hp_file_write(int fd, const char *bytes, size_t length);
 
 /* Whether a line can be written without waiting for a reader for more than a second. */
 bool hp_file_takes_line(int fd);
 
-/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
+/* Makes `path` a directory of ours that nobody else can write to; its parents must exist. False: see errno. */
 bool hp_file_make_private_folder(const char *path);
 
-/* Makes the folders above `path`, as far as they are missing. */
+/* Makes the missing directories above `path`. */
 void hp_file_make_parents(const char *path);
 
 /*
- * Bytes that are free on the file system of `path`, less a twentieth of it all, which is spared for others: a host's
- * many processes must not fill it up. 0 when that cannot be told.
+ * Free bytes on the file system of `path`, minus a twentieth of its size, which is left for others: the many
+ * processes of a host must not fill it up. 0: unknown.
  */
 uint64_t hp_file_free_bytes(const char *path);
 
-/*
- * Whether somebody holds a lock (flock) on a folder. Also true where that cannot be told.
- */
+/* Whether a directory is locked (flock). Also true if unknown. */
 bool hp_file_is_locked(const char *folder);
 
-/* Calls `visit` with each name in a folder, without allocating. */
+/* Calls `visit` with each name in a directory, without allocating. */
 typedef void hp_file_visit(const char *name, void *context);
 void hp_file_each(const char *folder, hp_file_visit *visit, void *context);
 
-/* The words for an errno; strerror is not for signal handlers. */
+/* The text for an errno; strerror is not async-signal-safe. */
 const char *hp_file_error(int number);
 
 #endif

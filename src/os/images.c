@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* In glibc before 2.34, and in static programs, these may not be there. */
+/* Missing in glibc before 2.34 and in static programs. */
 #pragma weak dladdr
 #pragma weak dlsym
 #pragma weak dl_iterate_phdr
@@ -70,7 +70,7 @@ void hp_images_each_note(hp_image_visit *visit, void *context)
 
 struct place {
     uintptr_t address;
-    size_t objects; /* that were looked at */
+    size_t objects; /* objects visited */
     bool stays;
 };
 
@@ -86,8 +86,9 @@ static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
 }
 
 /*
- * How far the program was moved: where its headers are, by the kernel, and where they want to be. Static ones do not say that, but
- * linkers put the headers behind that of the file.
+ * The load bias of the program: the difference between the address of its headers, as given by the kernel, and
+ * their linked address. Static programs do not record the latter, but linkers put the headers right after the file
+ * header.
  */
 static uintptr_t distance_of(const ElfW(Phdr) * parts, size_t count)
 {
@@ -110,7 +111,10 @@ bool hp_image_is_program(const void *address)
     return is_in(&program, (uintptr_t)address);
 }
 
-/* By the linker's option, as libhotpath.so is. To say it again would cost the dynamic linker an allocation that it never frees. */
+/*
+ * Whether a linker option (-z nodelete) marks it, as for libhotpath.so. Marking it again would cost the dynamic
+ * linker an allocation that it never frees.
+ */
 static bool is_marked(const struct dl_phdr_info *object)
 {
     for (size_t at = 0; at < object->dlpi_phnum; at++) {
@@ -125,7 +129,7 @@ static bool is_marked(const struct dl_phdr_info *object)
     return false;
 }
 
-/* The first object is the program itself, which is never unloaded. The answer 1 ends the search. */
+/* The first object is the program itself, which is never unloaded. Returning 1 ends the search. */
 static int look_where(struct dl_phdr_info *object, size_t size, void *context)
 {
     struct place *place = context;
@@ -137,7 +141,7 @@ static int look_where(struct dl_phdr_info *object, size_t size, void *context)
     return 1;
 }
 
-/* By its name: where it is mentioned, linkers warn whoever links a static program, although none ever comes here. */
+/* Looked up by name: a direct reference makes linkers warn about static programs, although none ever gets here. */
 static void reopen(const char *path, int flags)
 {
     union {

@@ -23,7 +23,7 @@ void hp_memory_unmap(void *memory, size_t size)
 
 bool hp_memory_wipe_on_fork(void *memory, size_t size) { return madvise(memory, size, MADV_WIPEONFORK) == 0; }
 
-/* linux/membarrier.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+/* musl-gcc has no linux/membarrier.h; these numbers are kernel ABI. */
 enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 bool hp_memory_barrier_everywhere(void)

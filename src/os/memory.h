@@ -8,10 +8,10 @@
 void *hp_memory_map(size_t size); /* NULL without memory */
 void hp_memory_unmap(void *memory, size_t size);
 
-/* In a forked child these pages read as zero. False: the kernel cannot (before Linux 4.14). */
+/* In a forked child these pages read as zero. False: the kernel cannot do it (before Linux 4.14). */
 bool hp_memory_wipe_on_fork(void *memory, size_t size);
 
-/* Waits until every running thread of the process has passed a full memory barrier. False: cannot. */
+/* Returns when every running thread of the process has executed a full memory barrier. False: not possible. */
 bool hp_memory_barrier_everywhere(void);
 
 #endif

@@ -1,4 +1,7 @@
-/* A lock on a futex. Also taken in the handler of samples: nothing here is the C library's. SPDX-License-Identifier: MIT */
+/*
+ * A lock on a futex. Also taken in the sampling signal handler: nothing here is the C library's.
+ * SPDX-License-Identifier: MIT
+ */
 #include "mutex.h"
 
 #include <stddef.h>
@@ -6,14 +9,14 @@
 #include "clock.h"
 #include "raw_call.h"
 
-/* linux/futex.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+/* musl-gcc has no linux/futex.h; these numbers are kernel ABI. */
 enum { FREE, TAKEN, AWAITED };
 enum { WAIT_PRIVATE = 0 | 128, WAKE_PRIVATE = 1 | 128 };
 
 #define SECOND UINT64_C(1000000000)
-#define LONGEST_WAIT (SECOND / 10) /* then it is looked at again: an emulator may lose who is to be woken */
+#define LONGEST_WAIT (SECOND / 10) /* then the lock is checked again: an emulator may lose a wake-up */
 
-/* As these system calls have it: on machines with 32 bits, others have a wider one. */
+/* As these system calls expect it: on 32-bit machines others have a wider one. */
 struct kernel_time {
     long seconds, ns;
 };
@@ -30,7 +33,7 @@ static void wait_for(uint32_t *state, uint64_t ns)
 #else
     (void)state, (void)time;
 #endif
-    hp_raw(SYS_sched_yield, 0); /* woken, changed, or forbidden: the caller looks again */
+    hp_raw(SYS_sched_yield, 0); /* woken, changed, or forbidden: the caller checks again */
 }
 
 bool hp_mutex_try(struct hp_mutex *mutex)
@@ -39,7 +42,10 @@ bool hp_mutex_try(struct hp_mutex *mutex)
     return __atomic_compare_exchange_n(&mutex->state, &state, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Acquire pairs with the release in hp_mutex_give. Who has waited leaves the mark for those who wait behind him. */
+/*
+ * Acquire pairs with the release in hp_mutex_give. A thread that has waited leaves the mark set for others still
+ * waiting.
+ */
 bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns)
 {
     if (hp_mutex_try(mutex))

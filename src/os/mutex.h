@@ -1,7 +1,7 @@
 /*
- * A lock that waits in the kernel (a futex) and not by turning in a loop, so that a thread with real-time priority lets whoever
- * has it go on. No function of the C library is called. All zero is free; whoever takes it holds signals back
- * first if a handler may want it, too. SPDX-License-Identifier: MIT
+ * A lock that waits in the kernel (futex) instead of spinning, so that a thread with real-time priority lets the
+ * owner run. Calls no function of the C library. All zero is unlocked. If a signal handler may take it, too,
+ * callers must block signals first. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_MUTEX_H
 #define HP_OS_MUTEX_H
@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct hp_mutex {
-    uint32_t state; /* 0: free; 1: taken; 2: taken, and somebody may be waiting */
+    uint32_t state; /* 0: free; 1: taken; 2: taken, and others may be waiting */
 };
 
 bool hp_mutex_try(struct hp_mutex *mutex); /* makes no system call */
 void hp_mutex_take(struct hp_mutex *mutex);
-/* False: it was not free within so many nanoseconds. */
+/* False: not free within `ns` nanoseconds. */
 bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns);
 void hp_mutex_give(struct hp_mutex *mutex);
 
-/* Sleeps, a little longer where the kernel is not precise; no cancellation point, and signals may cut it short. */
+/* Sleeps, a little longer if the kernel is not precise. Not a cancellation point; signals may cut it short. */
 void hp_pause_ns(uint64_t ns);
 
 #endif

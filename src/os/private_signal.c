@@ -1,4 +1,4 @@
-/* Signals of the C library's own. SPDX-License-Identifier: MIT */
+/* Signals reserved by the C library. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* for ucontext_t, and POLL_IN */
 #include "private_signal.h"
 
@@ -21,11 +21,11 @@ static uint64_t bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
 int hp_private_signal_number(enum hp_private_signal which) { return which == HP_SIGNAL_HERE ? CANCEL : OTHER; }
 
-/* ------------------------------------------------------------------------------------------------- in the kernel */
+/* ------------------------------------------------------------------------------------------------ in the kernel */
 
 /*
- * On x86-64 the kernel has no way back from a handler of its own. Unwinders know one by its bytes, which are those of the C
- * library's; what they look up is the byte before, which must belong to no function.
+ * On x86-64 the kernel has no sigreturn trampoline of its own. Unwinders recognize one by its bytes, which are
+ * those of the C library's; they look up the byte before it, which must belong to no function.
  */
 #if defined __x86_64__ && defined __LP64__
 #define RETURN_FLAG SA_RESTORER
@@ -68,8 +68,8 @@ static struct hp_kernel_action make_action(hp_signal_handler *handler, int flags
 }
 
 /*
- * All are held but those that report faults, and but one that nobody uses: no other handler has such a mask, by which copies of
- * the library know one another's. The kernel strikes out the two that cannot be held.
+ * Blocks all signals except faults and one that nobody uses. No other handler has this mask, so copies of the
+ * library recognize each other's handlers by it. The kernel drops the two that cannot be blocked.
  */
 static uint64_t our_mask(void)
 {
@@ -82,9 +82,9 @@ static bool is_handler(const struct hp_kernel_action *action)
     return action->handler != (uintptr_t)SIG_DFL && action->handler != (uintptr_t)SIG_IGN;
 }
 
-/* --------------------------------------------------------------------------------------------------------- taking */
+/* ------------------------------------------------------------------------------------------------------- taking */
 
-/* The one that is in use is never written to. */
+/* Never writes the entry in use. */
 static void keep(struct hp_taken_signal *taken, const struct hp_kernel_action *before)
 {
     const uint32_t next = taken->present + 1;
@@ -98,8 +98,8 @@ static bool is_ours(const struct hp_taken_signal *taken, const struct hp_kernel_
 }
 
 /*
- * The C library may set its handler at any moment. It is kept before ours is in front; if another one came in between, our handler
- * waits until that one is kept.
+ * The C library may set its handler at any time. It is saved before ours is installed; if another one came in
+ * between, our handler waits until that one is saved.
  */
 static bool go_in_front(struct hp_taken_signal *taken, enum hp_private_signal which, hp_signal_handler *handler,
                         const struct hp_kernel_action *present)
@@ -127,7 +127,7 @@ bool hp_private_signal_take(struct hp_taken_signal *taken, enum hp_private_signa
         return true;
     if (!__atomic_compare_exchange_n(&taken->is_changing, &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return true;
-    /* Asked again: somebody may have been quicker. */
+    /* Checked again: another thread may have been faster. */
     const bool is_there = set_action(hp_private_signal_number(which), NULL, &present) &&
                           (is_ours(taken, &present) ||
                            go_in_front(taken, which, taken->handler != NULL ? taken->handler : handler, &present));
@@ -135,15 +135,15 @@ bool hp_private_signal_take(struct hp_taken_signal *taken, enum hp_private_signa
     return is_there;
 }
 
-/* ----------------------------------------------------------------------------------------------------- passing on */
+/* --------------------------------------------------------------------------------------------------- passing on */
 
-/* By whoever has a source of signals like ours, and by nobody who means to end the process. */
+/* Sent by a source of signals like ours, not by anyone who means to end the process. */
 static bool is_of_a_source(const siginfo_t *info)
 {
     return info->si_code == SI_TIMER || (info->si_code >= POLL_IN && info->si_code <= POLL_HUP);
 }
 
-/* It comes as soon as the handler returns. */
+/* It is delivered as soon as the handler returns. */
 static void do_as_by_default(int signal)
 {
     struct hp_kernel_action usual = make_action(NULL, 0, 0);
@@ -161,7 +161,7 @@ static void use_mask_of(const struct hp_kernel_action *action, int signal, const
     hp_raw(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
 }
 
-/* Who takes the signal needs two system calls for it; he may be waiting for this processor. */
+/* Installing takes two system calls; the installing thread may be waiting for this CPU. */
 static void wait_for_change(const struct hp_taken_signal *taken)
 {
     const struct {
@@ -189,7 +189,7 @@ void hp_private_signal_pass_on(struct hp_taken_signal *taken, int signal, siginf
     ((hp_signal_handler *)action.handler)(signal, info, context);
 }
 
-/* ------------------------------------------------------------------------------------------------------- dropping */
+/* ----------------------------------------------------------------------------------------------------- dropping */
 
 #define MOST_OTHERS 2 /* a cancellation is sent once */
 
@@ -212,7 +212,7 @@ void hp_private_signal_drop(enum hp_private_signal which)
         hp_raw(SYS_rt_tgsigqueueinfo, hp_raw(SYS_getpid, 0), hp_raw(SYS_gettid, 0), signal, &others[count]);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- SIGIO */
+/* -------------------------------------------------------------------------------------------------------- SIGIO */
 
 static void on_io(int signal, siginfo_t *info, void *context)
 {

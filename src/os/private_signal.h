@@ -1,20 +1,20 @@
 /*
- * Signals that no host can use: those that the C library keeps for itself. Its functions refuse to set, block or wait for them,
- * and leave them out of sets of all signals; so a host neither sees ours nor can be in our way, and nothing has to stand in front of its
- * functions. They are set by system call alone.
+ * Signals that no host can use: those that the C library reserves for itself. Its functions refuse to set, block or
+ * wait for them, and leave them out of full signal sets. So a host neither sees ours nor can interfere, and none of
+ * its functions need to be interposed. We set them by raw system calls.
  *
- *   HP_SIGNAL_HERE   its handler runs where the thread is. The C library cancels threads by it.
- *   HP_SIGNAL_ASIDE  its handler runs on the thread's alternate stack, if it has one. The C library's for setuid among threads
- *                    (glibc), or for timers (musl).
+ *   HP_SIGNAL_HERE   its handler runs on the thread's current stack. The C library uses it to cancel threads.
+ *   HP_SIGNAL_ASIDE  its handler runs on the thread's alternate stack, if it has one. The C library uses it
+ *                    for setuid in all threads (glibc), or for timers (musl).
  *
- * Chained. What the C library sends by them is passed on to the handler that it has set, which may be before ours or after: it sets
- * them when it needs them first, and takes ours away without knowing. Samples then go to its handler, which drops what it has not
- * sent itself. So hp_private_signal_take is called again now and then, and puts ours in front of it.
+ * Chaining. Signals of the C library are passed on to its handler, which it may set before or after ours: it
+ * installs it at first use and replaces ours unknowingly. Samples then reach its handler, which ignores what it has
+ * not sent itself. So hp_private_signal_take is called again now and then, and puts our handler in front.
  *
- * Several copies of the library that do not share their state stand one in front of the other. None puts itself in front of another
- * once it is in the chain, or they would pass a signal in a circle: handlers of ours are known by their mask.
+ * Several copies of the library that do not share state are chained, too. None puts itself in front of another once
+ * it is in the chain, or they would pass a signal in a circle: our handlers are recognized by their mask.
  *
- * All of it may be called in the handler. SPDX-License-Identifier: MIT
+ * All functions may be called in the handler. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_PRIVATE_SIGNAL_H
 #define HP_OS_PRIVATE_SIGNAL_H
@@ -28,14 +28,14 @@ enum hp_private_signal { HP_SIGNAL_HERE, HP_SIGNAL_ASIDE, HP_PRIVATE_SIGNALS };
 
 typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
 
-/* As the kernel has it. */
+/* The kernel's layout. */
 struct hp_kernel_action {
     uintptr_t handler;
     unsigned long flags;
 #ifndef __riscv
     uintptr_t restorer;
 #endif
-    uint64_t mask __attribute__((packed)); /* no gap before it where words have 32 bits */
+    uint64_t mask __attribute__((packed)); /* no padding before it on 32-bit machines */
 };
 #ifndef __riscv
 _Static_assert(offsetof(struct hp_kernel_action, mask) == 3 * sizeof(long), "as the kernel has it");
@@ -43,29 +43,30 @@ _Static_assert(offsetof(struct hp_kernel_action, mask) == 3 * sizeof(long), "as 
 
 #define HP_ACTIONS_KEPT 4u
 
-/* Of one signal. All zero: not taken. */
+/* State of one signal. All zero: not taken. */
 struct hp_taken_signal {
     hp_signal_handler *handler; /* ours */
-    uint32_t is_changing;       /* somebody takes it right now */
-    uint32_t present;           /* of the following, modulo their number: what was there before ours */
+    uint32_t is_changing;       /* a thread is installing it */
+    uint32_t present;           /* index, modulo their number, of the valid entry below: the handler before ours */
     struct hp_kernel_action before[HP_ACTIONS_KEPT];
 };
 
 int hp_private_signal_number(enum hp_private_signal which);
-/* Ours is in front, or is put there. False: it cannot be had. */
+/* Puts our handler in front, unless it is there. False: not possible. */
 bool hp_private_signal_take(struct hp_taken_signal *taken, enum hp_private_signal which,
                             hp_signal_handler *handler);
-/* In our handler: a signal that is not ours is what it would be without us. */
+/* In our handler: treats a signal that is not ours as if we were not there. */
 void hp_private_signal_pass_on(struct hp_taken_signal *taken, int signal, siginfo_t *info, void *context);
 /*
- * Takes away signals of perf that wait for the calling thread, which has the signal blocked: their source is gone. Others stay.
+ * Removes pending perf signals of the calling thread, which has the signal blocked: their source is gone. Others
+ * stay.
  */
 void hp_private_signal_drop(enum hp_private_signal which);
 
 /*
- * Where no signal can be queued any more (RLIMIT_SIGPENDING), the kernel sends SIGIO instead of one of perf's, and that kills by
- * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever. False: the
- * host has a handler for it, which such a one would call.
+ * If no more signals can be queued (RLIMIT_SIGPENDING), the kernel sends SIGIO instead of a perf signal, which
+ * kills by default. If the host leaves SIGIO at its default, such a signal is ignored from now on; a SIGIO sent by
+ * others kills as before. False: the host has a handler for it, which would be called.
  */
 bool hp_private_signal_guard_io(void);
 

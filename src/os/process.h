@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kernel's start time of a process (clock ticks since boot), 0 when there is no such process or no /proc. */
+/* The kernel's start time of a process (clock ticks since boot); 0: no such process, or no /proc. */
 uint64_t hp_process_start_time(uint32_t pid);
 
 bool hp_process_exists(uint32_t pid);
 
 /*
- * Whether the process that was started then, in that pid namespace, is still there. From another namespace, or where its
- * start is not known, that cannot be told.
+ * Whether the process that was started at that time, in that pid namespace, still exists. Unknown from another
+ * namespace, or without its start time.
  */
 enum hp_life { HP_LIFE_OVER, HP_LIFE_LIVE, HP_LIFE_UNKNOWN };
 enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespace);
@@ -21,10 +21,10 @@ enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespac
 /* Whether this process has such a thread. */
 bool hp_process_has_thread(uint32_t thread_id);
 
-/* The pid namespace this process is in, as a number; 0: not known. */
+/* The pid namespace of this process, as a number; 0: unknown. */
 uint32_t hp_process_namespace(void);
 
-/* True in a program that got rights its caller does not have (setuid and the like). */
+/* True in a program with more privileges than its caller (setuid and the like). */
 bool hp_process_is_privileged(void);
 
 /* The command line, arguments separated by spaces; the executable's path; both cut to `size`, ended by a zero. */
@@ -41,7 +41,7 @@ uint32_t hp_process_cores(void);
 /* The name of the calling thread as the kernel knows it. */
 void hp_process_thread_name(char name[16]);
 
-/* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
+/* An environment variable, or NULL. Reads the environment in place: no lock, no allocation. */
 const char *hp_environment(const char *name);
 char *const *hp_environment_all(void);
 

@@ -1,4 +1,4 @@
-/* Ranges of addresses. SPDX-License-Identifier: MIT */
+/* Growable file mappings. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* mremap */
 #include "range.h"
 
@@ -10,12 +10,12 @@
 
 #include "raw_call.h"
 
-/* Names that older headers do not have; the numbers are the same on every machine. */
+/* Missing in older headers; the numbers are the same on every machine. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define GRANULE UINT64_C(65536) /* the largest page size of the platforms we know */
+#define GRANULE UINT64_C(65536) /* the largest page size of all supported platforms */
 
 static uint64_t round_up(uint64_t size, uint64_t step) { return (size + step - 1) & ~(step - 1); }
 
@@ -27,12 +27,12 @@ static char *map(char *hint, int fd, uint64_t bytes)
 }
 
 #if UINTPTR_MAX > UINT32_MAX
-/* How far away, the best first. How far apart: no session is larger. */
+/* Distance from the kernel's usual place, best first, and distance between ranges: no session is larger. */
 static const uint64_t distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
 #define STEP (UINT64_C(1) << 32)
 #define PLACES 8u
 
-/* The address is only a wish; where it is not granted, nothing stays behind. */
+/* The address is a hint; if it is not granted, nothing stays mapped. */
 static char *map_there(char *wish, int fd, uint64_t bytes)
 {
     char *fresh = map(wish, fd, bytes);
@@ -55,7 +55,7 @@ static char *map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t pl
     return fresh;
 }
 #else
-/* In so few addresses nothing is far away. */
+/* A 32-bit address space has no far-away place. */
 static char *map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t place)
 {
     (void)usual, (void)fd, (void)bytes, (void)place;
@@ -82,7 +82,9 @@ bool hp_range_map(struct hp_range *range, int fd, uint64_t first, uint64_t most,
         range->base = fresh;
         return true;
     }
-    /* Among the others it would have a neighbour soon, so all addresses are taken at once where that is allowed. */
+    /*
+     * Near other mappings it would soon have a neighbour, so all addresses are reserved at once if that is allowed.
+     */
     fresh = !has_limit() ? map(NULL, fd, most) : NULL;
     if (fresh != NULL) {
         munmap(usual, (size_t)bytes);
@@ -92,7 +94,7 @@ bool hp_range_map(struct hp_range *range, int fd, uint64_t first, uint64_t most,
     return true;
 }
 
-/* From here to hp_range_fill also called by the handler of samples: nothing of the C library's. */
+/* From here to hp_range_fill also called by the sampling signal handler: nothing of the C library's. */
 bool hp_range_grow(struct hp_range *range, uint64_t to)
 {
     const uint64_t wanted = round_up(to, GRANULE);
@@ -104,7 +106,7 @@ bool hp_range_grow(struct hp_range *range, uint64_t to)
     return true;
 }
 
-/* Some emulators accept advice that they do not follow. */
+/* Some emulators accept advice without following it. */
 static bool is_real(char *page)
 {
     unsigned char is_resident = 0;
@@ -129,8 +131,8 @@ enum hp_fill hp_range_fill(const struct hp_range *range, uint64_t from, uint64_t
 }
 
 /*
- * Empty memory in its place. By the system call: threads may be reading it, which is as good before as after, but a sanitizer that saw
- * this would take it for a write of ours.
+ * Replaces it by zeroed memory. By raw system call: threads may be reading it, which is harmless before and after,
+ * but a sanitizer that saw this would take it for a write of ours.
  */
 static void map_over(char *page, size_t bytes)
 {
@@ -147,7 +149,7 @@ void hp_range_empty(struct hp_range *range)
     if (range->base == NULL)
         return;
     map_over(range->base, (size_t)range->page);
-    /* First what is known of it: a child that is forked in between must not unmap what others have there by then. */
+    /* Clear the struct first: a child forked in between must not unmap what others have mapped there by then. */
     const uint64_t mapped = range->mapped;
     range->mapped = range->page;
     if (mapped > range->page)

@@ -1,7 +1,8 @@
 /*
- * System calls without the C library: for the handler of samples, which may interrupt the host anywhere. Nothing is bound by the
- * dynamic linker on the first call, nothing is intercepted by a sanitizer, and errno is not touched: a failure is returned as
- * -errno. Machines that are not known here go through `syscall`, and errno is put back. SPDX-License-Identifier: MIT
+ * System calls without the C library: for the sampling signal handler, which may interrupt the host anywhere. The
+ * dynamic linker does not bind anything on the first call, no sanitizer intercepts, and errno is not touched: a
+ * failure is returned as -errno. Unknown machines go through `syscall`, and errno is restored.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_RAW_CALL_H
 #define HP_OS_RAW_CALL_H
@@ -61,15 +62,15 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
     hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* hp_raw(SYS_name, up to six arguments) */
 #ifdef __clang_analyzer__
-long hp_raw_somehow(long number, ...); /* it has to see that the kernel writes where the arguments point */
+long hp_raw_somehow(long number, ...); /* shows the analyzer that the kernel writes where the arguments point */
 #define hp_raw(number, ...) hp_raw_somehow(number, __VA_ARGS__)
 #else
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #endif
 
 /*
- * A clock, in nanoseconds. Where words have 32 bits, the kernel has two such calls, with different times; not all C libraries name
- * the older one.
+ * Reads a clock, in nanoseconds. 32-bit kernels have two such calls, with different time structs; not all C
+ * libraries name the older one.
  */
 static inline uint64_t hp_raw_clock(int clock)
 {
@@ -92,7 +93,7 @@ static inline uint64_t hp_raw_clock(int clock)
     return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
 }
 
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+/* Offsets here are below 4 GiB; with 32-bit registers the halves are passed separately. */
 static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
 {
 #if UINTPTR_MAX > UINT32_MAX

@@ -1,6 +1,6 @@
 /*
- * Opening a file only if it is a regular one. To open anything else can wait for ever (a FIFO) or do something (a device), so it
- * is looked at first, by a descriptor that does neither. SPDX-License-Identifier: MIT
+ * Opens a file only if it is a regular one. Opening anything else can block forever (a FIFO) or have effects (a
+ * device), so it is examined first through an O_PATH descriptor. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_REGULAR_FILE_H
 #define HP_OS_REGULAR_FILE_H
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef O_PATH /* where a source has not asked for it */
+#ifndef O_PATH /* if the source has not requested it */
 #define O_PATH 010000000
 #endif
 
@@ -20,7 +20,7 @@ static inline int hp_regular_problem(mode_t mode)
     return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : EINVAL;
 }
 
-/* The same file, and not what has taken its place; without /proc by its name, once more with a look. */
+/* Reopens the same file, not one that has replaced it; without /proc by its name, checked again. */
 static inline int hp_regular_reopen(int seen, int folder, const char *path, int flags)
 {
     char same[64];
@@ -39,8 +39,8 @@ static inline int hp_regular_reopen(int seen, int folder, const char *path, int 
 }
 
 /*
- * As openat, without a terminal, a wait or a descriptor for others. -1: see errno; EINVAL: it is something else than a file, a
- * folder (EISDIR) or a link that is not to be followed (ELOOP).
+ * As openat, without becoming a controlling terminal, blocking, or being inherited. -1: see errno; EINVAL: neither
+ * a file nor a directory (EISDIR) nor a link that must not be followed (ELOOP).
  */
 static inline int hp_regular_open(int folder, const char *path, int flags)
 {

@@ -1,4 +1,4 @@
-/* Holding signals back, by the kernel's own 64-bit mask. SPDX-License-Identifier: MIT */
+/* Blocks signals, by the kernel's 64-bit mask. SPDX-License-Identifier: MIT */
 #include "signals.h"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ static void set_mask(int how, uint64_t mask, uint64_t *ret_before)
 
 void hp_signals_hold(struct hp_signals *held)
 {
-    /* Faults stay as they are: a held SIGSEGV would turn a crash into something else. */
+    /* Faults stay unblocked: a blocked SIGSEGV would turn a crash into something else. */
     const uint64_t faults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGABRT);
     held->before = 0;
     held->is_held = true;

@@ -1,4 +1,4 @@
-/* What a socket is connected to, from the kernel's tables of them. SPDX-License-Identifier: MIT */
+/* Names of socket connections, from the kernel's tables. SPDX-License-Identifier: MIT */
 #include "sockets.h"
 
 #include <arpa/inet.h>
@@ -9,7 +9,7 @@
 #include "task_files.h"
 #include "text.h"
 
-/* Digits that the kernel printed as numbers of this machine, of bytes in the order of the network: 8, or 4 times 8. */
+/* Hex digits that the kernel printed as native integers, of bytes in network order: 8, or 4 times 8. */
 static struct in6_addr address_of(const char *digits, size_t words)
 {
     struct in6_addr address = {0};
@@ -23,7 +23,7 @@ static struct in6_addr address_of(const char *digits, size_t words)
     return address;
 }
 
-/* One that is too long for the name gives up its beginning, by whole groups. */
+/* An address too long for the name loses its beginning, in whole groups. */
 static void put_long_address(struct hp_text *text, const char *address)
 {
     const size_t room = HP_SOCKET_NAME - 1 - text->length - (sizeof "[]:65535" - 1), length = strlen(address);
@@ -62,7 +62,10 @@ static void put_endpoint(struct hp_text *text, const char *endpoint)
     hp_text_u64(text, port_of(endpoint));
 }
 
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer; without one its own address. */
+/*
+ * A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". Gives the peer; without one its own
+ * address.
+ */
 static bool name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
 {
     const char *fields[10];
@@ -89,7 +92,7 @@ static bool name_by_tcp(const char *line, uint64_t inode, const char *protocol, 
     return true;
 }
 
-/* A line of /proc/net/unix: "...: refs protocol flags type st inode path". Sockets of clients have no path. */
+/* A line of /proc/net/unix: "...: refs protocol flags type st inode path". Client sockets have no path. */
 static bool name_by_unix(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
 {
     const char *at = strchr(line, ':');
@@ -114,9 +117,9 @@ static bool name_by_unix(const char *line, uint64_t inode, const char *protocol,
 
 typedef bool name_by_line(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME]);
 
-#define TABLE_BYTES (4u << 20) /* of a table of sockets that are looked through: some 28,000 */
+#define TABLE_BYTES (4u << 20) /* of a table to search: some 28,000 sockets */
 
-/* Line by line, in pieces, since such a table may be long. */
+/* Line by line, in chunks, since such a table may be long. */
 static bool find_in_table(const char *path, uint64_t inode, const char *protocol, name_by_line *by,
                           char name[HP_SOCKET_NAME])
 {

@@ -1,4 +1,4 @@
-/* The writers' side of a ring of stacks. SPDX-License-Identifier: MIT */
+/* The writer side of a ring of stacks. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* registers in ucontext_t */
 #include "stack_ring.h"
 
@@ -50,7 +50,7 @@ bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_r
 
 /* ------------------------------------------------------------------------------------------------------- making */
 
-/* A file that grows beyond the limit costs its process a signal. */
+/* A file that grows beyond the limit gets its process a signal. */
 static bool is_allowed(uint64_t bytes)
 {
     struct {
@@ -72,7 +72,7 @@ uint64_t hp_stack_ring_capacity(uint64_t cores)
 
 static bool is_error(long result) { return result < 0 && result > -4096; }
 
-/* The memory, or NULL. */
+/* The mapping, or NULL. */
 static void *map_file(long fd, uint64_t bytes)
 {
 #ifdef SYS_mmap2
@@ -105,7 +105,7 @@ static char *put_number(char *to, uint32_t number)
     return to;
 }
 
-/* A link takes neither a descriptor nor a block of the disk: it can be made where the ring cannot. */
+/* A symbolic link takes neither a descriptor nor a disk block: it can be made where the ring cannot. */
 static void tell_unmade(const char *path, uint32_t pid, long error)
 {
     char text[sizeof HP_RING_UNMADE + 24] = HP_RING_UNMADE;
@@ -116,8 +116,8 @@ static void tell_unmade(const char *path, uint32_t pid, long error)
 }
 
 /*
- * When all is filled in, its mode is set once more, to what it is: of that the kernel tells those who watch the folder. (Of its end it would
- * not: to the kernel a file is open as long as it is mapped.) Returns 0, or why not.
+ * When everything is filled in, its mode is set again to the same value: this notifies those who watch the
+ * directory. (Closing would not: the kernel keeps a mapped file open.) Returns 0, or the error.
  */
 static long make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid, uint64_t period_ns)
 {
@@ -163,7 +163,7 @@ void hp_stack_ring_unmap(struct hp_stack_ring *ring)
 }
 
 #if HP_STACK_RING_WORKS
-/* ------------------------------------------------------------------------------------------------ copying a stack */
+/* ---------------------------------------------------------------------------------------------- copying a stack */
 
 #define LEAST_PAGE 4096u
 
@@ -172,14 +172,14 @@ struct piece {
     size_t bytes;
 };
 
-/* The kernel copies what is there, and stops where nothing is mapped. */
+/* The kernel copies what is mapped, and stops at the first gap. */
 static long copy_by_kernel(void *to, uintptr_t from, size_t bytes)
 {
     const struct piece local = {to, bytes}, remote = {(const void *)from, bytes};
     return hp_raw(SYS_process_vm_readv, hp_raw(SYS_getpid, 0), &local, 1, &remote, 1, 0);
 }
 
-/* A loop that compilers do not take for memcpy, which is the C library's. */
+/* A loop that compilers do not turn into memcpy, which is the C library's. */
 __attribute__((no_sanitize("address"))) static void copy_words(volatile uint64_t *to, const volatile uint64_t *from,
                                                                size_t count)
 {
@@ -187,7 +187,10 @@ __attribute__((no_sanitize("address"))) static void copy_words(volatile uint64_t
         to[at] = from[at];
 }
 
-/* As in cpu.c: the kernel reads an action before it finds that there is no signal 0, and says whether it could. */
+/*
+ * As in cpu.c: the kernel reads an action before it finds that signal 0 does not exist, and reports whether it
+ * could.
+ */
 static bool is_readable(uintptr_t address)
 {
     const uintptr_t last = (address | (LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
@@ -195,8 +198,8 @@ static bool is_readable(uintptr_t address)
 }
 
 /*
- * Where that call is refused, as in some containers: all of the thread's own stack, or the rest of the page that the stack pointer is
- * in.
+ * If that call is refused, as in some containers: the thread's whole own stack, or the rest of the page of the
+ * stack pointer.
  */
 static size_t copy_directly(void *to, uintptr_t from, size_t bytes, const struct hp_stack *own)
 {
@@ -216,7 +219,7 @@ static size_t copy_stack(void *to, uintptr_t from, size_t bytes, const struct hp
     return copied == -EFAULT ? 0 : copy_directly(to, from, bytes, own);
 }
 
-/* ----------------------------------------------------------------------------------------------------- reserving */
+/* ---------------------------------------------------------------------------------------------------- reserving */
 
 static size_t aligned(size_t bytes)
 {
@@ -228,13 +231,13 @@ static struct hp_stack_record *record_at(const struct hp_stack_ring *ring, uint6
     return (struct hp_stack_record *)(void *)(ring->records + (position & (ring->capacity - 1)));
 }
 
-/* Release pairs with the reader, which looks at the mark first. */
+/* Release pairs with the reader, which reads the mark first. */
 static void publish(struct hp_stack_record *record, uint64_t position)
 {
     __atomic_store_n(&record->mark, hp_stack_mark(position), __ATOMIC_RELEASE);
 }
 
-/* Too short for a whole header where it is the last piece of the file: the mark and the length are enough. */
+/* The last piece of the file may be too short for a whole header: the mark and the length are enough. */
 static void put_skipped(const struct hp_stack_ring *ring, uint64_t position, uint64_t bytes)
 {
     struct hp_stack_record *record = record_at(ring, position);
@@ -243,13 +246,13 @@ static void put_skipped(const struct hp_stack_ring *ring, uint64_t position, uin
     publish(record, position);
 }
 
-/* A piece of so many bytes that does not cross the end of the file. False: the ring is full. */
+/* Reserves a piece that does not cross the end of the file. False: the ring is full. */
 static bool reserve(const struct hp_stack_ring *ring, uint64_t bytes, uint64_t *ret_position)
 {
     struct hp_stack_ring_header *header = ring->header;
     uint64_t head = __atomic_load_n(&header->head, __ATOMIC_RELAXED), skipped;
     do {
-        /* Acquire: what the reader has done with is ours only then. */
+        /* Acquire: only after that may we overwrite what the reader has finished with. */
         const uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
         const uint64_t to_end = ring->capacity - (head & (ring->capacity - 1));
         skipped = bytes > to_end ? to_end : 0;
@@ -263,7 +266,7 @@ static bool reserve(const struct hp_stack_ring *ring, uint64_t bytes, uint64_t *
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------- putting */
+/* ------------------------------------------------------------------------------------------------------ putting */
 
 static size_t stack_bytes(uintptr_t sp, const struct hp_stack *own)
 {

@@ -1,24 +1,26 @@
 /*
- * Stacks on their way from a program to the `hotpath run` that unwinds them: a ring in a file that the program has mapped and that
- * `hotpath` reads by offset (src/stacks/ring_reader.h).
+ * Stacks on their way from a program to the `hotpath run` that unwinds them: a ring in a file that the program maps
+ * and `hotpath` reads by offset (src/stacks/ring_reader.h).
  *
- * Writers are signal handlers and malloc, on any thread at once. A writer reserves its piece by one compare-and-swap, fills it, and
- * publishes it by a store with release. Where the ring is full the record is lost and counted; nobody ever waits. Nothing here calls
- * the C library, so all of it is for handlers.
+ * Writers are signal handlers and malloc, on any threads at once. A writer reserves its piece by one
+ * compare-and-swap, fills it, and publishes it by a release store. If the ring is full the record is dropped and
+ * counted; nobody ever waits. Nothing here calls the C library, so all of it may be used in handlers.
  *
  *     struct hp_stack_ring ring;
  *     hp_stack_ring_make(&ring, path, capacity, pid, period_ns);
  *     struct hp_stack_registers registers;
  *     hp_stack_registers_of(context, &registers);       in a handler, or
- *     hp_stack_registers_here(&registers);              of the function that says so
+ *     hp_stack_registers_here(&registers);              of the calling function
  *     hp_stack_ring_put(&ring, &(struct hp_stack_note){.kind = HP_STACK_CPU, ...}, &registers, &own);
  *
- * Positions are counts of bytes that never fall; a position's place in the file is its rest by the capacity. A record never crosses
- * the end of the file: one that would is preceded by a record of kind HP_STACK_SKIPPED. `mark` is the record's own position, disguised:
- * what was there before, or the bytes of a stack, do not look like a published record of this position. So a reader that meets a
- * record which was never published, because its writer was killed, finds the next one behind it.
+ * Positions are byte counts that never decrease; the place in the file is the position modulo the capacity. A
+ * record never crosses the end of the file: one that would is preceded by a record of kind HP_STACK_SKIPPED. `mark`
+ * is the record's own position, scrambled: leftovers, or the bytes of a stack, do not look like a published record
+ * at this position. So a reader that meets a record that was never published, because its writer was killed, finds
+ * the next one after it.
  *
- * Only machines whose stacks can be unwound have rings; on others hp_stack_ring_make refuses. SPDX-License-Identifier: MIT
+ * Only machines whose stacks can be unwound have rings; on others hp_stack_ring_make refuses.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_STACK_RING_H
 #define HP_OS_STACK_RING_H
@@ -34,23 +36,26 @@
 #define HP_STACK_RING_MAGIC UINT64_C(0x31676e6972706821)
 #define HP_STACK_RING_HEADER_BYTES 4096u
 #define HP_STACK_RING_SUFFIX ".ring"
-#define HP_HEAP_RING_SUFFIX ".heap" /* that of allocations */
+#define HP_HEAP_RING_SUFFIX ".heap" /* ring of allocations */
 
-/* Where a ring could not be made, a link is in its place that leads to this, the process, a dash and the kernel's number for why. */
+/*
+ * If a ring could not be made, a symbolic link is in its place. Its target is this text, the process id, a dash and
+ * the errno.
+ */
 #define HP_RING_UNMADE "unmade-"
 
-/* By which `hotpath run` tells its programs to sample themselves: the period, in nanoseconds of processor time. */
+/* Set by `hotpath run` to make its programs sample themselves: the period, in nanoseconds of CPU time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
 
-/* The first page. What writers and what the reader change are in different lines of the cache. */
+/* The first page. Fields of writers and of the reader are on different cache lines. */
 struct hp_stack_ring_header {
     uint64_t magic;    /* written last */
-    uint64_t capacity; /* bytes of records, behind this page; a power of two */
+    uint64_t capacity; /* bytes of records, after this page; a power of two */
     uint32_t pid, record_header_bytes;
-    uint64_t period_ns; /* of samples of processor time; 0: there are none */
+    uint64_t period_ns; /* sampling period in CPU time; 0: no samples */
     uint64_t unused[4];
     uint64_t head;    /* by writers: everything before it is reserved */
-    uint64_t lost;    /* records for which there was no room */
+    uint64_t lost;    /* records dropped for lack of room */
     uint64_t refused; /* threads that cannot be sampled: the program's alternate stack is too small */
     uint64_t unused_too[5];
     uint64_t tail;      /* by the reader: everything before it was read */
@@ -61,15 +66,15 @@ struct hp_stack_ring_header {
 enum hp_stack_ring_end {
     HP_RING_OPEN,
     HP_RING_UNREAD,  /* nobody reads it any more */
-    HP_RING_CONFINED /* the process was seen in a sandbox: no sample may make a system call */
+    HP_RING_CONFINED /* the process was seen in a sandbox: samples must not make system calls */
 };
 
 enum hp_stack_kind {
-    HP_STACK_SKIPPED,    /* nothing: the rest of the file */
-    HP_STACK_CPU,        /* a sample of processor time; weight: nanoseconds */
-    HP_STACK_ALLOCATION, /* a sampled allocation: its number, its bytes, the mean distance of samples, where malloc was called, what lived before, the least
-                          mean */
-    HP_STACK_FREED /* the number of one whose block is freed, what lived before (0: not known); without a stack */
+    HP_STACK_SKIPPED,    /* padding: the rest of the file */
+    HP_STACK_CPU,        /* a sample of CPU time; weight: nanoseconds */
+    HP_STACK_ALLOCATION, /* a sampled allocation: its number, its bytes, the mean distance of samples, the address
+                          of the call of malloc, live bytes before, the least mean */
+    HP_STACK_FREED       /* the number of a sampled block that is freed, live bytes before (0: unknown); no stack */
 };
 
 /* flags */
@@ -79,8 +84,8 @@ enum hp_stack_kind {
 #define HP_STACK_RECORD_ALIGN 16u
 
 /*
- * One record: this, then `words` words of its kind, then the registers whose bits are set in `known` in the order of their numbers, then
- * the bytes of the stack from sp upwards.
+ * One record: this header, `words` words of its kind, the registers whose bits are set in `known` in order of their
+ * numbers, then the bytes of the stack from sp upwards.
  */
 struct hp_stack_record {
     uint64_t mark;
@@ -88,7 +93,7 @@ struct hp_stack_record {
     uint16_t kind;
     uint8_t words, flags;
     uint32_t thread_id;
-    uint32_t zone; /* the site that the thread was in, as its session numbers them, plus 1; 0: none is known */
+    uint32_t zone; /* the thread's site, as numbered in its session, plus 1; 0: unknown */
     uint64_t ns;   /* CLOCK_MONOTONIC */
     uint64_t weight;
     uint64_t known;
@@ -100,11 +105,11 @@ static inline uint64_t hp_stack_mark(uint64_t position) { return position ^ HP_S
 
 /* --------------------------------------------------------------------------------------------------- registers */
 
-/* Numbered as DWARF does; on aarch64 the pc is 32. */
+/* DWARF numbers; on aarch64 the pc is 32. */
 #define HP_STACK_REGISTERS 33u
 struct hp_stack_registers {
     uint64_t value[HP_STACK_REGISTERS];
-    uint64_t known; /* bits */
+    uint64_t known; /* bit mask */
 };
 
 #if defined __x86_64__ && defined __LP64__
@@ -121,21 +126,24 @@ struct hp_stack_registers {
 #define HP_STACK_PC 0u
 #endif
 
-/* Those that a signal has interrupted (a ucontext_t). False: not known on this machine. */
+/* The registers of the code that a signal interrupted (a ucontext_t). False: unknown on this machine. */
 bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_registers);
 
-/* A system call that is to be made again stands before its instruction: as if it had been made. */
+/* If a system call is to be restarted, the pc is before its instruction: moves it behind. */
 static inline void hp_stack_step_over_call(struct hp_stack_registers *registers)
 {
 #if defined __x86_64__ && defined __LP64__
-    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, which it leaves behind */
+    if (registers->value[2] == registers->value[HP_STACK_PC] + 2) /* rcx, set by the instruction */
         registers->value[HP_STACK_PC] += 2;
 #else
     (void)registers;
 #endif
 }
 
-/* Those of the calling function that its callers need back; the rest is not known. In a function that is not inlined further out. */
+/*
+ * The callee-saved registers of the calling function; the rest is unknown. Must be used in a function that is not
+ * inlined.
+ */
 static inline __attribute__((always_inline)) void hp_stack_registers_here(struct hp_stack_registers *ret_registers)
 {
 #if defined __x86_64__ && defined __LP64__
@@ -178,27 +186,28 @@ static inline __attribute__((always_inline)) void hp_stack_registers_here(struct
 /* ------------------------------------------------------------------------------------------------------ writing */
 
 struct hp_stack_ring {
-    struct hp_stack_ring_header *header; /* NULL: there is none */
+    struct hp_stack_ring_header *header; /* NULL: none */
     unsigned char *records;
     uint64_t capacity;
 };
 
 #define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
 
-/* Of a process that runs on so many processors at once. */
+/* For a process that runs on this many CPUs at once. */
 uint64_t hp_stack_ring_capacity(uint64_t cores);
 
 /*
- * Makes the file, which must not be there, with room for `capacity` bytes of records, a power of two. All of it is there on disk, so that
- * to write to it cannot fail. No descriptor stays open. False: it cannot be had, and the reader is told so (HP_RING_UNMADE).
+ * Makes the file, which must not exist, with room for `capacity` bytes of records, a power of two. All of it is
+ * allocated on disk, so that writing cannot fail. No descriptor stays open. False: not possible, and the reader is
+ * told (HP_RING_UNMADE).
  */
 bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
                         uint64_t period_ns);
 
-/* Gives the memory back; the file stays. No other thread may be writing. */
+/* Unmaps the ring; the file stays. No other thread may be writing. */
 void hp_stack_ring_unmap(struct hp_stack_ring *ring);
 
-/* What there is to say of a stack, beside the stack. */
+/* Data about a stack, besides the stack itself. */
 struct hp_stack_note {
     enum hp_stack_kind kind;
     uint8_t flags;
@@ -208,25 +217,26 @@ struct hp_stack_note {
     uint8_t word_count;    /* up to HP_STACK_MOST_WORDS */
 };
 
-#define HP_STACK_MOST_BYTES 63488u    /* of a stack, as in samples of perf's */
-#define HP_STACK_UNKNOWN_BYTES 16384u /* where it is not known how far it goes */
+#define HP_STACK_MOST_BYTES 63488u    /* of a stack, as in perf's samples */
+#define HP_STACK_UNKNOWN_BYTES 16384u /* if its extent is unknown */
 #define HP_STACK_FARTHEST (1ul << 28) /* stacks are not larger */
 
 /*
- * Puts a record with the stack from the sp of `registers` upwards, at most HP_STACK_MOST_BYTES. `own`: the part of the thread's own
- * stack of which it is known that whatever is above the stack pointer can be read; below that the stack may go on. What cannot be read
- * is left out: the copy never faults. Without registers (NULL) there is no stack. False: there was no room, and it is counted.
+ * Puts a record with the stack from the sp of `registers` upwards, at most HP_STACK_MOST_BYTES. `own`: the part of
+ * the thread's own stack that is known to be readable above the stack pointer; the stack may extend below that.
+ * What cannot be read is left out: the copy never faults. Without registers (NULL) there is no stack. False: there
+ * was no room, which is counted.
  */
 bool hp_stack_ring_put(struct hp_stack_ring *ring, const struct hp_stack_note *note,
                        const struct hp_stack_registers *registers, const struct hp_stack *own);
 
-/* To be asked before a sample makes system calls. */
+/* Check before a sample makes system calls. */
 static inline enum hp_stack_ring_end hp_stack_ring_end(const struct hp_stack_ring *ring)
 {
     return (enum hp_stack_ring_end)__atomic_load_n(&ring->header->is_closed, __ATOMIC_RELAXED);
 }
 
-/* How many bytes of records wait for the reader. */
+/* Bytes of records not read yet. */
 static inline uint64_t hp_stack_ring_used(const struct hp_stack_ring *ring)
 {
     return __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED) -

@@ -20,16 +20,19 @@
 #define SS_ONSTACK 1
 #endif
 
-/* -------------------------------------------------------------------------------------------------------- its own */
+/* ---------------------------------------------------------------------------------------------------- own stack */
 
-/* The least that a thread is given. */
+/* The minimum size of a thread's stack. */
 #define SURE_BYTES ((uintptr_t)16 << 10)
-/* What the first thread has below the arguments: at least as much is kept free of other memory, whatever its limit. */
+/*
+ * What the first thread has below the arguments: at least this much is kept free of other mappings, whatever its
+ * limit.
+ */
 #define SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
-/* Where the kernel does not say what is mapped: what a thread is usually given. */
+/* If the kernel does not tell what is mapped: the usual size of a stack. */
 #define USUAL_BYTES ((uintptr_t)8 << 20)
 
-/* A line of /proc/self/maps as it is read: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
+/* A line of /proc/self/maps while it is parsed: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
 struct line {
     uintptr_t from, to;
     uint32_t field; /* 0 and 1: the two addresses */
@@ -43,12 +46,12 @@ static int digit_of(char letter)
     return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* What is looked for: the piece of memory that has `address` in it, and perhaps that of the first thread's stack. */
+/* What to search for: the mapping that contains `address`, and perhaps the first thread's stack. */
 struct search {
     uintptr_t address;
     bool needs_first;
     struct line line;
-    uintptr_t before; /* where the last piece ended */
+    uintptr_t before; /* end of the previous mapping */
     struct hp_stack found, first;
 };
 
@@ -57,7 +60,7 @@ static void end_line(struct search *search)
     const struct line *line = &search->line;
     if (search->address >= line->from && search->address < line->to)
         search->found = (struct hp_stack){line->from, line->to};
-    if (line->matched == sizeof stack_name - 1) /* it grows, down to whatever is next */
+    if (line->matched == sizeof stack_name - 1) /* it grows down to the next mapping */
         search->first = (struct hp_stack){search->before, line->to};
     search->before = line->to;
     search->line = (struct line){0, 0, 0, 0};
@@ -77,7 +80,7 @@ static void read_letter(struct search *search, char letter)
         end_line(search);
 }
 
-/* A process may have ten thousands of pieces, in the order of their addresses. */
+/* A process may have tens of thousands of mappings, sorted by address. */
 static bool is_done(const struct search *search)
 {
     return !search->needs_first && search->before > search->address;
@@ -85,7 +88,7 @@ static bool is_done(const struct search *search)
 
 static bool search_maps(struct search *search)
 {
-    char text[256]; /* a coroutine may have little more than that */
+    char text[256]; /* small: a coroutine's stack may have little more */
     long length = 0;
     const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
@@ -101,8 +104,8 @@ static bool search_maps(struct search *search)
 static uintptr_t top_of_first(void) { return (uintptr_t)getauxval(AT_RANDOM); }
 
 /*
- * The C libraries put what they know of a thread, which pthread_self leads to, at the upper end of its stack, and below the stack
- * there is a page that nobody may touch. But for the first thread: its stack is the kernel's, and has a name.
+ * C libraries put their thread data, which pthread_self points to, at the upper end of a thread's stack, and a
+ * guard page below it. The first thread is different: its stack is the kernel's, and has a name.
  */
 bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own)
 {
@@ -125,15 +128,18 @@ bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_st
     return (!is_first || is_forked) && hp_stack_has(ret_own, here);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- signals */
+/* ------------------------------------------------------------------------------------------------------ signals */
 
-#define MOST_WORDS (1u << 17) /* of a stack that are looked through */
+#define MOST_WORDS (1u << 17) /* words of a stack to search */
 
-/* Whatever else a frame has, it has the registers. */
+/* Every signal frame contains the registers. */
 static bool has_room(uintptr_t low, uintptr_t high) { return high - low >= sizeof(mcontext_t); }
 
 #if defined __x86_64__ && defined __LP64__
-/* The selector of code as the kernel stores it there, in one word with two that are not used; behind them is that of the stack, or nothing. */
+/*
+ * The code selector as the kernel stores it there, in one word with two unused ones; next to them is the stack
+ * selector, or nothing.
+ */
 static uint64_t code_selector(void)
 {
     uint16_t code;
@@ -143,7 +149,7 @@ static uint64_t code_selector(void)
 
 #define SELECTORS UINT64_C(0x0000ffffffffffff)
 
-/* Words of the host's, which may be anything: no sanitizer has a say in it. */
+/* Reads arbitrary words of the host, so no sanitizer may check it. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) bool hp_stack_may_have_signal(uintptr_t low,
                                                                                        uintptr_t high)
 {
@@ -162,15 +168,15 @@ __attribute__((no_sanitize_address, no_sanitize_thread)) bool hp_stack_may_have_
 bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high) { return high < low || has_room(low, high); }
 #endif
 
-/* --------------------------------------------------------------------------------------------------- alternate ones */
+/* --------------------------------------------------------------------------------------------- alternate stacks */
 
 #define PAGE_BYTES UINT64_C(65536) /* the largest of the platforms we know */
-/* Handlers of the program that ask for one run there as well. */
+/* Handlers of the program with SA_ONSTACK run there as well. */
 #define ROOM_BYTES (UINT64_C(64) << 10)
-/* By which ours are known in a forked child: nobody else's is so much smaller than whole pages. */
+/* Marks ours in a forked child: no other alternate stack is smaller than whole pages by this much. */
 #define MARK_BYTES 208u
 
-/* As the kernel has it. */
+/* The kernel's layout. */
 struct kernel_stack {
     void *base;
     int flags;
@@ -223,7 +229,7 @@ void hp_alternate_end(void *stack, bool is_own)
         hp_raw(SYS_sigaltstack, NULL, &present);
         const bool is_present = !(present.flags & SS_DISABLE) && present.base == (char *)stack + MARK_BYTES;
         if (is_present && hp_raw(SYS_sigaltstack, &none, NULL) != 0)
-            return; /* the thread ends in a handler */
+            return; /* the thread exits in a handler */
     }
     munmap(stack, mapped_bytes());
 }

@@ -1,6 +1,6 @@
 /*
- * Which stack a thread is on: its own, or one that the program made, as coroutines have. And alternate stacks for signals.
- * System calls only. SPDX-License-Identifier: MIT
+ * Which stack a thread is on: its own, or one made by the program, as for coroutines. And alternate stacks for
+ * signals. System calls only. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_STACKS_H
 #define HP_OS_STACKS_H
@@ -19,33 +19,41 @@ static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
 }
 
 /*
- * Whether the calling thread is on its own stack at `here`; then as much of that as is known. `is_first`: it is the one the process
- * began with. `is_forked`: which may have begun on the stack of any thread of its parent.
+ * Whether the calling thread is on its own stack at `here`; if so, returns the known extent. `is_first`: it is the
+ * process's first thread. `is_forked`: that may have started on the stack of any thread of its parent.
  */
 bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
 
 /*
- * Whether a signal's frame may be on a stack between the two addresses, so that what is below may have interrupted what is above.
- * Where it is not known what such a frame looks like: whether there is room for one.
+ * Whether a signal frame may lie on a stack between the two addresses, so that the code below may have interrupted
+ * the code above. If the layout of such frames is unknown: whether there is room for one.
  */
 bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high);
 
 enum hp_alternate {
     HP_ALTERNATE_NONE,
-    HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */
+    HP_ALTERNATE_OURS,  /* made by hp_alternate_make, in this process or one it was forked from */
     HP_ALTERNATE_HOSTS, /* the program's */
-    HP_ALTERNATE_IN_USE /* a handler of the program is running on it */
+    HP_ALTERNATE_IN_USE /* a handler of the program runs on it */
 };
-/* The calling thread's alternate stack; if the program's, how large. */
+/* The calling thread's alternate stack; if it is the program's, its size. */
 enum hp_alternate hp_alternate_present(uint64_t *ret_bytes);
-/* What the frame of a signal takes on this machine, at most. */
+/* The maximum size of a signal frame on this machine. */
 uint64_t hp_alternate_least(void);
-/* Gives the calling thread, which has none, an alternate stack. To be given to hp_alternate_end. NULL: it cannot be had. */
+/*
+ * Gives the calling thread, which has none, an alternate stack, to be passed to hp_alternate_end. NULL: not
+ * possible.
+ */
 void *hp_alternate_make(void);
-/* The calling thread has it no more, or is gone (`is_own` false). It stays for good if somebody runs on it. */
+/*
+ * Removes it from the calling thread, or the thread is gone (`is_own` false). It stays mapped for good if it is in
+ * use.
+ */
 void hp_alternate_end(void *stack, bool is_own);
 
-/* Whether handlers of this program run on alternate stacks as a rule, because its own stacks have no room: as Go's do. */
+/*
+ * Whether handlers of this program usually run on alternate stacks, because its own stacks have no room: as in Go.
+ */
 bool hp_alternate_is_usual(void);
 
 #endif

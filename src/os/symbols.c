@@ -1,11 +1,11 @@
 /*
- * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
- * program headers turn this into the address the linker gave it, and its symbol table has the name.
+ * Names of functions. /proc/self/maps tells which file is mapped at an address, and at which offset; the file's
+ * program headers turn this into the linked address, and its symbol table has the name.
  *
- * Where the path leads to another inode than is mapped, the file may have been replaced, or the file
- * system may show other numbers than it maps; then its code has to be the one in memory.
+ * If the path leads to another inode than the mapped one, the file may have been replaced, or the file system may
+ * report other numbers than it maps; then the file's code must equal the code in memory.
  *
- * All that is large is static, since a signal handler may come here on a small stack. SPDX-License-Identifier: MIT
+ * Large buffers are static, since a signal handler may get here on a small stack. SPDX-License-Identifier: MIT
  */
 #include "symbols.h"
 
@@ -22,7 +22,7 @@
 #define PATH_BYTES 512u
 #define CODE_BYTES 16u
 
-/* One line of the map: a range of addresses and where in its file that begins. */
+/* One line of the map: an address range and its file offset. */
 struct mapping {
     uintptr_t from, to;
     uint64_t offset;
@@ -31,7 +31,7 @@ struct mapping {
 };
 
 struct image {
-    struct mapping mapping; /* the range that was asked for first */
+    struct mapping mapping; /* the range of the first lookup */
     struct stat status;     /* of the file, when it was read */
     struct hp_elf elf;
 };
@@ -57,7 +57,7 @@ static const char *read_hex(const char *at, uint64_t *ret_number)
     return at;
 }
 
-/* Past one sign, whichever it is; the end of the text stays the end. */
+/* Skips one character, but not the end of the text. */
 static const char *skip_sign(const char *at) { return at + (*at != '\0'); }
 
 /* "from-to rwxp offset major:minor inode   path", without its end. */
@@ -117,7 +117,7 @@ static bool next_line(struct map_reader *reader, char *line, size_t size)
     return true;
 }
 
-/* A file that is no longer where it was is known by the path it had. */
+/* A deleted file is identified by its former path. */
 static void strip_deleted(char *path)
 {
     static const char mark[] = " (deleted)";
@@ -144,7 +144,10 @@ static bool find_mapping(uintptr_t address, struct mapping *ret_mapping)
 
 /* --------------------------------------------------------------------------------------------- the file */
 
-/* Whether the file has the code that is in memory, but for a breakpoint or two. Not every code may be read as data. */
+/*
+ * Whether the file has the code that is in memory, except for a breakpoint or two. Not all code is readable as
+ * data.
+ */
 static bool has_code(int fd, const struct mapping *mapping, uintptr_t address)
 {
     unsigned char here[CODE_BYTES], there[CODE_BYTES];
@@ -172,7 +175,7 @@ static void read_image(struct image *image, uintptr_t address)
 
 /* ---------------------------------------------------------------------------------------------- finding */
 
-/* A file that was written to since it was read is another one; one that is gone is still what it was. */
+/* A file that was modified since it was read counts as another one; a deleted one is still the same. */
 static bool is_unchanged(const struct image *image)
 {
     struct stat now;
@@ -207,7 +210,7 @@ static struct image *image_of(const struct mapping *mapping, uintptr_t address)
     return image;
 }
 
-/* The function that lies there, and which address the linker gave to that place. */
+/* The function at that address, and the linked address of that place. */
 static const ElfW(Sym) *
     symbol_in(const struct image *image, const struct mapping *mapping, uintptr_t address, uint64_t *ret_linked)
 {
@@ -218,8 +221,8 @@ static const ElfW(Sym) *
 }
 
 /*
- * A function that begins at the address in an image that was there before: most likely it still is, which saves looking
- * at the map again. Where another library has taken its place, few of its functions begin where those of the old did.
+ * A function that begins at the address in a known image: most likely the image is still there, which saves reading
+ * the map again. If another library has taken its place, few of its functions begin at the same addresses.
  */
 static const ElfW(Sym) * symbol_where_it_was(uintptr_t address, struct image **ret_image, uint64_t *ret_linked)
 {
@@ -242,7 +245,7 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
     struct image *image;
     uint64_t linked;
 #if defined(__arm__)
-    address &= ~(uintptr_t)1; /* tells the kind of code */
+    address &= ~(uintptr_t)1; /* the lowest bit marks Thumb code */
 #endif
     const ElfW(Sym) *symbol = symbol_where_it_was(address, &image, &linked);
     if (symbol == NULL) {

@@ -1,7 +1,6 @@
 /*
- * Names of functions, from the ELF symbol tables of the program and the libraries it has loaded. The tables are read and
- * sorted once each; nothing is taken from the heap and no lock of the dynamic linker is asked for.
- * One thread at a time. SPDX-License-Identifier: MIT
+ * Names of functions, from the ELF symbol tables of the program and its loaded libraries. Each table is read and
+ * sorted once. No heap, and no lock of the dynamic linker. One thread at a time. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_SYMBOLS_H
 #define HP_OS_SYMBOLS_H
@@ -10,16 +9,18 @@
 #include <stdint.h>
 
 struct hp_symbol {
-    const char *name;  /* as the linker knows it */
-    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
-    const char *image; /* the path of the program or library; NULL where it is not known */
-    uint64_t address;  /* that which was asked for, as the linker of that file gave it */
+    const char *name;  /* as in the symbol table */
+    const char *file;  /* the source of a static function, as passed to the compiler; "" if unknown */
+    const char *image; /* the path of the program or library; NULL if unknown */
+    uint64_t address;  /* linked address of the address that was asked for */
 };
 
-/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Texts stay valid. */
+/*
+ * The function that contains `address`. False: its image cannot be read, or has no such symbol. Texts stay valid.
+ */
 bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
-/* The file that is mapped at an address, and how far into it that is. False: none. The path is valid until the next call. */
+/* The file mapped at an address, and the offset in it. False: none. The path is valid until the next call. */
 bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset);
 
 #endif

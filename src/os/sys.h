@@ -1,9 +1,9 @@
 /*
- * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
- * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
- * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ * System calls for the recorder: never a cancellation point (a thread that is being cancelled must not unwind out
+ * of the recorder), never through a function that the host may have replaced. Each returns the kernel's result, -1
+ * with errno on failure; entry points of the library save and restore errno around all of it.
  *
- * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ * Calls that are not cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used directly.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_SYS_H
@@ -28,7 +28,7 @@ static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
     return (ssize_t)syscall(SYS_read, fd, bytes, size);
 }
 
-/* By the call whose offset is in two parts on every machine, so that 32-bit ones need no rules of their own. */
+/* Uses the call with a split offset on every machine, so that 32-bit ones need no special case. */
 static inline ssize_t hp_sys_pread(int fd, void *bytes, size_t size, uint64_t offset)
 {
     const struct iovec to = {bytes, size};

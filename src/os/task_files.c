@@ -1,4 +1,4 @@
-/* What the kernel's files about a thread say. SPDX-License-Identifier: MIT */
+/* The kernel's files about a thread. SPDX-License-Identifier: MIT */
 #include "task_files.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ uint64_t hp_task_hex(const char **at)
     }
 }
 
-/* ------------------------------------------------------------------------------------------- those that live */
+/* ------------------------------------------------------------------------------------------- live threads */
 
 struct search {
     uint32_t pid, tid;
@@ -84,7 +84,7 @@ static void look_for_living(const char *name, void *context)
     search->state = state;
 }
 
-/* The kernel shows a process by its first thread. When that has ended by pthread_exit, others may go on. */
+/* The kernel shows a process by its first thread. If that has ended by pthread_exit, others may still run. */
 static struct search find_living(uint32_t pid)
 {
     char path[HP_TASK_PATH];
@@ -99,7 +99,7 @@ uint32_t hp_task_spokesman(uint32_t pid)
     return tid != pid ? tid : 0;
 }
 
-/* The field of that number of "stat", by `at`, which is at the end of the second. */
+/* The field with that number of "stat"; `at` is at the end of the second field. */
 static uint64_t field_of(const char *at, int number)
 {
     for (int field = 2; at != NULL && field < number; field++) {
@@ -110,7 +110,7 @@ static uint64_t field_of(const char *at, int number)
     return at != NULL ? hp_task_number(&at) : 0;
 }
 
-/* The end of the second field of "stat", the name in brackets, which may hold anything. NULL: there is none. */
+/* The end of the second field of "stat", the name in parentheses, which may contain anything. NULL: none. */
 static const char *end_of_name(const char *text)
 {
     const char *at = strrchr(text, ')');
@@ -148,7 +148,7 @@ bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_acc
     return true;
 }
 
-/* The number behind a key in "status"; false: there is none. */
+/* The number after a key in "status". False: none. */
 static bool find_number(const char *text, const char *key, uint64_t *ret_number)
 {
     const char *at = strstr(text, key);

@@ -1,6 +1,6 @@
 /*
- * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself, a pid of 0 for our own. No heap, no stdio.
- * SPDX-License-Identifier: MIT
+ * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself, a pid of 0
+ * for our own. No heap, no stdio. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_TASK_FILES_H
 #define HP_OS_TASK_FILES_H
@@ -11,27 +11,28 @@
 
 #define HP_TASK_PATH 96u
 
-/* "/proc". Tests have a folder of their own. */
+/* "/proc". Tests set another directory. */
 extern const char *hp_task_root;
 
 /* "/proc/PID/task/TID/name", or "/proc/PID/name". */
 const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
 
-/* The beginning of such a file, ended by a zero. */
+/* The beginning of such a file, with a zero at the end. */
 bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
 
-/* The number that a text goes on with, after blanks; `at` moves behind it. The other one of base 16, with or without 0x. */
+/* The number at `*at`, after blanks; moves `*at` behind it. The other one reads hex, with or without 0x. */
 uint64_t hp_task_number(const char **at);
 uint64_t hp_task_hex(const char **at);
 
 /*
- * The letter of its state ('X': it is gone; of a process whose first thread has ended that of another one, if one lives), and when it began, in the kernel's steps since boot (0: not known).
+ * The letter of its state ('X': it is gone; if the first thread of a process has ended, that of another live one),
+ * and its start time in clock ticks since boot (0: unknown).
  */
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
-/* What the kernel has counted of a thread, in its steps of a hundredth of a second. */
+/* The kernel's counters of a thread, in units of 1/100 s. */
 struct hp_task_account {
-    char name[16]; /* ends in a zero */
+    char name[16]; /* zero-terminated */
     char state;
     uint64_t user, kernel;
 };
@@ -39,25 +40,28 @@ struct hp_task_account {
 /* False: it is gone. */
 bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account);
 
-/* How often a thread gave its processor away, which it does when it waits, and how often it was taken from it. False: cannot be told. */
+/*
+ * How often a thread gave up its CPU voluntarily, which it does to wait, and how often it was preempted. False:
+ * unknown.
+ */
 bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
 
-/* What of the process is in memory, in bytes, and the most that ever was. 0: cannot be told. */
+/* Resident memory of the process in bytes, and its peak. 0: unknown. */
 uint64_t hp_task_resident(uint32_t pid);
 uint64_t hp_task_resident_peak(uint32_t pid);
 
-/* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
+/* How often it gave up its CPU voluntarily, which it does to wait; UINT64_MAX: unknown. */
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
 
-/* How much the kernel forbids it (seccomp), as a number that grows: whether there is anything, and how many filters. */
+/* How restricted it is by seccomp, as a number that only grows: whether there is a filter, and how many. */
 uint64_t hp_task_confinement(uint32_t pid);
 
-/* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
+/* Which program the process runs, as a number that changes with exec. 0: unknown. */
 uint64_t hp_task_executable(uint32_t pid);
 
 /*
- * Of a process whose first thread has ended most files are empty or cannot be read: a thread that can be asked in its place. 0: the first
- * one lives, or all have ended.
+ * If the first thread of a process has ended, most of its files are empty or unreadable: returns a thread to read
+ * instead. 0: the first one lives, or all have ended.
  */
 uint32_t hp_task_spokesman(uint32_t pid);
 

@@ -1,4 +1,4 @@
-/* Whether somebody looks at what is written. SPDX-License-Identifier: MIT */
+/* Terminal detection: tty, width, colour. SPDX-License-Identifier: MIT */
 #include "terminal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Whether somebody looks at what is written, and how much fits. SPDX-License-Identifier: MIT */
+/* Terminal detection: tty, width, colour. SPDX-License-Identifier: MIT */
 #ifndef HP_OS_TERMINAL_H
 #define HP_OS_TERMINAL_H
 
