@@ -1,7 +1,7 @@
 /*
- * A program that cannot take the library would refuse to start (AddressSanitizer wants to be first), or the dynamic linker
- * would complain in its name, so its file is looked at before. What cannot be read or understood is no obstacle: whoever starts
- * it will say what is wrong. SPDX-License-Identifier: MIT
+ * Some programs cannot load the library: AddressSanitizer refuses to start unless it comes first, and the dynamic
+ * linker prints an error in the program's name. So the program's file is inspected first. A file that cannot be
+ * read or parsed is no obstacle: exec will report what is wrong with it. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* memmem */
 #include "alloc_library.h"
@@ -24,11 +24,11 @@
 #include "trusted_path.h"
 
 #define FILE_NAME "libhotpath_alloc.so.0"
-#define PARTNER "libhotpath.so.0" /* which it looks for in its own folder */
+#define PARTNER "libhotpath.so.0" /* libhotpath_alloc.so looks for it in its own folder */
 
 /* ------------------------------------------------------------------------------------------------ where it is */
 
-/* Blanks and colons divide LD_PRELOAD. */
+/* LD_PRELOAD is separated by blanks and colons, so the path must have neither. */
 bool hp_alloc_library_find(const char *given, char *path, size_t size)
 {
     char whole[PATH_MAX];
@@ -74,7 +74,7 @@ static int open_program(const char *name)
     }
 }
 
-/* The program that a script is for; -1: it is no script. */
+/* Opens the interpreter of a script; -1: not a script. */
 static int open_interpreter(int fd)
 {
     char line[256];
@@ -92,7 +92,7 @@ static int open_interpreter(int fd)
 struct image {
     int fd;
     ElfW(Ehdr) header;
-    char linker[256]; /* the dynamic linker that starts it; "": none */
+    char linker[256]; /* the program's dynamic linker; "": none */
     ElfW(Phdr) dynamic;
 };
 
@@ -120,7 +120,10 @@ static bool is_same_machine(const struct image *one, const struct image *other)
            one->header.e_machine == other->header.e_machine;
 }
 
-/* Each C library has its own, and what was linked for one cannot be in a program of another. */
+/*
+ * Each C library has its own dynamic linker, and a library linked for one cannot be loaded into a program of
+ * another.
+ */
 static bool is_same_linker(const struct image *image)
 {
     struct image own;
@@ -157,7 +160,7 @@ static uint64_t offset_of(const struct image *image, uint64_t address)
     return 0;
 }
 
-/* Whether the names for the dynamic linker, which are symbols and libraries, have one of these in them. */
+/* Whether the dynamic string table, which holds symbol and library names, has one of these names. */
 static bool names_any(const struct image *image, const char *const *wanted, size_t count)
 {
     const uint64_t size = dynamic_value(image, DT_STRSZ);
@@ -190,7 +193,7 @@ static bool defines_any(int fd, const char *const *wanted, size_t count)
     return is_found;
 }
 
-/* It has our functions in itself: by the linker's --wrap, from an archive, or with the two files. */
+/* The program already contains our functions: by the linker's --wrap, from an archive, or from single/. */
 static bool has_them(int fd)
 {
     static const char *const names[] = {"__wrap_malloc", "hotpath_v1_alloc_yield"};
@@ -206,11 +209,14 @@ static bool gets_rights(int fd)
 
 /* ------------------------------------------------------------------------------------------------- the decision */
 
-/* Of an obstacle: the dynamic linker never sees LD_PRELOAD there, so it may be for what the program starts. */
+/*
+ * An obstacle for this program only: its dynamic linker ignores LD_PRELOAD, so its children may still be given it.
+ */
 static const char is_static[] = "it is linked statically, and not with libhotpath_alloc_wrap.a";
 static const char has_rights[] = "it gets rights that you do not have";
-static const char has_all[] = "";     /* its own copy steps aside */
-static const char is_of_tests[] = ""; /* known by its address, which a literal may have in common with another */
+static const char has_all[] = ""; /* its own copy steps aside */
+static const char is_of_tests[] =
+    ""; /* compared by address: an array, because the compiler may merge equal literals */
 
 bool hp_alloc_library_may_pass(const char *obstacle)
 {
@@ -238,7 +244,7 @@ static const char *obstacle_in(int fd, const struct image *library)
     return NULL;
 }
 
-/* A build for tests: what it needs cannot be in a program that was not built so. */
+/* A sanitizer build of the library needs a runtime that other programs do not have. */
 static bool is_for_tests(const char *library)
 {
     struct image image;
@@ -280,7 +286,7 @@ const char *hp_alloc_library_obstacle(const char *library, const char *program)
     return obstacle;
 }
 
-/* Puts an item in front of, or behind, those that a variable has. */
+/* Prepends or appends an item to the value of a variable. */
 static void add_item(const char *variable, const char *item, bool is_first)
 {
     const char *others = getenv(variable);
@@ -293,18 +299,19 @@ static void add_item(const char *variable, const char *item, bool is_first)
 }
 
 /*
- * What it starts may be anything, and its files cannot be looked at before. One kind would refuse to start: programs with the
- * AddressSanitizer of gcc, which wants to be first. It can be told not to insist; malloc stays its own (src/alloc/watch.c).
+ * The program's children may be anything, and their files cannot be inspected in advance. Programs with gcc's
+ * AddressSanitizer would refuse to start unless it comes first, so it is told not to insist; malloc stays its own
+ * (src/alloc/watch.c).
  */
 static void let_sanitizers_be(void) { add_item("ASAN_OPTIONS", "verify_asan_link_order=0", false); }
 
 /*
- * A program with another C library would fail to start with ours. Its dynamic linker ignores what it does not find, or does not read.
- * Only that of glibc knows what $LIB is: a folder of libraries, from which this leads back to the root. Only that of musl takes tabs for
- * spaces between names; with so many of them, it is a name that is too long for glibc's.
+ * A program with another C library would fail to start with our library. Its dynamic linker ignores entries that it
+ * does not find or cannot parse. Only glibc's expands $LIB, the folder of libraries; from there the path leads back
+ * to the root. Only musl's treats tabs as separators; for glibc's, that many tabs make a name that is too long.
  */
 #ifdef __GLIBC__
-/* Elsewhere than in these folders, $LIB may be none that exists. */
+/* Outside these folders, $LIB may expand to a folder that does not exist. */
 static int note_c_library(struct dl_phdr_info *object, size_t size, void *context)
 {
     bool *is_usual = context;
@@ -338,7 +345,10 @@ static void preload(const char *library)
     free(path);
 }
 
-/* Its partner as well, by its path: the dynamic linker would look for it in a score of folders, in each process anew. */
+/*
+ * libhotpath.so too, by its full path: otherwise the dynamic linker of every process would search some twenty
+ * folders for it.
+ */
 static void preload_both(const char *library)
 {
     char partner[2 * PATH_MAX], whole[PATH_MAX];

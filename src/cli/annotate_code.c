@@ -1,4 +1,4 @@
-/* The instructions of a function. SPDX-License-Identifier: MIT */
+/* Disassembles a function with objdump. SPDX-License-Identifier: MIT */
 #include "annotate_code.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool add_instructions(struct hp_annotated *text)
     return true;
 }
 
-/* The descriptor that its output comes from; -1: see errno. */
+/* Returns the read end of objdump's output; -1: see errno. */
 static int start_objdump(const char *path, const struct hp_code_range *range, pid_t *ret_pid)
 {
     char from[48], to[48];

@@ -4,7 +4,7 @@
 
 #include "annotated.h"
 
-/* Those around that place of a file. False, with one line on stderr: they cannot be had. */
+/* Disassembles the function around this offset in the file. False, with one line on stderr: not possible. */
 bool hp_annotate_code(const struct hp_named_image *image, uint64_t place, struct hp_annotated *ret_text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines with what was found at them. SPDX-License-Identifier: MIT */
+/* Prints lines of source or code with their samples. SPDX-License-Identifier: MIT */
 #include "annotated.h"
 
 #include <errno.h>
@@ -87,7 +87,7 @@ static void print_share(const struct printing *printing, uint64_t ns)
         printf("%8s", "");
 }
 
-/* Without tabs, and without what could steer the terminal. */
+/* Prints a line without tabs and without terminal control characters. */
 static void print_text(const char *line)
 {
     char plain[1000], safe[4 * sizeof plain];
@@ -118,7 +118,7 @@ static void print_line(const struct printing *printing, const struct hp_annotate
     puts(is_hot ? "\033[0m" : "");
 }
 
-/* What is nowhere in the text: lines of another file, say. */
+/* Prints the samples that belong to no line of the text, such as lines of another file. */
 static void print_rest(const struct printing *printing, const struct hp_line_sum *rest)
 {
     if (rest->all_ns == 0)
@@ -135,7 +135,7 @@ static void add_sum(struct hp_line_sum *sum, struct hp_line_sum more)
     sum->all_ns += more.all_ns;
 }
 
-/* Where the line ends: callers are known by a place within the instruction that calls. */
+/* The end of the line's address range: the address of a caller lies inside its call instruction. */
 static uint64_t end_of(const struct printing *printing, size_t line)
 {
     const struct hp_annotated *text = printing->text;
@@ -144,7 +144,7 @@ static uint64_t end_of(const struct printing *printing, size_t line)
     return line + 1 < text->count ? text->all[line + 1].at : text->all[line].at + LONGEST_INSTRUCTION;
 }
 
-/* What of the table is before `end`; `*used` is how far it has been taken already. */
+/* Sums the table entries before `end`; `*used` counts the entries already taken. */
 static struct hp_line_sum take_until(const struct printing *printing, uint64_t end, size_t *used)
 {
     const struct hp_line_table *table = printing->table;
@@ -167,7 +167,7 @@ static void print_lines(const struct printing *printing)
     const struct hp_annotated *text = printing->text;
     const size_t around = printing->around;
     struct hp_line_sum rest = {.at = 0};
-    size_t used = 0, printed = 0, last = 0; /* last: one behind the last line that has something; 0: none yet */
+    size_t used = 0, printed = 0, last = 0; /* last: one past the last line with samples; 0: none yet */
     for (size_t at = 0; at < text->count; at++) {
         add_sum(&rest, take_until(printing, text->all[at].at, &used));
         const struct hp_line_sum sum = take_until(printing, end_of(printing, at), &used);

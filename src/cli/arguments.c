@@ -1,6 +1,6 @@
 /*
- * The command line of a command. getopt_long does the reading; its table is made from the command's own flags and from
- * those options whose scope the command takes. SPDX-License-Identifier: MIT
+ * Parses the command line of a command with getopt_long. The option table is built from the command's own flags and
+ * from the options whose scope the command takes. SPDX-License-Identifier: MIT
  */
 #include "arguments.h"
 
@@ -14,14 +14,14 @@
 #include "text.h"
 #include "wishes.h"
 
-/* What getopt returns: letters are below, then the command's own flags, then options. */
+/* getopt's return values: letters come first, then the command's own flags, then options. */
 #define OWN 256
 #define SHARED 512
 #define HELP 'h'
 
 struct grammar {
     struct option longs[HP_MAX_FLAGS + HP_MAX_OPTIONS + 2];
-    int what[256]; /* of a letter */
+    int what[256]; /* by letter */
     char shorts[3 * (HP_MAX_FLAGS + HP_MAX_OPTIONS) + 4];
     size_t long_count, short_length;
 };
@@ -67,10 +67,10 @@ static int take_option(struct hp_arguments *arguments, size_t index, const char 
     return hp_misuse(arguments->command, "--%s '%s' %s", option->flag, value, problem);
 }
 
-/* getopt says only that something is wrong; which word it was depends on whether it was a letter among others. */
+/* getopt only says that something is wrong; which word it was depends on whether it was one of several letters. */
 static int refuse(const struct hp_arguments *arguments, char **argv, bool is_known)
 {
-    /* Where the value is missing, some C libraries have moved past the end. */
+    /* If a value is missing, some C libraries have moved past the end of argv. */
     const char *word = argv[optind - 1] != NULL ? argv[optind - 1] : "";
     const char *problem = is_known ? "needs a value" : "is unknown, ambiguous, or takes no value";
     if (optopt > 0 && optopt < OWN && strncmp(word, "--", 2) != 0)
@@ -100,7 +100,10 @@ static const char *look_up(const char *variable, void *context)
     return given != NULL ? given : getenv(variable);
 }
 
-/* What is misspelt on the command line is refused; in the environment it costs a line, which a report has by itself. */
+/*
+ * A misspelt name on the command line is an error; in the environment it only costs a line, which the report prints
+ * itself.
+ */
 static int check_wishes(struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
@@ -127,7 +130,7 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     arguments->command = command;
     make_grammar(&grammar, command);
     opterr = 0;
-    optind = 0; /* argv is not the program's: begin anew */
+    optind = 0; /* reset getopt: this argv is not the program's */
     for (int what; (what = getopt_long(argc, argv, grammar.shorts, grammar.longs, NULL)) != -1;) {
         const int status = take(arguments, &grammar, what, argv);
         if (status >= 0)
@@ -162,7 +165,7 @@ static void warn(const char *line, void *context)
     fprintf(stderr, "%s\n", line);
 }
 
-/* --tree adds the call tree to what is shown otherwise, --cold what was not called, --verbose everything there is. */
+/* --tree adds the call tree to the default sections, --cold the functions never called, --verbose all sections. */
 static void add_section(const struct hp_arguments *arguments, const char *flag, struct hp_settings *settings,
                         const char *item)
 {
@@ -171,7 +174,9 @@ static void add_section(const struct hp_arguments *arguments, const char *flag, 
         memcpy(settings->show.report + length, item, strlen(item) + 1);
 }
 
-/* Within a run HOTPATH_DIR is the folder of that run; we are asked about all sessions, beside it. */
+/*
+ * Inside a run, HOTPATH_DIR is the folder of that run; this command is about all sessions, in the folder above it.
+ */
 static void leave_run(struct hp_settings *settings)
 {
     char *slash = strrchr(settings->record.dir, '/');

@@ -1,4 +1,4 @@
-/* The command line of a command, read by its table of flags. SPDX-License-Identifier: MIT */
+/* The command line of a command, parsed by its table of flags. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_ARGUMENTS_H
 #define HP_CLI_ARGUMENTS_H
 
@@ -17,18 +17,21 @@ struct hp_arguments {
 };
 
 /*
- * Reads argv, of which argv[0] is the command's name. -1: go on. Anything else is the exit status: help was asked for
- * and printed, or something is wrong and one line says what.
+ * Parses argv; argv[0] is the command's name. Returns -1 to go on, else the exit status: help was printed, or one
+ * line says what is wrong.
  */
 int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *command, int argc, char **argv);
 
-/* The value of the command's own flag of this name, NULL when it was not given. */
+/* The value of the command's own flag of this name; NULL: not given. */
 const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *name);
 
-/* The value of an option that was given as a flag, NULL when it was not; `variable` is its name in the environment. */
+/* The value of an option given as a flag; NULL: not given. `variable` is its name in the environment. */
 const char *hp_arguments_option(const struct hp_arguments *arguments, const char *variable);
 
-/* The settings: flags, then the environment, then defaults. Wrong values in the environment cost a line each. */
+/*
+ * Fills in the settings: flags first, then the environment, then defaults. Each wrong value in the environment
+ * costs a line.
+ */
 void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_settings *settings);
 
 #endif

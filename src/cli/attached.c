@@ -1,4 +1,4 @@
-/* Sessions of processes that know nothing of it. SPDX-License-Identifier: MIT */
+/* Sessions for processes that hotpath is not loaded into. SPDX-License-Identifier: MIT */
 #include "attached.h"
 
 #include <fcntl.h>
@@ -112,7 +112,7 @@ bool hp_attached_begin(const char *folder, uint32_t pid)
     return attached.fd >= 0 && hp_file_write(attached.fd, (const char *)&attached.file, sizeof attached.file);
 }
 
-/* The rest of the header is as it was; what is behind it belongs to whoever watches. */
+/* Writes only the header fields; the data behind them belongs to the observer. */
 static void write_header(void)
 {
     (void)!pwrite(attached.fd, &attached.file.header, sizeof attached.file.header, 0);

@@ -1,6 +1,6 @@
 /*
- * A session of a process that knows nothing of it: made by us while it runs, for what can be seen from outside.
- * SPDX-License-Identifier: MIT
+ * A session for a running process that hotpath is not loaded into: we create it, and it holds what can be seen from
+ * outside. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_ATTACHED_H
 #define HP_CLI_ATTACHED_H
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes it in the folder, with a place for what the process waits for and what its threads use. False: see errno. */
+/* Creates it in the folder, with room for the process's waits and its threads' CPU time. False: see errno. */
 bool hp_attached_begin(const char *folder, uint32_t pid);
 
-/* From time to time: what the process has used. False: it has ended, or has become another program. */
+/* Called periodically: records the CPU time of the process. False: it has ended or executed another program. */
 bool hp_attached_look(void);
 
-/* It is over. */
+/* Marks the session as finished. */
 void hp_attached_end(void);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Feeding the time axis.
+ * Writes the time axis of a session.
  *
- * All but the sites is known from watching. Sites are added up by reading the file; that takes as long as the session is large, so it is
- * done as often as it takes one part in a hundred of a processor. SPDX-License-Identifier: MIT
+ * Everything but the sites is known from sampling /proc. Sites are added up by reading the session file, which
+ * takes longer the larger the session is, so it is done only as often as keeps it below 1% of a CPU.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* F_OFD_SETLK */
 #include "axis_feed.h"
@@ -15,12 +16,12 @@
 #include "site_times.h"
 #include "watch.h"
 
-#define BUSY_PERMILLE 20u /* that a thread has to use in a sample to be worth a series */
+#define BUSY_PERMILLE 20u /* a thread gets a series if it uses this much of a sample's time */
 #define SHARE_OF_SITES 100u
 
 /* ------------------------------------------------------------------------------------------------ file */
 
-/* Whoever holds it writes it; the lock ends with us. */
+/* The lock holder writes the time axis; the lock ends with our process. */
 static bool lock(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -46,7 +47,7 @@ static bool open_file(struct hp_axis_feed *feed)
 
 /* ----------------------------------------------------------------------------------------------- sites */
 
-/* As long as all had places, one that comes had no calls before. */
+/* As long as every site had a place, a new site has had no calls before. */
 static void put_of_site(struct hp_axis_feed *feed, uint32_t kind, uint32_t site, uint64_t value)
 {
     if (feed->is_full)
@@ -73,7 +74,7 @@ static void drop_site(struct hp_axis_feed *feed, uint32_t site)
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_BYTES, site);
 }
 
-/* The site with the most time among those that have no series; `count`: there is none. */
+/* The site with the most time among those without a series; `count`: there is none. */
 static uint32_t next_of(const struct hp_axis_feed *feed, const struct hp_site_times *times)
 {
     uint32_t best = times->count;
@@ -85,7 +86,10 @@ static uint32_t next_of(const struct hp_axis_feed *feed, const struct hp_site_ti
     return best;
 }
 
-/* New ones while there are places; then one that has twice the time of the least takes its place. */
+/*
+ * Gives new sites a series while there are places; after that, a site with twice the time of the smallest series
+ * replaces it.
+ */
 static void put_new_sites(struct hp_axis_feed *feed, const struct hp_site_times *times)
 {
     uint32_t site = next_of(feed, times);
@@ -164,7 +168,7 @@ static void put_waits(struct hp_axis_feed *feed, const struct hp_watch *watch)
             hp_axis_put(&feed->writer, HP_AXIS_WAIT, cause, "", by_cause[cause]);
 }
 
-/* The first ones that were found have places; what was waited elsewhere is in the sums of its cause alone. */
+/* The first wait places found get a series; waits elsewhere are only in the sum of their cause. */
 static void put_places(struct hp_axis_feed *feed, const struct hp_watch *watch)
 {
     for (uint32_t at = 0; at < watch->sums.used && at < HP_AXIS_WAITS; at++) {
@@ -190,12 +194,12 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch)
     put_waits(feed, watch);
     put_places(feed, watch);
     put_sites_if_due(feed, sums->sampled_ns);
-    /* Who has no space for it goes on without. */
+    /* Without disk space, the run goes on without a time axis. */
     if (!hp_axis_write(&feed->writer, sums->sampled_ns))
         hp_axis_feed_end(feed, NULL);
 }
 
-/* What came after the last sample. */
+/* Writes what came after the last sample. */
 static void put_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
 {
     put_waits(feed, watch);

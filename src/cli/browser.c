@@ -1,4 +1,4 @@
-/* The browser. SPDX-License-Identifier: MIT */
+/* Starts the web browser. SPDX-License-Identifier: MIT */
 #include "browser.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ bool hp_browser_has_screen(void)
     return isatty(STDOUT_FILENO) && (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL);
 }
 
-/* $BROWSER is a list of programs; the first that is there is taken. */
+/* $BROWSER is a list of programs; takes the first that exists. */
 static bool choose(char *program, size_t size)
 {
     const char *list = getenv("BROWSER");
@@ -33,7 +33,9 @@ static bool choose(char *program, size_t size)
     return hp_is_in_path(program);
 }
 
-/* It may stay as long as the browser does, and say what it likes: neither is ours. A child between us keeps it from becoming a zombie. */
+/*
+ * The browser may run as long as it likes and print what it likes. A double fork keeps it from becoming our zombie.
+ */
 bool hp_browser_open(const char *what)
 {
     char program[1024];

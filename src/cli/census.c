@@ -1,4 +1,4 @@
-/* Who belongs to a run. SPDX-License-Identifier: MIT */
+/* Tracks the processes of a run. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* DT_DIR */
 #include "census.h"
 
@@ -15,15 +15,15 @@
 #include "used_time.h"
 
 #define MOST_CITIZENS 100000u
-#define MOST_LIVING 512u /* that are looked for where the kernel does not tell */
+#define MOST_LIVING 512u /* processes polled in /proc where the kernel sends no events */
 
 static struct {
     struct hp_census census;
     size_t capacity;
-    uint32_t *places; /* by pid: the newest citizen with it, plus one; open addressing */
+    uint32_t *places; /* by pid: index of the newest citizen with it, plus one; open addressing */
     size_t place_count;
-    uint64_t *programs; /* of citizens that are looked for: hp_task_executable */
-    uint32_t *living;   /* as many as there is room for citizens */
+    uint64_t *programs; /* of polled citizens: hp_task_executable */
+    uint32_t *living;   /* capacity as for citizens */
     size_t living_count;
     bool is_begun;
     uint64_t looked_ns;
@@ -134,7 +134,10 @@ static char *command_of(uint32_t pid, uint32_t tid)
 
 /* -------------------------------------------------------------------------------------------- what is told */
 
-/* The kernel tells of each thread. It may have had no space for the beginning of one: then the last that is told is the end. */
+/*
+ * The kernel reports each thread. The event of a thread's beginning may have been lost: then the last event is the
+ * end of the process.
+ */
 static void end_thread(struct hp_citizen *citizen, uint64_t ns)
 {
     if (citizen->threads > 0)
@@ -149,7 +152,10 @@ static void note_command(struct hp_executed *image, uint32_t pid)
     image->looked_ns = hp_clock_monotonic_ns();
 }
 
-/* We look when we are told, which is later: if it had become another program by then, that was not its command. */
+/*
+ * The command is read after the event arrives: if the process had executed another program by then, it is not this
+ * one's.
+ */
 static void doubt_command(struct hp_executed *image, uint64_t next_ns)
 {
     if (image == NULL || image->looked_ns < next_ns)
@@ -183,7 +189,7 @@ static void take(const struct hp_task_event *event)
         break;
     case HP_TASK_ENDED:
         if (image != NULL && image->file == NULL && citizen->image_count > 1)
-            citizen->is_hidden = true; /* before its own code was mapped: it goes on, and we are not to know */
+            citizen->is_hidden = true; /* no mapping since exec: it goes on, hidden from us */
         else if (citizen != NULL)
             end_thread(citizen, event->ns);
         break;
@@ -200,7 +206,7 @@ static void take(const struct hp_task_event *event)
 
 static bool has_gaps(void) { return state.census.has_missed || state.census.may_have_missed; }
 
-/* While there is something to read: what a process has used is gone with it. */
+/* Reads the CPU clocks while the processes live: a process takes its clock with it. */
 static void read_clocks(uint64_t now)
 {
     size_t count = 0;
@@ -212,7 +218,7 @@ static void read_clocks(uint64_t now)
             citizen->seen_ns = now;
         }
         if (cpu == 0 && (citizen->is_hidden || (has_gaps() && citizen->seen_cpu_ns > 0)))
-            citizen->ended_ns = now; /* which nobody has told us */
+            citizen->ended_ns = now; /* no event told us */
         if (citizen->ended_ns == 0)
             state.living[count++] = state.living[at];
     }
@@ -276,7 +282,7 @@ static bool is_program_of(uint32_t pid, uint64_t program)
     return citizen != NULL && state.programs[citizen - state.census.all] == program;
 }
 
-/* A new program is noticed by its file; a zombie has none any more, and has ended. */
+/* Detects exec by a changed executable. A zombie has no executable and has ended. */
 static void look_at(size_t at, uint64_t now)
 {
     const uint32_t pid = state.census.all[at].pid;
@@ -297,7 +303,7 @@ static void look_at(size_t at, uint64_t now)
     look_for_children(pid, now);
 }
 
-/* Those that are found now, too: by the next time they may have ended. */
+/* Also visits processes found in this round: they may have ended by the next. */
 static void look_around(uint64_t now)
 {
     for (size_t at = 0; state.programs != NULL && at < least(state.living_count, MOST_LIVING); at++)
@@ -332,10 +338,10 @@ void hp_census_begin(uint32_t pid)
         return;
     state.programs = calloc(MOST_CITIZENS, sizeof *state.programs);
     if (state.programs != NULL)
-        state.programs[0] = hp_task_executable(pid); /* ours, which it still is */
+        state.programs[0] = hp_task_executable(pid); /* still hotpath's own executable */
 }
 
-/* A number is given again only after its process has ended. */
+/* A pid is reused only after its process has ended. */
 static bool is_known(const struct hp_citizen *met)
 {
     const struct hp_citizen *known = find(met->pid);
@@ -349,12 +355,15 @@ void hp_census_meet(const struct hp_citizen *met)
     struct hp_citizen *citizen = add(met->pid, met->parent, met->began_ns);
     if (citizen == NULL)
         return;
-    /* What one look finds ended at one time: who ended after its parent would leave its time with somebody else. */
+    /*
+     * Processes found gone in one scan end at one time: a child that seemed to outlive its parent would leave its
+     * CPU time to somebody else.
+     */
     citizen->ended_ns = least(met->ended_ns, state.looked_ns > met->began_ns ? state.looked_ns : UINT64_MAX);
     citizen->seen_cpu_ns = met->seen_cpu_ns;
     citizen->seen_ns = met->seen_ns;
     if (met->ended_ns != 0)
-        state.living_count--; /* add has put it there, as the last */
+        state.living_count--; /* add has just put it there, as the last */
 }
 
 const struct hp_citizen *hp_census_find(uint32_t pid) { return find(pid); }
@@ -377,15 +386,15 @@ static uint64_t unseen_since(const struct hp_citizen *citizen)
     return citizen->seen_ns > citizen->began_ns ? citizen->seen_ns : citizen->began_ns;
 }
 
-/* From the last look at it, or from its beginning, to its end. */
+/* Time from the last reading of its clock, or from its beginning, to its end. */
 static uint64_t unseen_of(const struct hp_citizen *citizen)
 {
     return hp_less(citizen->ended_ns, unseen_since(citizen));
 }
 
 /*
- * A shell that was last seen at its start, when it was busy, would otherwise have half of what its child used. Where children run side by side,
- * their times together are more than the time in which there were any.
+ * A shell whose clock was last read at its start, when it was busy, would otherwise get half of its child's CPU
+ * time. Where children run in parallel, their times add up to more than the time in which there were any.
  */
 static void find_who_waits(void)
 {
@@ -400,7 +409,7 @@ static void find_who_waits(void)
     }
 }
 
-/* How busy it was while it was looked at, of 1; who was never seen may have been so all the time. */
+/* The share of its time it spent on a CPU while observed, from 0 to 1; 1 if it was never observed. */
 static double busyness_of(const struct hp_citizen *citizen)
 {
     const uint64_t watched = hp_less(citizen->seen_ns, citizen->began_ns);
@@ -421,7 +430,7 @@ static bool outlived_its_parent(const struct hp_citizen *citizen, const struct h
 
 #define MOST_ANCESTORS 64u
 
-/* Who outlives its parent leaves what it used with somebody else, and with it all that was left with it. */
+/* A process that outlives its parent is reaped by another process, and so is the CPU time of its own children. */
 static bool leaves_it_with_us(const struct hp_citizen *citizen)
 {
     for (unsigned at = 0; at < MOST_ANCESTORS && citizen != state.census.all; at++) {
@@ -435,14 +444,14 @@ static bool leaves_it_with_us(const struct hp_citizen *citizen)
     return true;
 }
 
-/* How much more it can have used: in all of its time, or in that in which it is not taken to wait. */
+/* How much more CPU time it can have used: in its whole unobserved time, or only while it is not taken to wait. */
 static uint64_t room_of(const struct hp_citizen *citizen, bool is_all)
 {
     const uint64_t unseen = unseen_of(citizen) - (is_all ? 0 : citizen->waited_ns);
     return leaves_it_with_us(citizen) ? hp_less(citizen->seen_cpu_ns + unseen, citizen->cpu_ns) : 0;
 }
 
-/* Shares out what is left, by parts, among those who can have more. Returns how much of it was given. */
+/* Distributes `left` in proportion among those that can have used more. Returns how much was given. */
 static uint64_t give(uint64_t left, bool is_all)
 {
     double parts = 0;
@@ -460,12 +469,13 @@ static uint64_t give(uint64_t left, bool is_all)
     return given;
 }
 
-#define MOST_ROUNDS 4u /* each fills those up who get more than they can have used; the rest is for the others */
+#define MOST_ROUNDS 4u /* each fills up those whose part exceeds what they can have used */
 
 /*
- * All who were waited for have left what they used with us. What is more than was seen was used after the last looks, mostly by those
- * who ended before anybody looked: it is shared out by how long that was and how busy they had been, since one may have waited for
- * another all the time; and nobody has more than that.
+ * The CPU time of all reaped descendants is known as a sum (RUSAGE_CHILDREN). What exceeds the observed sum was
+ * used after the last readings, mostly by processes that ended before they were read. It is distributed by how long
+ * that was and how busy they had been, since one may have waited for another all the time. No process gets more
+ * than its unobserved time.
  */
 static void share_out(void)
 {

@@ -44,7 +44,7 @@ static void split_lines(struct hp_annotated *text)
             return;
 }
 
-/* Lines that moved have what belongs to others. */
+/* If the source changed after the build, samples are shown at the wrong lines. */
 static void warn_if_newer(const struct task *task, const char *path, int fd)
 {
     struct stat status;
@@ -73,7 +73,7 @@ static bool has_lines(const struct hp_line_sums *sums)
     return sums->lines.count > 0 && sums->lines.all[sums->lines.count - 1].at > 0;
 }
 
-/* Without its text, a source still has numbers. */
+/* Without its text, a source is shown as line numbers. */
 static void number_lines(const struct hp_line_sums *sums, struct hp_annotated *text)
 {
     for (size_t at = 0; at < sums->lines.count; at++)

@@ -59,7 +59,7 @@ static bool read_interval(const struct hp_arguments *arguments, struct hp_consol
     return false;
 }
 
-/* The stretch that is shown at first. */
+/* Reads which part of the run is shown at first. */
 static bool read_window(const struct hp_arguments *arguments, struct hp_console *console)
 {
     const char *from = hp_arguments_flag(arguments, "from"), *to = hp_arguments_flag(arguments, "to");
@@ -86,7 +86,7 @@ static bool read_window(const struct hp_arguments *arguments, struct hp_console 
 
 /* ---------------------------------------------------------------------------------------------- program */
 
-/* Of somebody else, whose sessions are not ours to read. */
+/* The process belongs to another user, whose sessions we may not read. */
 static bool explain_owner(const char *name)
 {
     char path[64];
@@ -110,7 +110,7 @@ static int choose(struct hp_console *console, const struct hp_settings *settings
     struct hp_session session;
     if (name == NULL)
         return EXIT_DONE;
-    /* A program's file is often in the folder where one is. */
+    /* The program's own file is often in the current folder: its session comes first. */
     if (!(strchr(name, '/') == NULL && hp_program_find(&session, settings, name)) &&
         !hp_session_find(&session, settings, name))
         return explain_owner(name)
@@ -148,7 +148,7 @@ static int show_on_terminal(struct hp_console *console, const struct hp_settings
     int told;
     const int status = hp_show_console(console, settings, &told);
     if (told > 0) {
-        /* As we would have ended without a handler. */
+        /* End as we would have ended without a handler. */
         signal(told, SIG_DFL);
         raise(told);
     }

@@ -1,8 +1,8 @@
 /*
- * hotpath demo: a busy program of our own with the console on it, as a first look.
+ * hotpath demo: a busy example program with the console on it.
  *
- * It is `hotpath run --console` in a process of its own, with a folder of its own, which is removed when it has ended: neither its
- * sessions nor what is forgotten to make room for them concern anybody. SPDX-License-Identifier: MIT
+ * It is `hotpath run --console` in a process and a folder of its own. The folder is removed at the end, so the demo
+ * neither leaves sessions behind nor displaces old ones. SPDX-License-Identifier: MIT
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define SECONDS_OF_CONSOLE "60"
 #define SECONDS_OF_REPORT "10"
 #define MOST_SECONDS 3600
-#define FOLDER 1500u /* bytes of its path */
+#define FOLDER 1500u /* size of its path */
 
 static pid_t runner;
 
@@ -46,7 +46,7 @@ static bool make_folder(const struct hp_settings *settings, char *folder, size_t
     return false;
 }
 
-/* The one run in it. False: nothing was run. */
+/* Finds the one run in the folder. False: nothing was run. */
 static bool find_run(const char *folder, char *run, size_t size)
 {
     bool is_found = false;
@@ -70,7 +70,7 @@ static int report(const char *run, const struct hp_settings *settings)
 
 /* ------------------------------------------------------------------------------------------------ run */
 
-/* As if that had been typed. */
+/* Runs `hotpath run` as if the user had typed it. */
 static _Noreturn void become_run(const char *folder, const char *program, const char *seconds, bool has_console)
 {
     static const char *const console[] = {"--console", "--end-with-console"};
@@ -86,7 +86,7 @@ static _Noreturn void become_run(const char *folder, const char *program, const 
     exit(status >= 0 ? status : hp_command_run.run(&arguments));
 }
 
-/* What is typed is for it; we only clear up behind it. */
+/* Ctrl-C is for the runner; this process only cleans up afterwards. */
 static int wait_for_runner(void)
 {
     int status = 0;

@@ -1,6 +1,6 @@
 /*
- * hotpath doctor: what works on this machine, and the one line that mends what does not. Every check is one function and
- * one line in the table. SPDX-License-Identifier: MIT
+ * hotpath doctor: what works on this machine, and for what does not, one line that fixes it. Every check is one
+ * function and one line in the table. SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,12 +37,12 @@ enum health { GOOD, NOTE, BAD };
 struct finding {
     enum health health;
     char fact[300];
-    char remedy[300]; /* "" when nothing is to be done */
+    char remedy[300]; /* "" if there is nothing to do */
 };
 
 struct doctor {
     struct hp_settings settings;
-    struct finding finding; /* of the check that runs */
+    struct finding finding; /* of the running check */
 };
 
 static void find(struct doctor *doctor, enum health health, const char *format, ...)
@@ -101,7 +101,7 @@ static void check_clock(struct doctor *doctor)
          source);
 }
 
-/* The first folder that a session could be made in. */
+/* The first folder in which a session could be created. */
 static bool usable_place(const struct hp_settings *settings, char *place, size_t size)
 {
     for (unsigned n = 0; hp_place(&settings->record, n, place, size); n++)
@@ -144,7 +144,7 @@ static void check_library(struct doctor *doctor)
 {
     char name[64];
     snprintf(name, sizeof name, "libhotpath.so.%d", HOTPATH_VERSION_MAJOR);
-    unsetenv("HOTPATH"); /* or it would begin to record us */
+    unsetenv("HOTPATH"); /* or hotpath would start to record this process */
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     const char *(*version)(void) = NULL;
     if (library != NULL)
@@ -184,13 +184,13 @@ static void check_barrier(struct doctor *doctor)
         find(doctor, NOTE, "no membarrier: hotpath_stop leaves the memory of a session behind");
 }
 
-/* --- processor time: both sources of samples, tried out on this thread */
+/* --- CPU time: both sources of samples, tried out on this thread */
 
 #define TRIED_RATE 997u
 #define TRIED_NS UINT64_C(100000000)
 
 static volatile sig_atomic_t samples[4]; /* by enum hp_cpu_source */
-static char samples_mark[1];             /* by which our timer's signals are known */
+static char samples_mark[1];             /* identifies the signals of our timer */
 static struct hp_taken_signal samples_signal;
 
 static void count_sample(int signal, siginfo_t *info, void *context)
@@ -214,7 +214,10 @@ static unsigned rate_of(enum hp_cpu_source source)
     return (unsigned)((uint64_t)samples[source] * UINT64_C(1000000000) / TRIED_NS);
 }
 
-/* The errno with which perf was refused, or 0; the rates are in `samples`. False: there are no timers either. */
+/*
+ * Counts samples in `samples`. `*ret_refusal`: the errno with which perf was refused, or 0. False: timers do not
+ * work either.
+ */
 static bool try_sampling(int *ret_refusal)
 {
     const int signal = hp_private_signal_number(HP_SIGNAL_HERE);
@@ -266,7 +269,7 @@ static pid_t start_sleeper(void)
     return child;
 }
 
-/* Waits until the child does, so that there is something to see. */
+/* Waits until the child sleeps. */
 static void wait_for_sleep(pid_t child)
 {
     uint64_t start;
@@ -298,7 +301,7 @@ static void check_waits(struct doctor *doctor)
     }
 }
 
-/* A limit below what a session needs. */
+/* Whether a resource limit is below what a session needs. */
 static bool is_below(int resource, uint64_t least, struct rlimit *ret_limit)
 {
     return getrlimit(resource, ret_limit) == 0 && ret_limit->rlim_cur != RLIM_INFINITY &&
@@ -331,7 +334,7 @@ static void check_proc(struct doctor *doctor)
     advise(doctor, "mount -t proc proc /proc");
 }
 
-/* Names that are misspelt have no effect, and nobody says so. */
+/* A misspelt variable has no effect and causes no warning. */
 static void check_environment(struct doctor *doctor)
 {
     extern char **environ;

@@ -1,4 +1,4 @@
-/* hotpath export: the stacks of a run, in the format of somebody else's viewer. SPDX-License-Identifier: MIT */
+/* hotpath export: the stacks of a run, in the format of another viewer. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static bool is_dimension(const char *name)
     return false;
 }
 
-/* The one that --of names goes first, alone. */
+/* Takes only the dimension that --of names. */
 static int take_named(struct task *task, const char *name)
 {
     char known[200];
@@ -117,7 +117,7 @@ static const char *list_formats(char *bytes, size_t size)
     return hp_text_end(&text);
 }
 
-/* What is wrong with the command line, before anything is read. */
+/* Checks the command line before anything is read. */
 static int check(struct task *task)
 {
     const struct hp_arguments *arguments = task->arguments;

@@ -23,7 +23,10 @@ struct task {
 
 /* ------------------------------------------------------------------------------------------------- output */
 
-/* In the present folder; the user of a folder that others can write to may find a trap under that name, so it is made anew. */
+/*
+ * In the current folder. In a folder that others can write to, a link may be waiting under that name, so the file
+ * is created anew.
+ */
 static FILE *open_usual(const struct task *task, char *path, size_t size)
 {
     snprintf(path, size, "hotpath-flame-%u.html", (unsigned)task->export.pid);
@@ -68,7 +71,7 @@ static int write_page(const struct task *task)
 
 /* ------------------------------------------------------------------------------------------------ command */
 
-/* The other one first: what is in both is called as it is in this one. */
+/* The run to compare with is read first: functions in both keep the names that this run gives them. */
 static bool read_runs(struct task *task, const struct hp_settings *settings)
 {
     const struct hp_arguments *arguments = task->arguments;

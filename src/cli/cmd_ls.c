@@ -1,4 +1,4 @@
-/* hotpath ls and hotpath clean: the sessions there are, and getting rid of them. SPDX-License-Identifier: MIT */
+/* hotpath ls and hotpath clean: list sessions, remove sessions. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------------------------------------ a table */
 
-/* The name without its suffix, which is enough to find it again. */
+/* The name without its suffix, which is enough to find the session again. */
 static void put_name(char text[64], const struct hp_session *session)
 {
     char name[64];
@@ -168,7 +168,7 @@ struct cleaning {
     uint64_t bytes;
 };
 
-/* As in the table: a name may hold anything. */
+/* Printed as in the table: a name may contain control characters. */
 static void print_path(const char *path)
 {
     char safe[2 * sizeof((struct hp_session *)NULL)->path];

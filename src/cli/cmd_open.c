@@ -13,7 +13,10 @@
 #include "session_choice.h"
 #include "show.h"
 
-/* A file that only we can read; it stays, since the browser reads it after we have ended. False, with one line on stderr: there is none. */
+/*
+ * A file that only we can read. It is not removed, since the browser reads it after we have ended. False, with one
+ * line on stderr: it cannot be created.
+ */
 static bool make_temporary(char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -32,7 +35,7 @@ static bool make_temporary(char *path, size_t size)
     return true;
 }
 
-/* Where the page goes. */
+/* Chooses the path of the page. */
 static bool choose_path(const struct hp_arguments *arguments, const struct hp_sessions *parts,
                         struct hp_settings *settings)
 {

@@ -1,8 +1,8 @@
 /*
- * hotpath record: a process that runs already, for a while, and one report at the end.
+ * hotpath record: observes a running process for a while, then prints one report.
  *
- * It is looked at from outside and not touched, so what is in the report is what stacks and the kernel say of it.
- * SPDX-License-Identifier: MIT
+ * The process is observed from outside and not touched, so the report has only what stack samples and the kernel
+ * say. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <limits.h>
@@ -36,7 +36,7 @@ struct recording {
     struct hp_settings settings;
     char folder[HP_RUN_FOLDER];
     uint32_t pid;
-    uint64_t for_ns; /* 0: until somebody ends it */
+    uint64_t for_ns; /* 0: until interrupted */
 };
 
 /* ---------------------------------------------------------------------------------------------- arguments */
@@ -92,7 +92,7 @@ static bool is_of_another_user(uint32_t pid)
     return geteuid() != 0 && stat(hp_task_path(path, pid, 0, "stat"), &status) == 0 && status.st_uid != geteuid();
 }
 
-/* Whether the kernel says where its threads wait. */
+/* Whether the kernel shows where its threads wait. */
 static bool shows_waiting(uint32_t pid)
 {
     char text[256];
@@ -127,7 +127,7 @@ static void explain_no_waiting(void)
             "sees it");
 }
 
-/* False, with lines that say why: nothing can be seen of it. */
+/* False, with lines that say why: nothing of it can be observed. */
 static bool explain(const struct recording *recording, bool has_samples, bool has_waiting)
 {
     if (!has_samples && !has_waiting && is_of_another_user(recording->pid)) {
@@ -145,7 +145,7 @@ static bool explain(const struct recording *recording, bool has_samples, bool ha
 
 /* --------------------------------------------------------------------------------------------- recording */
 
-/* Each thread has a descriptor for each processor. */
+/* perf needs one descriptor per thread and CPU. */
 static void allow_descriptors(void)
 {
     struct rlimit limit;
@@ -155,7 +155,7 @@ static void allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Until it is interrupted, the time is over or the process has ended. */
+/* Until we are interrupted, the time is over or the process has ended. */
 static void wait_for_end(const struct recording *recording)
 {
     const uint64_t ending = hp_held_bit(SIGINT) | hp_held_bit(SIGTERM) | hp_held_bit(SIGHUP) | hp_held_bit(SIGQUIT);

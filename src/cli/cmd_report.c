@@ -9,8 +9,9 @@
 /* ------------------------------------------------------------------------------------------------ settings */
 
 /*
- * The environment says how a report looks, here as in the program. Not where it goes: that is for the program, whose
- * output file would be overwritten, and a format of none would make this command pointless.
+ * The environment says how a report looks, here as in the program. It does not say where the report goes: that is
+ * meant for the program, whose output file would be overwritten; and a format of "none" would make this command
+ * pointless.
  */
 static void settle(const struct hp_arguments *arguments, struct hp_settings *settings)
 {
@@ -24,7 +25,7 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 
 /* ---------------------------------------------------------------------------------------------------- work */
 
-/* False: it is given, and no moment; then one line says so. */
+/* False: the flag is given but is no moment; one line on stderr says so. */
 static bool read_moment(const struct hp_arguments *arguments, const char *flag, struct hp_moment *ret_moment)
 {
     const char *text = hp_arguments_flag(arguments, flag);

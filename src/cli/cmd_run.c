@@ -1,8 +1,8 @@
 /*
- * hotpath run: a program with all its processes, and one report when it ends.
+ * hotpath run: runs a program with all its processes and prints one report when it ends.
  *
- * Every run has a folder of its own, into which all processes of the program write their sessions: that is how they are
- * found, whoever their parents are. SPDX-License-Identifier: MIT
+ * Every run has its own folder. All processes of the program write their sessions there, so each is found no matter
+ * which process is its parent. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,11 +39,11 @@
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
-    char folder[HP_RUN_FOLDER];   /* "": none could be made */
-    char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
-    bool is_preloaded;            /* the program can take it, or pass it on to those that it starts */
+    char folder[HP_RUN_FOLDER];   /* "": none could be created */
+    char alloc_library[PATH_MAX]; /* library to preload; "": none */
+    bool is_preloaded;            /* the program can load it, or pass it on to its children */
     bool has_zones;               /* the program has measured functions */
-    bool *has_timers;             /* stacks are taken in the program; also for the process that becomes it */
+    bool *has_timers;             /* stacks are sampled inside the program; shared with the child that becomes it */
     struct hp_clock_pair began;
 };
 
@@ -58,14 +58,14 @@ static void make_folder(struct run *run)
 
 /* --------------------------------------------------------------------------------------------- program */
 
-/* What is recorded: as the flag says, or the environment, but not nothing; that is what we are here for. */
+/* Nobody chose what to record, or the environment says nothing at all: then we choose. */
 static bool is_left_to_us(const struct run *run)
 {
     return hp_arguments_option(run->arguments, "HOTPATH") == NULL &&
            (run->settings.record.is_off || !run->settings.record.is_set);
 }
 
-/* Beside the sessions of the run: what is allocated is counted there, too. */
+/* Needs the sessions of the run: they count the allocations. */
 static bool wants_alloc_stacks(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
@@ -90,14 +90,17 @@ static bool wants_children(const struct run *run)
     return hp_arguments_flag(run->arguments, "no-children") == NULL;
 }
 
-/* Programs with measured functions are sampled from inside, where each sample knows its zone; to do both would cost twice. */
+/*
+ * Programs with measured functions are sampled from inside, where each sample knows its zone. Sampling both ways
+ * would cost twice as much.
+ */
 static bool wants_zones(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "stacks") == NULL &&
            (run->has_zones || hp_arguments_flag(run->arguments, "zone-stacks") != NULL);
 }
 
-/* From inside only beside our library: without it nobody tells us of a sandbox in time. */
+/* From inside only with our library preloaded: without it nothing tells us of a sandbox in time. */
 static bool wants_stacks(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
@@ -110,7 +113,7 @@ static bool wants_allocations(const struct run *run)
            (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC));
 }
 
-/* The program is run all the same. */
+/* Without the library the program is run all the same. */
 static void find_alloc_library(struct run *run)
 {
     const char *given = hp_arguments_flag(run->arguments, "alloc-library"), *program = run->arguments->operands[0];
@@ -134,14 +137,14 @@ static void find_alloc_library(struct run *run)
         hp_fail("what '%s' allocates is not counted: %s", program, obstacle);
 }
 
-/* With what its files hold: processes of the program may be in other folders. */
+/* With @FILE items already replaced by the files: processes of the program may be in other folders. */
 static void pass_list(const char *variable, const char *list)
 {
     if (list[0] != '\0')
         setenv(variable, list, 1);
 }
 
-/* Flags about recording are for the program; it takes them from its environment. */
+/* Flags about recording are passed on to the program in its environment. */
 static void pass_options(const struct run *run)
 {
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
@@ -151,7 +154,7 @@ static void pass_options(const struct run *run)
     pass_list("HOTPATH_SKIP", run->settings.record.skip);
 }
 
-/* Programs have to know whether they are in a sandbox that we are not in. */
+/* Tells programs which sandbox we are in, so that they can detect one of their own. */
 static void hand_down_confinement(void)
 {
     char text[32];
@@ -163,7 +166,7 @@ static void hand_down_confinement(void)
         unsetenv(HP_RUN_CONFINEMENT);
 }
 
-/* Pipes that lead out of the run are none of its channels. */
+/* Names our standard streams: a pipe that leads out of the run is not one of its channels. */
 static void pass_streams(const struct run *run)
 {
     const bool is_off = hp_arguments_flag(run->arguments, "no-channels") != NULL;
@@ -179,7 +182,7 @@ static void pass_streams(const struct run *run)
     setenv(HP_RUN_STREAMS, text, 1);
 }
 
-/* Programs take samples of their stacks themselves where the kernel does not let us. */
+/* Programs sample their own stacks where the kernel does not let us do it. */
 static void pass_stack_period(const struct run *run)
 {
     char text[32];
@@ -199,7 +202,7 @@ static void prepare(const void *context)
         hp_alloc_library_preload(run->alloc_library, wants_children(run));
     if (run->folder[0] == '\0')
         return;
-    unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
+    unsetenv("HOTPATH_SHUTDOWN_MS"); /* the runner enforces it */
     setenv("HOTPATH_RUN", "1", 1);
     hand_down_confinement();
     setenv("HOTPATH_DIR", run->folder, 1);
@@ -207,14 +210,14 @@ static void prepare(const void *context)
     pass_streams(run);
 }
 
-/* Where processes may leave stacks; NULL: nothing of ours is in them that could. */
+/* The folder where processes may put their stack rings; NULL: no library of ours is in them that could. */
 static const char *folder_of_rings(const struct run *run)
 {
-    const bool may_call = !run->settings.record.reserve; /* the kernel, once the program runs */
+    const bool may_call = !run->settings.record.reserve; /* make system calls while the program runs */
     return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
 }
 
-/* From outside, so the program has no part in it. */
+/* Observes the program from outside, without its help. */
 static void watch(const void *context, pid_t pid)
 {
     const struct run *run = context;
@@ -255,7 +258,7 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
                 alive == 1 ? "" : "es", alive == 1 ? "s" : "", run->folder);
 }
 
-/* A file that cannot be written is no reason to withhold the numbers. */
+/* If the output file cannot be written, the report goes to the stream. */
 static void show(struct run *run, const struct hp_sessions *sessions)
 {
     if (hp_show(sessions, &run->settings, stderr, false) == EXIT_DONE ||
@@ -265,7 +268,7 @@ static void show(struct run *run, const struct hp_sessions *sessions)
     hp_show(sessions, &run->settings, stderr, false);
 }
 
-/* A path as a shell takes it: in quotes where it has anything unusual. */
+/* Prints a path as the shell reads it: quoted if it has unusual characters. */
 static void put_path(struct hp_text *text, const char *path)
 {
     static const char usual[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%";
@@ -282,7 +285,7 @@ static void put_path(struct hp_text *text, const char *path)
     hp_text_char(text, '\'');
 }
 
-/* Beside a report for people, where they see it. */
+/* Only with a report for people, where they see it. */
 static void name_flame(const struct run *run)
 {
     char bytes[5000];
@@ -294,7 +297,10 @@ static void name_flame(const struct run *run)
     fprintf(stderr, "For a flame graph: hotpath flame %s\n", hp_text_end(&text));
 }
 
-/* Of the program alone, if that is wanted. The others stay where they are: they may still be recording. */
+/*
+ * Keeps only the sessions of the program itself, if so wished. The files of the others stay: they may still be
+ * recording.
+ */
 static void leave_children_out(const struct run *run, struct hp_sessions *sessions, pid_t program)
 {
     size_t count = 0;
@@ -360,7 +366,7 @@ static int refuse(const struct hp_launch *launch, struct run *run)
     return launch->error == ENOENT ? 127 : 126;
 }
 
-/* In memory that the process has, too, which is to become the program; NULL: there is none. */
+/* In memory shared with the child that becomes the program; NULL: no memory. */
 static bool *shared_flag(void)
 {
     bool *flag = mmap(NULL, sizeof *flag, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -385,8 +391,8 @@ static int execute(struct run *run)
     hp_watcher_end();
     if (!is_started)
         return refuse(&launch, run);
-    signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
-    signal(SIGPIPE, SIG_IGN); /* nobody may read what we say; the exit status is not ours to change */
+    signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to another process group */
+    signal(SIGPIPE, SIG_IGN); /* nobody may read our output; that must not change the exit status */
     signal(SIGXFSZ, SIG_IGN);
     if (launch.is_asked_to_end)
         hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],

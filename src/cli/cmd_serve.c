@@ -78,7 +78,7 @@ static bool make_token(char *token)
     return true;
 }
 
-/* The first line of a file: on the command line everybody could read it. */
+/* The token is the first line of a file: on the command line every user could read it. */
 static bool read_token(const struct hp_arguments *arguments, char *token)
 {
     const char *path = hp_arguments_flag(arguments, "token-file");
@@ -108,7 +108,7 @@ static volatile sig_atomic_t told;
 
 static void on_signal(int signal) { told = signal; }
 
-/* Without SA_RESTART: waiting for requests has to end. */
+/* Without SA_RESTART: a signal must interrupt the wait for requests. */
 static void listen_to_signals(void)
 {
     const struct sigaction ends = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN};
@@ -120,7 +120,7 @@ static void listen_to_signals(void)
 /* False, with one line on stderr: there is no such session. */
 static bool choose(struct hp_session *session, const struct hp_settings *settings, const char *name)
 {
-    /* A program's file is often in the folder where one is. */
+    /* The program's own file is often in the current folder: its session comes first. */
     if ((strchr(name, '/') == NULL && hp_program_find(session, settings, name)) ||
         hp_session_find(session, settings, name))
         return true;

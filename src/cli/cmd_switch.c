@@ -1,4 +1,4 @@
-/* hotpath on and hotpath off: recording of a live process, switched from outside. SPDX-License-Identifier: MIT */
+/* hotpath on and hotpath off: switch recording of a live process from outside. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
 
 /*
- * The mark has a byte of the gate for itself, with another one, and only that is written: a session that ends meanwhile stays
- * one that has ended, since the rest of its gate is 0. Pairs with what zones look at.
+ * HP_GATE_PAUSED is in the top byte of the gate, which holds only one other mark, and only that byte is written. So a
+ * session that ends meanwhile stays ended: the rest of its gate is 0. Pairs with the gate check of zones.
  */
 #define MARK_BYTE (offsetof(struct hp_header, gate) + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0))
 
@@ -36,7 +36,7 @@ static enum outcome flip(int fd, bool is_on)
     return pwrite(fd, &byte, 1, (off_t)MARK_BYTE) == 1 ? SWITCHED : FAILED;
 }
 
-/* Still what it was when it was found. */
+/* Whether the file is still the session that was found. */
 static bool is_session(int fd)
 {
     char magic[sizeof HP_MAGIC];
@@ -46,7 +46,10 @@ static bool is_session(int fd)
            pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, HP_MAGIC, sizeof magic) == 0;
 }
 
-/* The gate is in the header, which every process has mapped as long as it records. We do not: the file may be cut off. */
+/*
+ * The gate is in the header, which every recording process has mapped. We write it with pwrite: the file may be
+ * truncated, and a mapping would then raise SIGBUS.
+ */
 static enum outcome flip_file(const char *path, bool is_on)
 {
     const int fd = hp_regular_open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
@@ -75,7 +78,7 @@ static int report_outcome(enum outcome outcome, const char *process, bool is_on)
     return EXIT_FAILED;
 }
 
-/* A process may have had several sessions; one at most is live. */
+/* A process may have had several sessions; at most one is live. */
 static int switch_process(const struct hp_sessions *sessions, const char *process, bool is_on)
 {
     uint64_t pid;

@@ -11,11 +11,11 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* A flag that one command alone has. Those that come from the table of options are named by their scope. */
+/* A flag of one command alone. Flags from the table of options are selected by `scopes`. */
 struct hp_flag {
     const char *name;  /* tree: --tree */
     char letter;       /* t: -t; 0 when there is none */
-    const char *value; /* how its value is called; NULL when it has none */
+    const char *value; /* name of its value in the help; NULL: takes none */
     const char *help;  /* one sentence */
 };
 
@@ -26,24 +26,24 @@ struct hp_arguments;
 
 struct hp_command {
     const char *name;
-    const char *operands; /* "[SESSION]", as in the line of usage */
+    const char *operands; /* "[SESSION]", as in the usage line */
     enum hp_operand operand;
     const char *summary; /* one sentence */
-    const char *details; /* paragraphs for --help, each line ended */
+    const char *details; /* paragraphs for --help; every line ends with a newline */
     const struct hp_flag *flags;
     size_t flag_count;
     uint32_t scopes;       /* enum hp_option_scope: options that are flags here */
-    bool stops_at_operand; /* what follows the first operand is not ours */
+    bool stops_at_operand; /* words after the first operand belong to the program */
     int (*run)(const struct hp_arguments *arguments);
 };
 
-/* All of them, in the order of the help. */
+/* All commands, in the order of the help. */
 extern const struct hp_command *const hp_commands[];
 extern const size_t hp_command_count;
 
 const struct hp_command *hp_command_find(const char *name);
 
-/* The letter of an option there: none (0) where a flag of the command itself has it. */
+/* The letter of an option in this command; 0: a flag of the command itself uses it. */
 char hp_command_letter(const struct hp_command *command, char letter);
 
 extern const struct hp_command hp_command_demo;
@@ -68,11 +68,11 @@ void hp_help_command(const struct hp_command *command);
 void hp_help_overview(void);
 void hp_help_environment(void);
 
-/* "hotpath: " and one line on stderr. Return EXIT_FAILED and EXIT_USAGE. */
+/* Print "hotpath: " and one line on stderr. Return EXIT_FAILED and EXIT_USAGE. */
 int hp_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int hp_misuse(const struct hp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A text from elsewhere without what could steer the terminal. */
+/* Copies a text from an untrusted source, without terminal control characters. */
 void hp_copy_printable(char *copy, size_t size, const char *from);
 
 /* A sink for hp_text_init_stream and hp_report_render whose context is a FILE. */

@@ -1,4 +1,4 @@
-/* The table of commands: a new one is one line here. SPDX-License-Identifier: MIT */
+/* The table of commands; a new command is one line here. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "command.h"

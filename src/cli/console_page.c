@@ -1,4 +1,4 @@
-/* The page of what the console shows. SPDX-License-Identifier: MIT */
+/* Writes the console's report as a page. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* mkostemps */
 #include "console_page.h"
 

@@ -1,4 +1,4 @@
-/* The page of what the console shows: the report as one file of HTML. SPDX-License-Identifier: MIT */
+/* Writes the report that the console shows as one HTML file. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_CONSOLE_PAGE_H
 #define HP_CLI_CONSOLE_PAGE_H
 
@@ -8,8 +8,8 @@
 #include "options.h"
 
 /*
- * Writes the page of a session, or of a run, into a new file in the folder for temporary ones. `text` is the path of the file, or why there
- * is none: then it returns false.
+ * Writes the page of a session, or of a run, into a new file in the temporary folder. `text` receives the path of
+ * the file; on failure (false), the reason.
  */
 bool hp_console_page(const struct hp_settings *settings, const char *path, const char *program, char *text,
                      size_t size);

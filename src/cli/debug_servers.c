@@ -1,4 +1,4 @@
-/* Whether servers of debug files may be asked. SPDX-License-Identifier: MIT */
+/* Decides whether debuginfod servers may be asked. SPDX-License-Identifier: MIT */
 #include "debug_servers.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Passing signals on. SPDX-License-Identifier: MIT */
+/* Forwards signals to the program. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* syscall */
 #include "forward.h"
 
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By the kernel, about what we did ourselves. */
+/* Sent by the kernel about something that we did ourselves. */
 static bool is_about_us(const siginfo_t *info)
 {
     const int signal = info->si_signo;
@@ -18,10 +18,10 @@ static bool is_from(const siginfo_t *info, pid_t pid)
     return pid != 0 && info->si_code <= 0 && info->si_pid == pid;
 }
 
-/* Only kill and the kernel can send to a group; what bears a value was sent to one process. */
+/* Only kill and the kernel can signal a group; a signal with a value was sent to one process. */
 static bool can_be_of_group(const siginfo_t *info) { return info->si_code >= 0; }
 
-/* Where nobody can tell, the kernel is believed to have meant the group, as the terminal does. */
+/* Without a witness, a signal from the kernel is taken to be for the group, as those from the terminal are. */
 static bool went_to_group(const siginfo_t *info, const struct hp_witness *witness)
 {
     if (!can_be_of_group(info))
@@ -32,12 +32,12 @@ static bool went_to_group(const siginfo_t *info, const struct hp_witness *witnes
 }
 
 /*
- * The program may have left our group, as shells do. If we are the first in it, the program would be that in our place, could not leave
- * it, and would have what is sent to it.
+ * The program may have left our group, as shells do. If we lead the group, the program would lead it in our place:
+ * it could not leave, and would have received the signal.
  */
 static bool is_reached_by_group(pid_t program) { return getpgid(program) == getpgrp() || getpgrp() != getpid(); }
 
-/* The kernel lets nobody send as if by kill, or as itself, so these come from us. */
+/* The kernel lets nobody forge a signal of kill or of the kernel, so these are sent in our name. */
 static void pass_on(const siginfo_t *info, pid_t to)
 {
     siginfo_t same = *info;
@@ -47,14 +47,14 @@ static void pass_on(const siginfo_t *info, pid_t to)
     kill(to, info->si_signo);
 }
 
-/* Where it has gone, another one stands for it, who would not understand. */
+/* If the parent has ended, getppid names the reaper, to which the signal means nothing. */
 static bool is_there(pid_t parent) { return parent > 0 && getppid() == parent; }
 
 void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding)
 {
     if (is_about_us(info))
         return;
-    /* In this order: whatever the witness has of it is to be forgotten. */
+    /* The order matters: the witness has to drop its copy of the signal in any case. */
     const bool is_for_group = went_to_group(info, &forwarding->witness);
     if (is_from(info, forwarding->witness.pid))
         return;

@@ -1,4 +1,7 @@
-/* Which of the signals that we take are for the program, and passing them on as they came. SPDX-License-Identifier: MIT */
+/*
+ * Decides which of the signals that we receive are for the program, and forwards them unchanged.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CLI_FORWARD_H
 #define HP_CLI_FORWARD_H
 
@@ -9,17 +12,17 @@
 
 struct hp_forwarding {
     pid_t program;
-    pid_t parent; /* who started us, and would have started the program; 0: nobody we could tell anything */
+    pid_t parent; /* our parent, which would have started the program; 0: none that we could signal */
     struct hp_witness witness;
 };
 
 /*
- * Each arrives at the program once: what it has by itself is left alone. What the program sends to its parent arrives at ours. A
- * queued one keeps its value and its sender.
+ * Each signal reaches the program once: what it received directly is not repeated. A signal from the program to its
+ * parent goes to our parent. A queued one keeps its value and its sender.
  */
 void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding);
 
-/* The same when the program has ended: what it has sent to its parent before. */
+/* The same after the program has ended, for the signals that it sent to its parent before. */
 void hp_forward_last(const siginfo_t *info, const struct hp_forwarding *forwarding);
 
 #endif

@@ -1,4 +1,4 @@
-/* Signals that are held. SPDX-License-Identifier: MIT */
+/* Blocks signals and takes them one by one. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* syscall */
 #include "held_signals.h"
 
@@ -8,7 +8,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* As the kernel has it where the C library's is newer, on machines of 32 bits. */
+/* The kernel's layout on 32-bit machines, where the C library may have a newer one. */
 struct kernel_timespec {
     long seconds, nanoseconds;
 };

@@ -1,4 +1,4 @@
-/* What the program says about itself, from the tables of commands and options. SPDX-License-Identifier: MIT */
+/* Prints help, from the tables of commands and options. SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +106,7 @@ void hp_help_overview(void)
 
 /* ------------------------------------------------------------------------------------------------ errors */
 
-/* Names and paths come from anywhere; nobody's shall steer the terminal. */
+/* Names and paths come from anywhere; none may control the terminal. */
 void hp_copy_printable(char *copy, size_t size, const char *from)
 {
     struct hp_text text;

@@ -1,4 +1,4 @@
-/* Programs in the folders of PATH. SPDX-License-Identifier: MIT */
+/* Looks up programs in PATH. SPDX-License-Identifier: MIT */
 #include "in_path.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether a program of that name is in one of the folders of PATH, as execvp looks for it. */
+/* Whether a program of that name is in PATH, as execvp would find it. */
 bool hp_is_in_path(const char *name);
 
 #endif

@@ -1,4 +1,7 @@
-/* What we have opened ourselves is closed by exec. What we were started with is not: else we would not have it. SPDX-License-Identifier: MIT */
+/*
+ * Descriptors that we opened have close-on-exec set. Inherited ones do not: otherwise we would not have them.
+ * SPDX-License-Identifier: MIT
+ */
 #include "inherited.h"
 
 #include <dirent.h>
@@ -12,7 +15,7 @@
 
 #include "task_files.h"
 
-#define BLIND 256 /* that are tried where /proc is not there */
+#define BLIND 256 /* descriptors tried where /proc is not mounted */
 
 static void each(void (*visit)(int fd, const void *context), const void *context)
 {
@@ -42,7 +45,7 @@ static bool is_file(int fd, const char *path)
            one.st_ino == other.st_ino;
 }
 
-/* Locks of fcntl are ours alone: the program has not inherited them, and to close the file would end them. */
+/* fcntl locks belong to us alone: the program has not inherited them, and closing the file would release them. */
 static bool has_lock(int fd)
 {
     char name[32], text[1024];
@@ -50,7 +53,7 @@ static bool has_lock(int fd)
     return hp_task_read(0, 0, name, text, sizeof text) && strstr(text, "POSIX") != NULL;
 }
 
-/* In the place of the first two stands something, so that nothing else comes there. */
+/* Standard input and output are replaced by /dev/null, so that no other file gets their numbers. */
 static void let_go(int fd, const void *context)
 {
     if (fd == STDERR_FILENO || !is_inherited(fd) || is_file(fd, context) || has_lock(fd))

@@ -1,17 +1,18 @@
 /*
- * The descriptors that we were started with. The program has them, too; as long as we keep ours, nobody else notices that it has
- * closed its own: a pipe has no end, a lock stays, a port is taken. SPDX-License-Identifier: MIT
+ * The descriptors that we were started with. The program has them, too. As long as we keep ours open, nobody
+ * notices that the program closed its own: a pipe never ends, a lock stays held, a port stays taken.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_INHERITED_H
 #define HP_CLI_INHERITED_H
 
 /*
- * Lets go of them. What we have opened ourselves stays, and standard error, for the report; and those that are the file `output`,
- * such as /dev/stdout, which may be empty.
+ * Closes them. Descriptors that we opened stay, and standard error, for the report; also those that refer to the
+ * file `output`, such as /dev/stdout. `output` may be empty.
  */
 void hp_inherited_let_go(const char *output);
 
-/* Closes all of them, and our own, but one. */
+/* Closes all inherited descriptors and our own, except `fd`. */
 void hp_inherited_keep_only(int fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files that are installed with the program. SPDX-License-Identifier: MIT */
+/* Finds files that are installed with the program. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* readlink, realpath */
 #include "installed.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* by the build: from the folder of programs to that of libraries */
+#ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* set by the build: path from the programs to the libraries */
 #define HOTPATH_LIBRARIES_FROM_PROGRAMS "../lib"
 #endif
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The whole path of a file, by its name in the folder of libraries: "hotpath/orders". That folder is found from where the program is, so the
- * prefix may have been moved; a build has the same folders. False: it is not there.
+ * The full path of a file, by its name in the folder of libraries, such as "hotpath/orders". That folder is found
+ * relative to the program, so the prefix may have been moved; a build tree has the same layout. False: not there.
  */
 bool hp_installed_find(const char *name, char *path, size_t size);
 

@@ -1,11 +1,12 @@
 /*
- * Running another program as if we were not there.
+ * Runs another program as if we were not there.
  *
- * It stays in our process group, so whatever the terminal sends goes to it directly. We ourselves have all signals held
- * while it runs and take them one by one, together with the news about the program, so there is nothing that a handler could
- * race with; also those that are ignored, which the program may have a handler for. What was sent to us is passed on
- * (forward.h). When the program stops, we stop, so that a shell takes its terminal back, and go on when we or the program are
- * continued. A program that is a shell itself puts itself into a group of its own and has the terminal; it gets it back. SPDX-License-Identifier: MIT
+ * The program stays in our process group, so signals from the terminal reach it directly. We block all signals
+ * while it runs and take them one by one, together with SIGCHLD, so there are no handlers and no races; ignored
+ * signals too, because the program may have a handler for them. Signals sent to us are forwarded (forward.h). When
+ * the program stops, we stop, so that the shell takes its terminal back, and we go on when we or the program are
+ * continued. A program that is a shell puts itself into its own process group and takes the terminal; after a stop
+ * we give it back. SPDX-License-Identifier: MIT
  */
 #include "launch.h"
 
@@ -29,28 +30,28 @@
 #include "task_files.h"
 #include "witness.h"
 
-#define GRACE_NS UINT64_C(2000000000) /* between asking a program to end and making it */
+#define GRACE_NS UINT64_C(2000000000) /* between SIGTERM and SIGKILL */
 
-/* What was before we came, for the program and for the time after it. */
+/* The state before we changed it: for the program, and to restore afterwards. */
 struct before {
     uint64_t mask;
     struct sigaction on_child;
-    struct rlimit files; /* of descriptors; 0: not known */
-    int death_signal;    /* that the death of our parent sends us; 0: none */
-    pid_t runner;        /* ourselves */
+    struct rlimit files; /* RLIMIT_NOFILE; 0: unknown */
+    int death_signal;    /* sent to us when our parent dies (PR_SET_PDEATHSIG); 0: none */
+    pid_t runner;        /* this process */
 };
 
 /* -------------------------------------------------------------------------------------------- starting */
 
-/* What the new process and we tell each other, in memory that both have: there may be no descriptor left for a pipe. */
+/* Memory shared by the child and us: there may be no descriptor left for a pipe. */
 struct link {
     sem_t go;
-    int error; /* why it could not become the program; 0: it has, or has not tried yet */
+    int error; /* errno of exec; 0: it succeeded, or has not been tried yet */
 };
 
 #define LOOK_NS 100000000L
 
-/* False: nobody is there any more. */
+/* False: the runner is gone. */
 static bool may_go(struct link *link, pid_t runner)
 {
     struct timespec until;
@@ -64,7 +65,10 @@ static bool may_go(struct link *link, pid_t runner)
     return true;
 }
 
-/* It waits until all is ready for it. Who dies with its parent does so with us, and we with ours: fork has forgotten it. */
+/*
+ * The child waits until everything is ready. If we die with our parent, the child dies with us: fork has cleared
+ * that setting.
+ */
 static _Noreturn void become_program(const struct hp_launch *launch, const struct before *before, struct link *link)
 {
     if (before->death_signal != 0)
@@ -111,7 +115,7 @@ static bool is_stopped(pid_t pid)
     return hp_task_state((uint32_t)pid, 0, &start) == 'T';
 }
 
-/* Whether a group has the terminal; if it has, `next` gets it (0: nobody). */
+/* Whether a group has the terminal; if so, gives it to `next` (0: keeps it). */
 static bool has_terminal(pid_t group, pid_t next)
 {
     const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -123,7 +127,7 @@ static bool has_terminal(pid_t group, pid_t next)
     return has_it;
 }
 
-/* What continues us is for the program too, unless it has it already. To stop would take away what is pending of that. */
+/* SIGCONT to us is for the program too, unless it has it already. Stopping would discard a pending SIGCONT. */
 static void stop_with_program(const struct hp_forwarding *forwarding)
 {
     const pid_t program = forwarding->program, group = getpgid(program);
@@ -132,7 +136,7 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
     int signal;
     do {
         if (!hp_witness_guard(&forwarding->witness, program))
-            return; /* nobody would wake us */
+            return; /* nothing would continue us */
         if (!hp_held_is_pending(SIGCONT))
             kill(getpid(), SIGSTOP);
         hp_witness_rest(&forwarding->witness);
@@ -146,14 +150,14 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
 
 /* --------------------------------------------------------------------------------------------- waiting */
 
-/* Others come to us as orphans where we are the first process of a container, and would stay as zombies. */
+/* As the first process of a container we also reap orphans; they would stay zombies. */
 static void lay_to_rest(pid_t pid, int status, struct hp_forwarding *forwarding)
 {
     if (pid == forwarding->witness.pid && !WIFSTOPPED(status))
         hp_witness_forget(&forwarding->witness);
 }
 
-/* Looks what happened to the program. True: it has ended. */
+/* Checks what happened to the program. True: it has ended. */
 static bool has_ended(struct hp_launch *launch, struct hp_forwarding *forwarding)
 {
     for (;;) {
@@ -174,7 +178,7 @@ static bool has_ended(struct hp_launch *launch, struct hp_forwarding *forwarding
     }
 }
 
-/* The next signal; 0 when the time has come, or for no reason. */
+/* The next signal; 0: the time is over, or a spurious wakeup. */
 static int next_signal(uint64_t until_ns, siginfo_t *ret_info)
 {
     const uint64_t now = hp_clock_monotonic_ns();
@@ -204,7 +208,7 @@ static void wait_for_end(struct hp_launch *launch, struct hp_forwarding *forward
     }
 }
 
-/* What the terminal sent to both of us has done its work. */
+/* Drops signals that the terminal sent to both of us: the program has received them. */
 static void forget_pending(const struct hp_forwarding *forwarding)
 {
     siginfo_t info;
@@ -212,7 +216,7 @@ static void forget_pending(const struct hp_forwarding *forwarding)
         hp_forward_last(&info, forwarding);
 }
 
-/* We need more files than the program, perhaps. */
+/* We may need more descriptors than the program. */
 static void raise_limit(struct rlimit *ret_before)
 {
     if (getrlimit(RLIMIT_NOFILE, ret_before) != 0)
@@ -229,7 +233,7 @@ bool hp_launch(struct hp_launch *launch)
     struct hp_forwarding forwarding = {.parent = getppid()};
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &usual, &before.on_child); /* ignored, it would take the exit status away */
+    sigaction(SIGCHLD, &usual, &before.on_child); /* if ignored, the exit status would be lost */
     before.mask = hp_held_begin();
     prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
     raise_limit(&before.files);
@@ -257,7 +261,7 @@ _Noreturn void hp_launch_end_like(int status)
     struct sigaction usual;
     sigset_t only;
     fflush(NULL);
-    /* The program has left its core; ours would only replace it. */
+    /* The program has dumped its core; ours would replace it. */
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     memset(&usual, 0, sizeof usual);

@@ -1,5 +1,5 @@
 /*
- * Running another program as if we were not there: terminal, signals, job control and exit status pass through.
+ * Runs another program as if we were not there: terminal, signals, job control and exit status pass through.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_LAUNCH_H
@@ -11,22 +11,22 @@
 
 struct hp_launch {
     char **argv;
-    uint32_t timeout_ms;                  /* 0: never */
-    void (*prepare)(const void *context); /* in the new process, before the program */
+    uint32_t timeout_ms;                  /* 0: no limit */
+    void (*prepare)(const void *context); /* called in the child, before exec */
     const void *context;
-    /* In this one, before the program runs, with all signals held. */
+    /* Called in the parent, before the program runs, with all signals blocked. */
     void (*is_starting)(const void *context, pid_t pid);
-    void (*is_stopping)(void); /* the program has stopped, and now we do; both may be NULL */
-    pid_t pid;                 /* out: of the program */
-    int status;                /* out: as waitpid gives it */
-    int error;                 /* out: why it could not be started; 0: it was */
-    bool is_asked_to_end;      /* out: its time was over */
+    void (*is_stopping)(void); /* the program has stopped, and we stop next; both may be NULL */
+    pid_t pid;                 /* out: pid of the program */
+    int status;                /* out: status from waitpid */
+    int error;                 /* out: errno, if it could not be started; else 0 */
+    bool is_asked_to_end;      /* out: the timeout was reached */
 };
 
 /* Starts the program and waits for its end. False: it could not be started. */
 bool hp_launch(struct hp_launch *launch);
 
-/* Ends this process as that one ended: with its exit status, or by the same signal. */
+/* Ends this process as the program ended: with its exit status, or by the same signal. */
 _Noreturn void hp_launch_end_like(int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* The hotpath program: the way to one of its commands. SPDX-License-Identifier: MIT */
+/* The hotpath program: dispatches to its commands. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int run(const struct hp_command *command, int argc, char **argv)
     return status >= 0 ? status : command->run(&arguments);
 }
 
-/* Not a command: a program to run, or a mistake. argv begins with a word before it, which a command expects. */
+/* Not a command: a program to run, or a typing error. argv begins one word earlier, as commands expect. */
 static int run_program(int argc, char **argv)
 {
     const char *name = argv[1];

@@ -1,4 +1,4 @@
-/* Moments of a run. SPDX-License-Identifier: MIT */
+/* Parses moments of a run. SPDX-License-Identifier: MIT */
 #include "moment.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct {
     {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},
 };
 
-/* 0: there is no such unit. */
+/* 0: no such unit. */
 static double unit_ns(const char *name, size_t length)
 {
     for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
@@ -23,7 +23,7 @@ static double unit_ns(const char *name, size_t length)
     return 0;
 }
 
-/* "1m30s": each number with a unit, larger ones first; the last may go without, and is seconds. */
+/* "1m30s": each number has a unit, larger units first; the last may have none and means seconds. */
 static bool read_time(const char *text, double *ret_ns)
 {
     double before = 2 * units[0].ns, sum = 0;

@@ -1,6 +1,6 @@
 /*
- * Moments of a run, as people write them: "2s", "1m30s", "250ms" since it began, "80%" of it, "-10s" before its end.
- * SPDX-License-Identifier: MIT
+ * Moments of a run, as users write them: "2s", "1m30s", "250ms" from its beginning, "80%" of it, "-10s" before its
+ * end. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_MOMENT_H
 #define HP_CLI_MOMENT_H
@@ -10,15 +10,15 @@
 
 struct hp_moment {
     bool is_given;
-    bool is_part;     /* then `number` is of 100, else nanoseconds */
-    bool is_from_end; /* counted back from there */
+    bool is_part;     /* `number` is in percent, else in nanoseconds */
+    bool is_from_end; /* counted back from the end */
     double number;
 };
 
-/* False: it is none. */
+/* False: not a moment. */
 bool hp_moment_read(const char *text, struct hp_moment *ret_moment);
 
-/* Since the beginning of a run that took so long; never after its end. */
+/* Nanoseconds from the beginning of a run that took `elapsed_ns`; never after its end. */
 uint64_t hp_moment_in(const struct hp_moment *moment, uint64_t elapsed_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which function is meant. SPDX-License-Identifier: MIT */
+/* Finds the function that the user named. SPDX-License-Identifier: MIT */
 #include "named_function.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MOST_LISTED 6u
 
-/* "name(int, char *)" is called by its name as well. */
+/* "name(int, char *)" also matches "name". */
 static bool is_called(const char *function, const char *name)
 {
     const size_t length = strlen(name);
@@ -20,7 +20,7 @@ static bool has_part(const char *function, const char *name) { return strstr(fun
 
 typedef bool fits(const char *function, const char *name);
 
-/* Those in the profile come with most time first. */
+/* The profile is sorted by time, so the first match has the most. */
 static const struct hp_found_function *find_first(const struct hp_function_profile *profile, const char *name,
                                                   fits *does_fit, size_t *ret_count)
 {
@@ -62,7 +62,7 @@ static bool explain_several(const struct hp_function_profile *profile, const cha
     return false;
 }
 
-/* The texts are the same ones in both. */
+/* Both tables share their texts, so pointers are compared. */
 static bool find_number(const struct hp_named_stacks *named, const struct hp_found_function *function,
                         uint32_t *ret_function)
 {

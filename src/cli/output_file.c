@@ -1,4 +1,4 @@
-/* Files that users name for output. SPDX-License-Identifier: MIT */
+/* Opens output files that users name. SPDX-License-Identifier: MIT */
 #include "output_file.h"
 
 #include <errno.h>

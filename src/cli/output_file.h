@@ -1,12 +1,12 @@
-/* Files that users name for output. SPDX-License-Identifier: MIT */
+/* Output files that users name. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_OUTPUT_FILE_H
 #define HP_CLI_OUTPUT_FILE_H
 
 #include <stdio.h>
 
 /*
- * Opens it for writing, with the folders above it. A FIFO that nobody reads is an error, not a wait; one that is read may keep us
- * waiting, as any output may. NULL, with one line on stderr: it cannot be written.
+ * Opens a file for writing and creates the folders above it. A FIFO without a reader is an error, not a wait; with
+ * a reader, writing may block, as for any output. NULL, with one line on stderr: it cannot be written.
  */
 FILE *hp_output_open(const char *path);
 

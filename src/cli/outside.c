@@ -1,7 +1,7 @@
 /*
- * A process and its sessions belong together by its id and by time: a session begins while the program runs that it is about. Where
- * the census is not exact, programs are told apart by their files, and so are processes that have an id of another namespace in their
- * sessions. SPDX-License-Identifier: MIT
+ * A process and its session are matched by pid and time: the session begins while its program runs. Where the
+ * census is not exact, programs are also told apart by their files; so are processes of another pid namespace,
+ * whose sessions have another pid. SPDX-License-Identifier: MIT
  */
 #include "outside.h"
 
@@ -23,33 +23,32 @@
 #include "text.h"
 #include "used_time.h"
 
-#define MOST_ROWS 64u /* of processes that left no session; further ones are added up by program */
+#define MOST_ROWS 64u /* rows of processes without a session; further ones are summed by program */
 #define SLACK_NS                                                                                                   \
-    UINT64_C(20000000) /* what /proc is behind, and how short a process may be that runs nothing of its own */
+    UINT64_C(20000000) /* lag of /proc, and the longest life of a process taken to have run nothing of its own */
 
 /* A session that a process left. */
 struct left {
-    uint32_t pid;    /* as we see it; 0: of a process that is not known */
-    bool is_foreign; /* for it to be found: in its own namespace the process has another id */
+    uint32_t pid;    /* in our namespace; 0: the process is unknown */
+    bool is_foreign; /* still to be matched: in its own namespace the process has another pid */
     uint32_t features;
     uint32_t state;
     uint64_t began_ns;
     uint64_t cpu_start_ns, cpu_latest_ns;
-    uint64_t
-        unwritten; /* forked children that could not write one: it counts them as lost, and does not know who they are */
-    char name[64]; /* of the file */
+    uint64_t unwritten; /* forked children without a session: counted as lost, by number only */
+    char name[64];      /* of the file */
     char executable[256];
 };
 
-/* Programs of the same file that left none for the same reason. */
+/* Programs of the same file that left no session for the same reason. */
 struct stranger {
     const char *reason;
     const struct hp_executed *image;
     const struct hp_citizen *citizen;
     uint64_t began_ns, ended_ns, cpu_ns;
     uint32_t count;
-    uint32_t counted; /* of them: those that their parents have counted as lost already */
-    uint32_t others;  /* of them, after the first: those that left nothing at all */
+    uint32_t counted; /* those already counted as lost by their parents */
+    uint32_t others;  /* further ones that left nothing at all */
 };
 
 static struct {
@@ -61,7 +60,7 @@ static struct {
     size_t stranger_count;
     struct hp_clock_pair now;
     uint32_t clock_kind, pid_namespace;
-    char *judged; /* the latest file that was looked into, and what was found */
+    char *judged; /* the file inspected last, and the result */
     const char *judgement;
 } work;
 
@@ -123,7 +122,7 @@ static int by_process(const void *a, const void *b)
     return x->began_ns < y->began_ns ? -1 : x->began_ns > y->began_ns;
 }
 
-/* The first session of a process; those of one lie side by side. */
+/* The first session of a process, by binary search: the table is sorted by pid. */
 static size_t first_of(uint32_t pid)
 {
     size_t from = 0, to = work.left != NULL ? work.left_count : 0;
@@ -137,7 +136,7 @@ static size_t first_of(uint32_t pid)
     return from;
 }
 
-/* The sessions of a process, one after the other: the first one after NULL, and NULL after the last. */
+/* Iterates over the sessions of a process: the first one after NULL, and NULL after the last. */
 static struct left *next_of(uint32_t pid, const struct left *last)
 {
     const size_t at = last != NULL ? (size_t)(last - work.left) + 1 : first_of(pid);
@@ -181,8 +180,8 @@ static bool is_program_of(const struct left *left, const struct hp_citizen *citi
 }
 
 /*
- * Whether the session is that of one of its programs. Without word from the kernel, what is known of these was seen in /proc. Who was
- * seen before it executed another program, and not after that, tells its program by the session.
+ * Whether the session belongs to this program of the process. Without kernel events, the programs were read from
+ * /proc. If a process was read before an exec but not after it, its session tells the last program.
  */
 static bool is_session_of(const struct left *left, const struct hp_citizen *citizen, size_t image)
 {
@@ -217,7 +216,7 @@ static bool is_of_image(const struct left *left, const struct hp_citizen *citize
            !is_taken(citizen, image);
 }
 
-/* The latest that has begun to run its program before the session. */
+/* The process that began this program last before the session. */
 static uint32_t pid_of(const struct left *left)
 {
     uint64_t latest_ns = 0;
@@ -239,7 +238,7 @@ static int latest_first(const void *a, const void *b)
     return x->began_ns > y->began_ns ? -1 : x->began_ns < y->began_ns;
 }
 
-/* From the last back, so that of two that began at the same time each finds one. */
+/* In reverse order, so that of two that began at the same time each finds its own. */
 static void find_foreigners(void)
 {
     qsort(work.left, work.left_count, sizeof *work.left, latest_first);
@@ -250,7 +249,7 @@ static void find_foreigners(void)
         }
 }
 
-/* Whether its parent has counted it as lost; each of those is taken for one child. */
+/* Whether its parent has counted it as lost; each such loss is matched with one child. */
 static bool is_counted_by_parent(const struct hp_citizen *citizen)
 {
     for (struct left *left = NULL; (left = next_of(citizen->parent, left)) != NULL;)
@@ -280,7 +279,7 @@ static void write_field(int fd, size_t offset, const void *from, size_t bytes)
 
 #define FIELD(member) offsetof(struct hp_header, member), &header.member, sizeof header.member
 
-/* The process has left it for good, so nobody else writes there. */
+/* The process has ended or left this session, so nobody else writes to it. */
 static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_ns)
 {
     struct hp_header header;
@@ -331,7 +330,7 @@ static bool is_same(const struct stranger *stranger, const struct hp_executed *i
            (file == NULL ? image->file == NULL : image->file != NULL && strcmp(file, image->file) == 0);
 }
 
-/* The last place is for all that would be too many even so. */
+/* The last place collects everything beyond the limit. */
 static struct stranger *place_for(const struct hp_executed *image, const char *reason)
 {
     const size_t most = sizeof work.strangers / sizeof work.strangers[0];
@@ -359,10 +358,13 @@ static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at
     return stranger;
 }
 
-/* From fork to exec a process runs nothing of its own; and one that ends at once did not find what it was to run. */
+/*
+ * Between fork and exec a process runs nothing of its own; and one that ends at once did not find the program to
+ * execute.
+ */
 static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
 {
-    if (work.given->library[0] == '\0') /* nobody wanted it to be followed */
+    if (work.given->library[0] == '\0') /* processes were not to be followed */
         return work.given->has_stacks && at > 0;
     if (at > 0)
         return true;
@@ -371,7 +373,10 @@ static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
            (citizen->cpu_ns > SLACK_NS / 20 || end > citizen->began_ns + SLACK_NS);
 }
 
-/* From its last program back to the first: what each used is what it had used when the next one began, less what was before. */
+/*
+ * From the last program back to the first: each used what the process had used when the next one began, less what
+ * it had used before.
+ */
 static void settle(const struct hp_citizen *citizen)
 {
     uint64_t cpu_end = citizen->cpu_ns;
@@ -403,7 +408,7 @@ static void settle(const struct hp_citizen *citizen)
 #define UNSEEN "they were too short to be seen, and the kernel does not tell of them where perf is not allowed"
 #define MISSED "there were too many at once for all of them to be noticed"
 
-/* What a process had used when it was last heard of. */
+/* The CPU time of a process at the last reading. */
 static uint64_t known_of(const struct left *left, size_t count)
 {
     uint64_t known = 0;
@@ -426,7 +431,10 @@ static uint64_t known_of_all(void)
     return known;
 }
 
-/* Who was waited for has left its processor time with us: if that is much more than all have that are known, some are not. */
+/*
+ * The kernel adds the CPU time of reaped children to ours. If that is much more than the known processes used, some
+ * were not seen.
+ */
 static void look_for_unseen(void)
 {
     static struct hp_executed nobody = {.name = "(others)"};

@@ -1,4 +1,4 @@
-/* The session of a process, by what it has mapped. SPDX-License-Identifier: MIT */
+/* Finds the session of a process in its mappings. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* getline */
 #include "process_session.h"
 
@@ -9,7 +9,10 @@
 #include "places.h"
 #include "text.h"
 
-/* Of a line of /proc/PID/maps the path of a session, or NULL. A mapping of a file has its path as the last word, which may have blanks in it. */
+/*
+ * The path of a session in a line of /proc/PID/maps, or NULL. The path of a mapped file is the last field and may
+ * contain blanks.
+ */
 static const char *session_in(char *line)
 {
     char *path = strchr(line, '/');

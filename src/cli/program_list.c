@@ -1,4 +1,4 @@
-/* The sessions there are, as programs. SPDX-License-Identifier: MIT */
+/* Lists the sessions by program. SPDX-License-Identifier: MIT */
 #include "program_list.h"
 
 #include <stdio.h>
@@ -97,7 +97,7 @@ struct hp_program_source hp_program_source_of(const struct hp_settings *settings
                                       .context = (void *)(uintptr_t)settings};
 }
 
-/* Whether the program of a command is called so. */
+/* Whether the program of a command has this name. */
 static bool is_called(const char *command, const char *name)
 {
     char program[256];

@@ -1,4 +1,4 @@
-/* The sessions there are, as programs that the console can watch. SPDX-License-Identifier: MIT */
+/* Lists the sessions as programs that the console can show. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_PROGRAM_LIST_H
 #define HP_CLI_PROGRAM_LIST_H
 
@@ -6,10 +6,10 @@
 #include "programs.h"
 #include "sessions.h"
 
-/* The settings have to stay. */
+/* The settings must outlive the source. */
 struct hp_program_source hp_program_source_of(const struct hp_settings *settings);
 
-/* The newest session or run of a program of that name, one that lives first. False: there is none. */
+/* The newest session or run of a program of that name; live ones first. False: none. */
 bool hp_program_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
 
 #endif

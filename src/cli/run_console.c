@@ -1,8 +1,8 @@
 /*
- * A run with the console on it.
+ * Runs a program with the console on it.
  *
- * The terminal is the console's: the runner is in a process group of its own, so that what is typed is not for the program, and what the
- * program says goes through a pipe to us. SPDX-License-Identifier: MIT
+ * The console owns the terminal: the runner is in its own process group, so that keys do not reach the program, and
+ * the program's output goes through a pipe to us. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* pipe2 */
 #include "run_console.h"
@@ -27,12 +27,12 @@
 
 static pid_t runner;
 
-/* What the program says; it is in `kept` while the console has the terminal. */
+/* The program's output; buffered in `kept` while the console has the terminal. */
 struct said {
     int pipe;
     FILE *kept; /* NULL: it cannot be kept, and is lost */
     pthread_mutex_t lock;
-    bool is_open; /* the terminal is free: it goes there */
+    bool is_open; /* the terminal is free: output goes there */
 };
 
 static void pass_on(int signal) { kill(runner, signal); }
@@ -69,7 +69,7 @@ static void open_up(struct said *said)
     pthread_mutex_unlock(&said->lock);
 }
 
-/* Nobody types for it, and all that it says is for us. */
+/* The runner has no input, and its output goes to the pipe. */
 static _Noreturn void become_runner(int output, int (*run)(void *), void *context)
 {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -90,7 +90,7 @@ static bool has_session(const char *folder)
     return has;
 }
 
-/* False: the program was over before there was something to see. */
+/* False: the program ended before it had a session. */
 static bool wait_for_session(const char *folder)
 {
     siginfo_t info;

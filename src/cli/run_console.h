@@ -7,9 +7,10 @@
 #include "options.h"
 
 /*
- * Has `run` do its work in a process of its own, whose input is empty and whose output is kept meanwhile, and shows the console of the
- * sessions in `folder`. Whoever quits it sees the output, and then all goes on as without, unless it `ends_with_console`: then the process is told
- * to end. Ends as that process does; if there is no terminal, at once, with one line.
+ * Calls `run` in a child process, with empty input and its output kept, and shows the console of the sessions in
+ * `folder`. After the user quits the console, the output is shown, and the run goes on as without a console, unless
+ * `ends_with_console`: then the child is told to end. Ends as the child does. Without a terminal, fails at once
+ * with one line on stderr.
  */
 int hp_run_with_console(const char *folder, const struct hp_settings *settings, bool ends_with_console,
                         int (*run)(void *context), void *context);

@@ -1,4 +1,4 @@
-/* How the program of a run ended. SPDX-License-Identifier: MIT */
+/* Records how the program of a run ended. SPDX-License-Identifier: MIT */
 #include "run_ending.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "regular_file.h"
 
-/* Not every C library has them. */
+/* Not every C library has sigabbrev_np. */
 static const char *signal_name(int number)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The folder of a run. SPDX-License-Identifier: MIT */
+/* Creates the folder of a run. SPDX-License-Identifier: MIT */
 #include "run_folder.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 #include "stack_file.h"
 #include "zone_names.h"
 
-/* Held as long as we live: it tells others, also in other containers, that this run goes on. */
+/* Held as long as we live: it tells others, even in other containers, that this run goes on. */
 static bool lock_folder(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* Its whole path: the program may change its folder. */
+/* The full path, because the program may change its working directory. */
 static bool make_in(char folder[HP_RUN_FOLDER], const char *place)
 {
     char whole[PATH_MAX];

@@ -1,4 +1,4 @@
-/* The stacks beside the sessions of a run. SPDX-License-Identifier: MIT */
+/* Reads the stacks of a run. SPDX-License-Identifier: MIT */
 #include "run_stacks.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A run as weighted stacks. SPDX-License-Identifier: MIT */
+/* Converts a run to weighted stacks. SPDX-License-Identifier: MIT */
 #include "run_weights.h"
 
 #include <errno.h>

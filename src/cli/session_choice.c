@@ -1,4 +1,4 @@
-/* Which session is meant. SPDX-License-Identifier: MIT */
+/* Finds the session that the user named. SPDX-License-Identifier: MIT */
 #include "session_choice.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool is_called(const struct hp_session *session, const char *name)
     return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }
 
-/* The newest that fits: sessions come newest first, and of a process one that lives is preferred. */
+/* The newest match: sessions are sorted newest first; of one process, a live session is preferred. */
 static const struct hp_session *choose(const struct hp_sessions *sessions, const char *name)
 {
     const struct hp_session *best = NULL;
@@ -36,7 +36,7 @@ static const struct hp_session *choose(const struct hp_sessions *sessions, const
     return best;
 }
 
-/* Whatever lies at a path: a folder of sessions, or one, of which it will be seen when it is read. */
+/* Adds whatever is at a path: a folder of sessions, or a file that is checked when it is read. */
 static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder)
 {
     if (is_folder)
@@ -49,7 +49,10 @@ static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder
     return true;
 }
 
-/* Of a process whose sessions are not in our folders: it has others, or another root, as in a container. */
+/*
+ * The session of a process that is not in our folders: the process has other folders, or another root, as in a
+ * container.
+ */
 static bool find_elsewhere(struct hp_session *ret_session, const char *pid)
 {
     *ret_session = (struct hp_session){.processes = 1};

@@ -1,4 +1,4 @@
-/* Which session is meant by what was typed, for all commands that look at one. SPDX-License-Identifier: MIT */
+/* Finds the session that the user named, for all commands that read one. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_SESSION_CHOICE_H
 #define HP_CLI_SESSION_CHOICE_H
 
@@ -8,13 +8,14 @@
 #include "sessions.h"
 
 /*
- * The session of that name, process or path, or all that are in a folder; NULL: the newest, or those of the newest run. False, with
- * one line on stderr: there is none. Free the sessions in either case.
+ * Finds the session of that name, process or path, or all sessions in a folder; NULL: the newest session, or those
+ * of the newest run. False, with one line on stderr: none. Free the sessions in either case.
  */
 bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name);
 
 /*
- * The same as one session or run, by its path, not by its parts. False: there is none, and nothing is said. Of a path nothing else is filled in.
+ * The same as one session or run, not split into its parts. False: none, without a message. For a path, no other
+ * field is filled in.
  */
 bool hp_session_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
 

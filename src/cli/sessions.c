@@ -1,4 +1,4 @@
-/* The sessions there are. SPDX-License-Identifier: MIT */
+/* Lists the sessions. SPDX-License-Identifier: MIT */
 #include "sessions.h"
 
 #include <dirent.h>
@@ -61,7 +61,7 @@ static const char *user_name(uid_t user)
     return entry != NULL ? entry->pw_name : "another user";
 }
 
-/* A folder that exists and is not ours alone is named, not silently left out. */
+/* A folder that exists but that others can write to is reported, not silently skipped. */
 static bool is_safe(int fd, const char *folder)
 {
     struct stat status;
@@ -77,7 +77,7 @@ static bool is_safe(int fd, const char *folder)
     return false;
 }
 
-/* -1: there is none, or it is not safe. */
+/* -1: it does not exist, or is not safe. */
 static int open_folder(int parent, const char *name, const char *path)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -110,7 +110,7 @@ static void describe(struct hp_session *session, const struct hp_session_file *f
                                                      : HP_SESSION_CRASHED;
 }
 
-/* Something that is not a session, or not whole yet, is none. False: no memory. */
+/* A file that is not a session, or not complete yet, is skipped. False: no memory. */
 static bool add_session(struct hp_sessions *sessions, int folder, const char *path, const char *name)
 {
     static struct hp_session_file file;
@@ -144,7 +144,7 @@ static void sort(struct hp_sessions *sessions, size_t from, int (*compare)(const
         qsort(sessions->all + from, sessions->count - from, sizeof *sessions->all, compare);
 }
 
-/* Calls `take` for each name in an open folder, which it closes. False: `take` said so. */
+/* Calls `take` for each name in an open folder and closes the folder. False: `take` returned false. */
 typedef bool take_name(struct hp_sessions *sessions, int folder, const char *path, const char *name);
 
 static bool each_name(struct hp_sessions *sessions, int folder, const char *path, take_name *take)
@@ -170,7 +170,7 @@ static bool take_session(struct hp_sessions *sessions, int folder, const char *p
 
 /* ------------------------------------------------------------------------------------------------- runs */
 
-/* A run is as live as its liveliest process, and crashed when any of them is; off when all that live are. */
+/* A run is live if any of its processes is, crashed if any of them is, and off if all live ones are. */
 static void describe_run(struct hp_session *run, const struct hp_sessions *parts, bool has_runner)
 {
     size_t live = 0, paused = 0;
@@ -241,7 +241,7 @@ bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)
     return true;
 }
 
-/* A folder that has gone meanwhile is no loss. */
+/* A folder that has disappeared meanwhile is skipped. */
 static bool add_folder(struct hp_sessions *sessions, const char *folder)
 {
     const int fd = open_folder(AT_FDCWD, folder, folder);
@@ -369,7 +369,7 @@ bool hp_session_remove(const struct hp_session *session)
     return is_removed;
 }
 
-/* Only the name and the age: to look into all of them would take long where there are many sessions. */
+/* Only the name and the age: opening them all would take long if there are many sessions. */
 static bool take_run_name(struct hp_sessions *runs, int folder, const char *path, const char *name)
 {
     struct stat status;

@@ -1,7 +1,7 @@
 /*
- * The sessions there are: single ones, and runs, which are folders with the sessions of all processes of one `hotpath
- * run`. Only folders that are ours and that nobody else can write to are looked into, and links are not followed:
- * what lies elsewhere could pretend to be ours. SPDX-License-Identifier: MIT
+ * The stored sessions: single ones, and runs, which are folders with the sessions of all processes of one `hotpath
+ * run`. Only folders that we own and that nobody else can write to are read, and links are not followed: files
+ * elsewhere could be forged. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSIONS_H
 #define HP_CLI_SESSIONS_H
@@ -14,7 +14,7 @@
 
 enum hp_session_state {
     HP_SESSION_LIVE,
-    HP_SESSION_ELSEWHERE, /* of another pid namespace: whether it lives cannot be told from here */
+    HP_SESSION_ELSEWHERE, /* in another pid namespace: whether it lives cannot be told from here */
     HP_SESSION_FINISHED,
     HP_SESSION_CRASHED
 };
@@ -23,12 +23,12 @@ struct hp_session {
     char path[2048];
     char command[256];
     uint64_t began_ns;   /* CLOCK_REALTIME */
-    uint64_t disk_bytes; /* of a run: of all its sessions */
-    uint32_t pid;        /* of a run: of the process that began first */
-    uint32_t processes;  /* of a run: its sessions; 1 for a single session */
+    uint64_t disk_bytes; /* for a run: of all its sessions */
+    uint32_t pid;        /* for a run: of the process that began first */
+    uint32_t processes;  /* for a run: its sessions; 1 for a single session */
     enum hp_session_state state;
     bool is_run;
-    bool is_paused; /* `hotpath off` */
+    bool is_paused; /* switched off by `hotpath off` */
 };
 
 struct hp_sessions {
@@ -36,36 +36,40 @@ struct hp_sessions {
     size_t count, capacity;
 };
 
-/* The last part of its path, by which `hotpath ls` shows it and `hotpath report` finds it. */
+/* The last part of its path: the name in `hotpath ls` and for `hotpath report`. */
 const char *hp_session_name(const struct hp_session *session);
 
 /* The word for a state: live, elsewhere, finished, crashed. */
 const char *hp_session_state_name(enum hp_session_state state);
 
 /*
- * Adds what is in the folders where sessions are, the newest first; those within runs too when `with_parts`. A folder that
- * must not be trusted costs one line on stderr. False: something is missing, for want of memory or descriptors.
+ * Adds the sessions in the session folders, newest first; those inside runs too if `with_parts`. An unsafe folder
+ * costs one line on stderr. False: the list is incomplete, for want of memory or descriptors.
  */
 bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_settings *settings, bool with_parts);
 
 /*
- * Adds what is left of sessions that nobody can read (cut off, of another version, never finished): files of ours in these folders
- * with the name of a session whose process has ended, unchanged for an hour. False as above.
+ * Adds leftovers that cannot be read (truncated, of another version, never finished): our own files in these
+ * folders that have the name of a session, whose process has ended and that have not changed for an hour. False as
+ * above.
  */
 bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_record_settings *settings);
 
-/* Adds the sessions of one folder, the oldest first. False, with one line on stderr: it cannot be looked into. */
+/* Adds the sessions of one folder, oldest first. False, with one line on stderr: it cannot be read. */
 bool hp_sessions_in(struct hp_sessions *sessions, const char *folder);
 
 void hp_sessions_free(struct hp_sessions *sessions);
 
-/* Removes all but the newest `keep` runs beside the run in `folder`, which is not one of them; live ones stay. */
+/* Removes all but the newest `keep` runs next to the run in `folder`, which does not count; live runs stay. */
 void hp_runs_forget(const char *folder, uint32_t keep);
 
-/* Removes a run with all its sessions. False: errno says why; what is no session stays, and then so does the folder. */
+/*
+ * Removes a run with all its sessions. False: see errno. Files that are not sessions stay, and then so does the
+ * folder.
+ */
 bool hp_run_remove(const char *folder);
 
-/* Removes a session, or a run with all its sessions. False, with one line on stderr: it is still there. */
+/* Removes a session, or a run with all its sessions. False, with one line on stderr: it still exists. */
 bool hp_session_remove(const struct hp_session *session);
 
 #endif

@@ -1,4 +1,4 @@
-/* One report from one or several session files. SPDX-License-Identifier: MIT */
+/* Prints one report from one or several session files. SPDX-License-Identifier: MIT */
 #include "show.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct hp_report_target target_of(FILE *stream, const struct hp_settings 
                                      .color = terminal.has_color && !settings->output.no_color};
 }
 
-/* Which run it is: the newest session may not be the one that was meant. */
+/* Prints which run it is: the newest session may not be the one that was meant. */
 static void print_origin(const struct hp_reader *reader, FILE *stream)
 {
     char command[200];
@@ -42,17 +42,17 @@ static void print_origin(const struct hp_reader *reader, FILE *stream)
     fputc('\n', stream);
 }
 
-/* What is shown, and how. */
+/* What to show, and how. */
 struct showing {
     struct hp_reader reader;
     struct hp_run_stacks stacks;
     const struct hp_settings *settings;
     bool is_named;
-    const struct hp_show_stretch *stretch; /* NULL: all of it */
+    const struct hp_show_stretch *stretch; /* NULL: the whole run */
     const struct hp_show_page *page;       /* NULL: as the settings say */
 };
 
-/* Returns what hp_report_render_model does. */
+/* Returns the result of hp_report_render_model. */
 static int write_page(struct showing *showing, const struct hp_page_wishes *wishes, FILE *stream)
 {
     static char buffer[1 << 16];
@@ -64,8 +64,8 @@ static int write_page(struct showing *showing, const struct hp_page_wishes *wish
 }
 
 /*
- * The stacks of this run, and where it is compared those of the other, and of the zones of both. What is in both is called as it is in this one,
- * so the other comes first. False: no memory.
+ * Adds the stacks of this run and of its zones and, if compared, those of the other run. The other run comes first:
+ * functions in both keep the names that this run gives them. False: no memory.
  */
 static bool weigh(struct showing *showing, struct hp_run_weights *other, struct hp_weighted *weighted)
 {
@@ -84,7 +84,7 @@ static int render_page(struct showing *showing, FILE *stream)
     weighted.is_compared = against != NULL;
     int status = HOTPATH_E_SPACE;
     if (against != NULL && !hp_run_weights_open(&other, showing->settings, against, &weighted))
-        status = HOTPATH_E_INACTIVE; /* one line says why */
+        status = HOTPATH_E_INACTIVE; /* a line on stderr says why */
     else if (weigh(showing, &other, &weighted))
         status =
             write_page(showing,
@@ -135,7 +135,7 @@ static int render_to_file(struct showing *showing)
 
 /* ---------------------------------------------------------------------------------------------- reading */
 
-/* False, with one line on stderr: there is no such stretch. */
+/* False, with one line on stderr: there is no such part of the run. */
 static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
 {
     char text[40];

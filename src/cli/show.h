@@ -1,4 +1,4 @@
-/* One report from one or several session files, to a stream or a file. SPDX-License-Identifier: MIT */
+/* Prints one report from one or several session files, to a stream or a file. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_SHOW_H
 #define HP_CLI_SHOW_H
 
@@ -8,28 +8,29 @@
 #include "options.h"
 #include "sessions.h"
 
-/* The stretch of the run that is shown, where moments are given; without, it begins and ends with the run. */
+/* The part of the run to show; a moment not given means the run's own beginning or end. */
 struct hp_show_stretch {
     struct hp_moment from, to;
 };
 
-/* What a page is to have beside the report. */
+/* What a page has besides the report. */
 struct hp_show_page {
     bool has_sources;    /* source text of measured functions */
-    const char *against; /* the run that the flame graph is compared with, as it was typed; NULL: none */
+    const char *against; /* the run to compare the flame graph with, as the user named it; NULL: none */
 };
 
 /*
- * Shows all of `sessions` as one, the first as the principal one. To the file of the settings if they name one, else to
- * `stream`; above a table stands which program it is when `is_named`. Returns an exit status; what is wrong is said in one line.
+ * Shows all `sessions` as one run; the first is the principal one. Writes to the file that the settings name, else
+ * to `stream`. If `is_named`, the program is named above a table. Returns an exit status; an error costs one line
+ * on stderr.
  */
 int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named);
 
-/* The same as a page, whatever the format of the settings. */
+/* The same as a page, regardless of the format in the settings. */
 int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
                  const struct hp_show_page *page);
 
-/* The same of a stretch of the run. */
+/* The same for a part of the run. */
 int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
                     const struct hp_show_stretch *stretch);
 

@@ -1,4 +1,4 @@
-/* The console on the terminal. SPDX-License-Identifier: MIT */
+/* Runs the console on the terminal. SPDX-License-Identifier: MIT */
 #include "show_console.h"
 
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /*
- * Calls and times of sites, added up by offset.
+ * Adds up calls and times of sites by reading the session file by offset.
  *
- * Calls that were not timed count as a report counts them: like those of their node that were, or as long as they were found to be. What
- * is added for them is taken from the zone around. Zones of lanes that do not run are left out until they end. SPDX-License-Identifier: MIT
+ * Untimed calls are estimated as in a report: from the timed calls of their node, or from their known length. Their
+ * time is taken from the enclosing zone. Zones of lanes that are not running are left out until they end.
+ * SPDX-License-Identifier: MIT
  */
 #include "site_times.h"
 
@@ -17,11 +18,11 @@
 
 #define MOST_RECORDS 65536u
 #define MOST_CHUNKS 65536u
-#define MOST_OPEN 4096u /* zones of a thread */
+#define MOST_OPEN 4096u /* zones per thread */
 #define NODES_AT_ONCE 1024u
 #define FRAMES_AT_ONCE 64u
 #define CPU_NODES_AT_ONCE 64u
-#define MOST_CPU_NODES 65536u /* of a thread */
+#define MOST_CPU_NODES 65536u /* per thread */
 
 struct adding {
     int session;
@@ -29,7 +30,7 @@ struct adding {
     struct hp_site_times *times;
     uint64_t now;      /* ticks; 0: its clock cannot be read here */
     uint32_t *open_in; /* by site: number of the last thread that had it open */
-    uint32_t thread;   /* number of the present one, from 1 */
+    uint32_t thread;   /* number of the current thread, from 1 */
 };
 
 static bool read_at(const struct adding *adding, uint64_t offset, void *to, size_t bytes)
@@ -38,7 +39,7 @@ static bool read_at(const struct adding *adding, uint64_t offset, void *to, size
            pread(adding->session, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* UINT32_MAX: it has none that counts. */
+/* UINT32_MAX: no site that counts. */
 static uint32_t site_of(const struct adding *adding, uint32_t node)
 {
     uint32_t site;
@@ -49,7 +50,7 @@ static uint32_t site_of(const struct adding *adding, uint32_t node)
 
 /* ---------------------------------------------------------------------------------------------- nodes */
 
-/* What those that were not timed took, all together. */
+/* Estimated time of all untimed calls together. */
 static uint64_t untimed_ticks(const struct adding *adding, const struct hotpath_node_ *node, uint64_t ticks)
 {
     uint32_t typical = 0;
@@ -59,7 +60,7 @@ static uint64_t untimed_ticks(const struct adding *adding, const struct hotpath_
     return more >= 0 && more < 0x1p63 ? (uint64_t)more : 0;
 }
 
-/* Of recursive calls the outermost are timed, all of them; and who calls whom is not told any more. */
+/* Of recursive calls the outermost are all timed. Folded nodes have lost their callers, so they are skipped. */
 static void add_untimed(const struct adding *adding, const struct hotpath_node_ *node)
 {
     struct hp_site_times *times = adding->times;
@@ -113,14 +114,14 @@ static void add_all_nodes(const struct adding *adding, const struct hp_thread *r
 
 /* ----------------------------------------------------------------------------------------- open zones */
 
-/* The innermost of those that came before. */
+/* The innermost enclosing zone so far. */
 struct around {
     uint32_t site; /* UINT32_MAX: none */
     uint64_t start;
     uint64_t left; /* ticks that can have been inside it by now */
 };
 
-/* No zone begins before the one around it, nor does it take time that others inside that have taken. */
+/* A zone begins no earlier than the enclosing one, and cannot take time that its earlier siblings have taken. */
 static void add_open(struct adding *adding, struct around *around, const struct hotpath_frame_ *frame)
 {
     struct hp_site_times *times = adding->times;
@@ -138,7 +139,7 @@ static void add_open(struct adding *adding, struct around *around, const struct 
     *around = (struct around){site, start, hp_less(ticks, frame->child)};
 }
 
-/* Or when it was over. */
+/* Or the time of its end, if the session has ended. */
 static uint64_t ticks_now(const struct hp_header *header)
 {
     if (header->state == HP_STATE_FINISHED)
@@ -147,7 +148,10 @@ static uint64_t ticks_now(const struct hp_header *header)
     return hp_clock_kind_of(counter) == header->clock_kind ? hp_clock_ticks(counter) : 0;
 }
 
-/* Frame 0 is the thread itself. What has ended is added already, so it is in no time that is longer than that around it. */
+/*
+ * Frame 0 is the thread itself. Zones that have ended are added already, so an open zone can only have the rest of
+ * the time around it.
+ */
 static void add_all_open(struct adding *adding, const struct hp_thread *record)
 {
     struct hotpath_frame_ frames[FRAMES_AT_ONCE];

@@ -1,6 +1,6 @@
 /*
- * One event for each processor, inherited by all that the process begins. Each has a ring of records; what happens on a processor
- * is in the ring of that one. SPDX-License-Identifier: MIT
+ * One perf event per CPU, inherited by all descendants of the process. Each has its own ring buffer, which receives
+ * the records of its CPU. SPDX-License-Identifier: MIT
  */
 #include "task_events.h"
 
@@ -11,14 +11,14 @@
 #include "clock.h"
 #include "perf_ring.h"
 
-#define RING_PAGES 32u /* of 516 KB that users have for each processor */
+#define RING_PAGES 32u /* of the 516 KB per CPU that users may lock */
 #define SETTLED_NS UINT64_C(1000000)
 
 static struct {
     struct hp_perf_rings rings;
-    struct hp_task_event *waiting; /* read and not taken yet */
+    struct hp_task_event *waiting; /* read but not delivered yet */
     size_t waiting_count, waiting_capacity;
-    uint64_t maps, others; /* records that came */
+    uint64_t maps, others; /* records received */
     bool has_missed;
 } events;
 
@@ -33,7 +33,9 @@ bool hp_task_events_begin(uint32_t pid)
     event.config = PERF_COUNT_SW_DUMMY;
     event.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     event.sample_id_all = 1;
-    /* What each used could be told, too (inherit_stat), but then threads that take turns pay for it. */
+    /*
+     * inherit_stat would also report the CPU time of each, but makes context switches between the threads slower.
+     */
     event.inherit = 1;
     event.task = event.comm = event.comm_exec = event.mmap = 1;
     event.exclude_kernel = event.exclude_hv = 1;
@@ -105,7 +107,7 @@ static int by_time(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-#define FLOOD 64u /* maps for each other one; a program that starts maps some ten libraries */
+#define FLOOD 64u /* mappings per other event; a starting program maps some ten libraries */
 
 static bool is_flooded(void) { return events.maps > FLOOD * events.others; }
 

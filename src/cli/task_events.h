@@ -1,6 +1,7 @@
 /*
- * What the kernel tells of the processes of a run: who began, became another program, and ended. It comes by perf, which follows all descendants of a process, as `perf record` does, and needs no privileges where
- * kernel.perf_event_paranoid is 2 or less. Nothing of it touches the processes. SPDX-License-Identifier: MIT
+ * Kernel events about the processes of a run: fork, exec and exit. They come from perf, which follows all
+ * descendants of a process, as `perf record` does, and needs no privileges where kernel.perf_event_paranoid is 2 or
+ * less. The processes are not touched. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_TASK_EVENTS_H
 #define HP_CLI_TASK_EVENTS_H
@@ -10,13 +11,13 @@
 #include <stdint.h>
 
 enum hp_task_event_kind {
-    HP_TASK_FORKED,   /* `pid` was begun by `parent` */
-    HP_TASK_EXECUTED, /* `text` is its name from now on */
-    HP_TASK_MAPPED,   /* code of the file `text`; the first after an execution is the program itself */
-    HP_TASK_THREAD,   /* it has one more */
-    HP_TASK_ENDED,    /* one of its threads; with the last of them the process */
-    HP_TASK_MISSED,   /* events were lost: the kernel had no space for them */
-    HP_TASK_FLOODED /* the same, and all but a few that came were of mapped code: programs that make code do that */
+    HP_TASK_FORKED,   /* `parent` forked `pid` */
+    HP_TASK_EXECUTED, /* `text` is its comm from now on */
+    HP_TASK_MAPPED,   /* mapped code of the file `text`; the first after an exec is the program itself */
+    HP_TASK_THREAD,   /* it has one more thread */
+    HP_TASK_ENDED,    /* one thread ended; with the last one the process */
+    HP_TASK_MISSED,   /* events were lost: the ring was full */
+    HP_TASK_FLOODED   /* the same, and nearly all events were mappings, as from a JIT */
 };
 
 struct hp_task_event {
@@ -26,12 +27,12 @@ struct hp_task_event {
     char text[256];
 };
 
-/* Begins to listen to a process that has not begun to run yet. False: the kernel does not let us. */
+/* Starts listening to a process that does not run yet. False: the kernel refused. */
 bool hp_task_events_begin(uint32_t pid);
 
 /*
- * Calls `take` for all events since the last time, in order of time; for the most recent ones the next time, since another
- * processor may be about to tell something earlier, unless it `is_last`.
+ * Calls `take` for all events since the last call, in order of time. The most recent ones are held back until the
+ * next call, since another CPU may still deliver an earlier one, unless `is_last`.
  */
 typedef void hp_take_event(const struct hp_task_event *event);
 void hp_task_events_take(hp_take_event *take, bool is_last);

@@ -1,4 +1,4 @@
-/* Paths that only we and root can change. SPDX-License-Identifier: MIT */
+/* Checks paths that only we and root can change. SPDX-License-Identifier: MIT */
 #include "trusted_path.h"
 
 #include <errno.h>
@@ -10,10 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * Many systems give each user a group of his own, and let him make files that it can write to. It has his name and nobody else
- * in it.
- */
+/* Many systems give each user a group of the same name with no other members, and a umask that lets it write. */
 static bool is_own_group(gid_t group)
 {
     const struct passwd *user = getpwuid(geteuid());

@@ -1,4 +1,4 @@
-/* Processor time of others. SPDX-License-Identifier: MIT */
+/* CPU time of other processes. SPDX-License-Identifier: MIT */
 #include "used_time.h"
 
 #include <sys/resource.h>

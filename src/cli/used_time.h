@@ -1,13 +1,13 @@
-/* Processor time that other processes have used, by the kernel's word. SPDX-License-Identifier: MIT */
+/* CPU time of other processes, from the kernel. SPDX-License-Identifier: MIT */
 #ifndef HP_CLI_USED_TIME_H
 #define HP_CLI_USED_TIME_H
 
 #include <stdint.h>
 
-/* All threads of a process, those that ended included. 0: there is no such process. */
+/* Of all threads of a process, including ended ones. 0: no such process. */
 uint64_t hp_used_by(uint32_t pid);
 
-/* All children that were waited for, and all that these waited for. */
+/* Of all reaped children and the children that they reaped. */
 uint64_t hp_used_by_children(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* From what a look found to what is kept with a stack. SPDX-License-Identifier: MIT */
+/* Turns an observed wait into what is stored with a stack. SPDX-License-Identifier: MIT */
 #include "wait_stacks.h"
 
 #include <string.h>
@@ -8,7 +8,9 @@
 #include "wait_profile.h"
 #include "wait_source.h"
 
-/* "disk: /data/x.db", "pipe": numbers of pipes and sockets that have no better name tell nobody anything. */
+/*
+ * "disk: /data/x.db", "pipe": the numbers of unnamed pipes and sockets are left out, since they tell users nothing.
+ */
 static void put_text(struct hp_text *text, const struct hp_wait_found *found)
 {
     const char *what = found->what;

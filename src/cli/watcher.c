@@ -1,8 +1,8 @@
 /*
- * Watching a run.
+ * Watches a run.
  *
- * Sessions are found by their files in the folder of the run, and read and written by offset: a mapping of a file that
- * somebody cuts off would be the end of us. SPDX-License-Identifier: MIT
+ * Sessions are found by their files in the folder of the run, and read and written by offset: with a mapping,
+ * truncating the file would raise SIGBUS in us. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* fallocate */
 #include "watcher.h"
@@ -35,8 +35,8 @@
 #include "wait_stacks.h"
 #include "watch.h"
 
-#define MOST_PROCESSES 128u /* at a time; further ones have to wait for a place */
-#define MOST_FILES 256u     /* of the kernel's, kept open */
+#define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */
+#define MOST_FILES 256u     /* /proc files kept open */
 #define SCAN_NS UINT64_C(100000000)
 #define PATIENCE_NS 200000000L
 #define PAGE UINT64_C(4096)
@@ -50,7 +50,7 @@ struct process {
     struct hp_axis_feed axis;
 };
 
-/* Sessions that were looked at once, by the hash of their names; open addressing, 0 is free. */
+/* Sessions already examined, by the hash of their names; open addressing, 0 is free. */
 struct names {
     uint64_t *all;
     size_t count, capacity;
@@ -59,20 +59,20 @@ struct names {
 static struct {
     struct hp_quiet_thread thread;
     pthread_mutex_t lock;
-    pthread_cond_t news;   /* for the thread */
-    pthread_cond_t looked; /* from it */
+    pthread_cond_t news;   /* wakes the thread */
+    pthread_cond_t looked; /* signalled by the thread */
     bool is_started, is_over, is_asked;
     struct hp_watcher_wishes wishes;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
     size_t count;
     uint32_t files;
-    uint32_t at_work; /* threads of other processes than the one that is looked at */
+    uint32_t at_work; /* busy threads of the processes other than the one being sampled */
     struct names known;
-    struct timespec changed; /* when the folder was, as it was last looked through */
+    struct timespec changed; /* mtime of the folder at the last scan */
     uint64_t scanned_ns;
-    bool is_unready;      /* a file was there that is no session yet */
-    uint64_t confinement; /* of ourselves */
+    bool is_unready;      /* a file was there that is not a session yet */
+    uint64_t confinement; /* of this process */
     uint32_t pid_namespace;
 } watcher = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -123,7 +123,7 @@ static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
     return pread(process->fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* Only over what is there: a file that was cut off stays as it is. */
+/* Writes only over existing bytes: a truncated file stays as it is. */
 static bool write_at(int fd, uint32_t offset, const void *from, size_t bytes)
 {
     struct stat status;
@@ -138,8 +138,8 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
 }
 
 /*
- * A run can have thousands of processes, and a session takes more of the memory than it has used. Its length stays: somebody may have it
- * in his memory still.
+ * A run can have thousands of processes, and a session reserves more memory than it has used. The file keeps its
+ * length: another process may still have it mapped.
  */
 static void give_space_back(int fd)
 {
@@ -189,7 +189,7 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
-/* Takes the descriptor. There is a place. */
+/* Takes over the descriptor. A place is free. */
 static void begin_process(int fd, const struct hp_header *header, const char *name)
 {
     struct process *process = calloc(1, sizeof *process);
@@ -211,7 +211,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
     if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=
         (int)sizeof process->axis.path)
         process->axis.path[0] = '\0';
-    /* In this order: a program that comes in between is noticed later as another one. */
+    /* In this order: if the process executes another program in between, that is noticed later. */
     if (hp_watch_begin(&process->watch, &target) &&
         (header->pid == watcher.wishes.attached || hp_session_is_in_memory(header->pid, name))) {
         hp_wait_source_meet(header->pid);
@@ -222,7 +222,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
     free(process);
 }
 
-/* For the report. It is tried again when there may be a place. */
+/* Marks it for the report. It is tried again when a place may be free. */
 static void leave_unwatched(int fd, const struct hp_header *header)
 {
     const uint32_t one = 1, offset = header->waits + (uint32_t)offsetof(struct hp_waits, unwatched);
@@ -231,7 +231,10 @@ static void leave_unwatched(int fd, const struct hp_header *header)
     close(fd);
 }
 
-/* A session that finished has told all; of one that did not, nobody knows when between its last word and now its process ended. */
+/*
+ * A finished session has its end. For one that is not, the end of the process lies anywhere between its last update
+ * and now.
+ */
 static uint64_t end_of(const struct hp_header *header)
 {
     if (header->state == HP_STATE_FINISHED)
@@ -286,7 +289,7 @@ static void visit_file(const char *name, void *context)
     close(fd);
 }
 
-/* Looks for new sessions where there may be some. */
+/* Looks for new sessions, where there may be some. */
 static void scan(void)
 {
     struct stat status;
@@ -310,8 +313,8 @@ static void scan(void)
 /* ------------------------------------------------------------------------------------------ sandboxes */
 
 /*
- * The process cannot ask, since the answer takes system calls. What we are in ourselves (a container) it was in before it began.
- * Only the byte is written that is for us.
+ * The process cannot check this itself, since the check takes system calls. A sandbox that we are in as well (a
+ * container) was there before it began. Only the byte reserved for us is written.
  */
 static void note_sandbox(struct process *process)
 {
@@ -325,7 +328,7 @@ static void note_sandbox(struct process *process)
 
 /* --------------------------------------------------------------------------------------------- thread */
 
-/* By the latest looks at them. */
+/* Busy threads of all other processes, by their latest samples. */
 static uint32_t at_work_beside(size_t process)
 {
     uint32_t threads = 0;
@@ -334,7 +337,7 @@ static uint32_t at_work_beside(size_t process)
     return threads;
 }
 
-/* One look at all processes. */
+/* Samples all processes once. */
 static void look_at_all(void)
 {
     uint64_t before = hp_clock_thread_ns();
@@ -358,7 +361,7 @@ static void look_at_all(void)
     }
 }
 
-/* Under the lock, which it lets go of meanwhile. */
+/* Called with the lock held; releases it while waiting. */
 static void pause_until(uint32_t period_us)
 {
     const uint64_t until = hp_clock_monotonic_ns() + period_us * UINT64_C(1000);
@@ -383,7 +386,7 @@ static void *watch_run(void *context)
     }
     pthread_mutex_unlock(&watcher.lock);
     if (watcher.wishes.has_waits)
-        scan(); /* for those that came after the last look */
+        scan(); /* for those that came after the last scan */
     while (watcher.count > 0)
         end_process(watcher.count - 1);
     return NULL;
@@ -401,7 +404,7 @@ static bool prepare(void)
     return is_ready;
 }
 
-/* Signals, which are all held here, are for the thread that waits for the program. */
+/* All signals are blocked here: they are for the thread that waits for the program. */
 void hp_watcher_start(const char *folder, const struct hp_watcher_wishes *wishes)
 {
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
@@ -420,7 +423,7 @@ void hp_watcher_look_now(void)
     pthread_mutex_lock(&watcher.lock);
     watcher.is_asked = true;
     pthread_cond_signal(&watcher.news);
-    /* The look that is under way may have begun too early: the one after it takes the wish away. */
+    /* The sampling round under way may have begun too early: the round after it clears the request. */
     while (watcher.is_asked && pthread_cond_timedwait(&watcher.looked, &watcher.lock, &limit) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&watcher.lock);

@@ -1,5 +1,5 @@
 /*
- * Which columns there are is known to the sections alone, so a report of an empty session is made that has all of them.
+ * Only the sections know which columns exist, so this makes a report of an empty session that has all of them.
  * SPDX-License-Identifier: MIT
  */
 #include "wishes.h"
@@ -51,7 +51,7 @@ static const hotpath_results *report_of_nothing(struct hp_arena *arena, const st
     header.state = HP_STATE_FINISHED;
     header.main_site = UINT32_MAX;
     settings = *given;
-    settings.show.by = HP_BY_THREAD; /* it has a column more */
+    settings.show.by = HP_BY_THREAD; /* adds one more column */
     settings.show.columns[0] = settings.show.sort[0] = settings.show.focus[0] = settings.record.filter[0] = '\0';
     settings.show.report[0] = '\0';
     strcpy(settings.show.slowest, "/./");
@@ -96,7 +96,7 @@ static bool is_column(struct hp_spelling *spelling, const hotpath_results *resul
 
 static const struct wish {
     const char *variable, *what, *advice;
-    size_t offset; /* of the list in the settings */
+    size_t offset; /* in the list of the settings */
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
 } wishes[] = {
     {"HOTPATH_REPORT", "section", "; see hotpath(7)", offsetof(struct hp_settings, show.report), is_section},

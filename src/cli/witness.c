@@ -1,5 +1,6 @@
 /*
- * The witness. It sleeps until it is asked; its signals stay pending meanwhile. SPDX-License-Identifier: MIT
+ * The witness process. It sleeps until it is asked; its signals stay pending meanwhile. SPDX-License-Identifier:
+ * MIT
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "witness.h"
@@ -19,15 +20,15 @@
 #define LOOK_MS 20
 
 struct question {
-    int signal; /* 0: it is to rest */
+    int signal; /* 0: stop guarding */
     int code;
     pid_t sender;
-    pid_t guarded; /* the program that is to be looked after; 0: none */
+    pid_t guarded; /* the program to guard; 0: none */
 };
 
 /* ----------------------------------------------------------------------------------------- its own life */
 
-/* One from somebody else is forgotten, too: of most signals the kernel keeps one, which stands for all. */
+/* A pending signal from another sender is dropped too: of most signals the kernel keeps only one. */
 static bool has_seen(const struct question *question)
 {
     siginfo_t info;
@@ -50,7 +51,7 @@ static void guard(int link, pid_t program, pid_t runner)
     kill(runner, SIGCONT);
 }
 
-/* The other end closes when the runner ends, whatever way. */
+/* The other end of the socket closes when the runner ends, however it ends. */
 static _Noreturn void live(int link, pid_t runner)
 {
     struct question question;
@@ -90,7 +91,7 @@ bool hp_witness_start(struct hp_witness *witness)
 #define USUAL_MS 100
 #define MOST_MS 1000
 
-/* Whoever stopped the group has stopped the witness, too; then it is continued. */
+/* A stop of the group has stopped the witness, too; then it is continued. */
 static bool is_answered(const struct hp_witness *witness)
 {
     struct pollfd link = {.fd = witness->link, .events = POLLIN, .revents = 0};
@@ -100,7 +101,7 @@ static bool is_answered(const struct hp_witness *witness)
     return poll(&link, 1, MOST_MS) == 1;
 }
 
-/* What came too late for an earlier question. */
+/* Discards late answers to earlier questions. */
 static void forget_answers(const struct hp_witness *witness)
 {
     char answer;
@@ -108,7 +109,7 @@ static void forget_answers(const struct hp_witness *witness)
         ;
 }
 
-/* False: there is nobody who answers. */
+/* False: no answer. */
 static bool ask(const struct hp_witness *witness, const struct question *question, char *ret_answer)
 {
     if (witness->pid == 0)
@@ -119,8 +120,9 @@ static bool ask(const struct hp_witness *witness, const struct question *questio
 }
 
 /*
- * A signal to a group reaches its processes one after the other, and we may be the first. Whoever sends it holds the kernel's list
- * of processes meanwhile, which setpgid waits for; that we are in our group already, it finds out after that.
+ * A signal to a group reaches its processes one after the other, and we may be the first. The sender holds the
+ * kernel's tasklist lock meanwhile, and setpgid waits for that lock before it finds that we are in our group
+ * already.
  */
 static void let_it_reach_all(void) { (void)!setpgid(0, getpgrp()); }
 
@@ -134,7 +136,7 @@ enum hp_testimony hp_witness_ask(const struct hp_witness *witness, const siginfo
     return answer ? HP_TESTIMONY_GROUP : HP_TESTIMONY_ALONE;
 }
 
-/* What continued the program earlier is no news about what comes, so the witness is to forget it. */
+/* An earlier SIGCONT of the program says nothing about the next one, so the witness drops it. */
 bool hp_witness_guard(const struct hp_witness *witness, pid_t program)
 {
     char answer;

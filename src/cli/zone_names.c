@@ -1,4 +1,4 @@
-/* Names of zones. SPDX-License-Identifier: MIT */
+/* Names zones. SPDX-License-Identifier: MIT */
 #include "zone_names.h"
 
 #include <stdlib.h>
@@ -12,22 +12,22 @@
 #include "site_table.h"
 #include "text.h"
 
-/* All sites of all sessions, as reports name them: one may have to be told from another in which no sample was taken. */
+/* All sites of all sessions, named as in reports: a site without samples may still share its name with another. */
 struct names {
-    struct hp_zone_namer namer; /* first */
+    struct hp_zone_namer namer; /* must be first */
     struct hp_sessions sessions;
     struct hp_reader reader;
     struct hp_arena arena;
     struct hp_site_sums ***sites; /* by session and id */
 };
 
-/* What a session says of itself may be anything. */
+/* The counts in a session file may be wrong. */
 static uint32_t sites_of(const struct hp_snapshot *session)
 {
     return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
 }
 
-/* The sites of one session. False: no memory. */
+/* Adds the sites of one session. False: no memory. */
 static bool take_sites(struct names *names, struct hp_site_table *table, uint32_t at)
 {
     const struct hp_snapshot *session = &names->reader.sessions[at]->file.snapshot;
