@@ -17,7 +17,7 @@
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
 
 /*
- * HP_GATE_PAUSED is in the top byte of the gate, which holds only one other mark, and only that byte is written. So a
+ * HP_GATE_PAUSED is in the top byte of the gate, with only one other mark, and only that byte is written. So a
  * session that ends meanwhile stays ended: the rest of its gate is 0. Pairs with the gate check of zones.
  */
 #define MARK_BYTE (offsetof(struct hp_header, gate) + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0))

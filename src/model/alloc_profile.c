@@ -1,8 +1,8 @@
 /*
- * What a run allocated.
+ * Adds up what a run allocated.
  *
- * Sums are added as unsigned numbers, so that a broken file cannot overflow them; differences of counters that a thread
- * changes meanwhile are not below zero. SPDX-License-Identifier: MIT
+ * Sums are added as unsigned numbers, so that a corrupt file cannot overflow them. Differences of counters that a
+ * thread changes meanwhile are clamped at zero. SPDX-License-Identifier: MIT
  */
 #include "alloc_profile.h"
 
@@ -106,7 +106,7 @@ void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *r
         keep_site(ret_allocs, site->said);
 }
 
-/* Whether every call has the highest value: then it is known exactly. */
+/* Whether every call had the maximum: then the value is known exactly. */
 static bool are_alike(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
                       enum hp_alloc_measure measure)
 {
@@ -160,7 +160,7 @@ static void add_totals(struct hp_alloc_totals *to, const struct hp_alloc_totals 
     to->peak_blocks = higher(to->peak_blocks, from->peak_blocks);
 }
 
-/* Raises the peaks to those that open zones have put aside, and tells what the outermost of them allocated. */
+/* Raises the peaks to those that open zones have saved, and returns what the outermost of them allocated. */
 static void look_into_open(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hp_alloc_thread *alloc, uint64_t *ret_bytes, uint64_t *ret_count)
 {
@@ -190,8 +190,9 @@ static bool find_running(const struct hp_snapshot *session, const struct hp_thre
 }
 
 /*
- * While another lane is on the thread, its own has what zones allocated before, and the other one what they did since: in those that
- * have ended, and in those that are open, but for what they had before they came here.
+ * While another lane runs on the thread, the thread's own lane has what its zones allocated before, and the other
+ * lane what its zones did since: in zones that have ended, and in open ones, less what they had when they came
+ * here.
  */
 static void look_below(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *opens,
                        struct hp_alloc_thread *alloc, struct hp_alloc_frame *outside)
@@ -215,7 +216,7 @@ static void look_below(const struct hp_snapshot *session, const struct hp_thread
     alloc->peak_blocks = higher(alloc->peak_blocks, own.peak_blocks);
 }
 
-/* Adds a record to its thread. False: it has neither allocated nor freed anything. */
+/* Adds a record to its thread. False: the record has no allocations and no frees. */
 static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *session,
                        const struct hp_thread *thread, struct hp_walk *opens)
 {
@@ -247,7 +248,7 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
     return true;
 }
 
-/* What has no thread; no peak is known of it. */
+/* Allocations without a thread; their peak is unknown. */
 static struct hp_thread_allocs late_of(const struct hp_header *header)
 {
     return (struct hp_thread_allocs){
@@ -304,7 +305,10 @@ static void keep_threads(struct hp_allocs *allocs, struct hp_floors *floors)
 
 /* ----------------------------------------------------------------------------------------------- a run */
 
-/* Who frees more than it has allocated frees what is from before its session: nothing lives then, rather than less than nothing. */
+/*
+ * A process that frees more than it has allocated frees blocks from before its session: then zero bytes live, not
+ * fewer.
+ */
 static uint64_t take_below_zero(int64_t *live)
 {
     const int64_t below = *live < 0 ? minus(0, *live) : 0;
@@ -312,7 +316,10 @@ static uint64_t take_below_zero(int64_t *live)
     return (uint64_t)below;
 }
 
-/* The peak of a process is that of its thread if there is one; of several, and of lanes, the sum was kept, as far as they told. */
+/*
+ * The peak of a process with one thread is the thread's. With several threads, and with lanes, the peak of the sum
+ * was recorded, as far as they reported.
+ */
 static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
                         size_t records, const struct hp_header *header)
 {
@@ -335,7 +342,7 @@ static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs 
     add_totals(&allocs->totals, &totals);
 }
 
-/* The threads of a session, behind those that are there; there is room for them. False: no memory. */
+/* Appends the threads of a session; there is room for them. False: no memory. */
 static bool add_threads(struct hp_allocs *allocs, const struct hp_thread_list *list, uint32_t *number)
 {
     const struct hp_header *header = &list->session->header;
@@ -363,12 +370,12 @@ static bool add_threads(struct hp_allocs *allocs, const struct hp_thread_list *l
     return true;
 }
 
-/* Lists first: a session that goes on may have more threads the next time it is looked at. */
+/* Lists the threads first: a live session may have more of them at the next read. */
 const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run)
 {
     struct hp_allocs *allocs = hp_arena_take(arena, sizeof *allocs);
     struct hp_thread_list *lists = hp_arena_take_array(arena, run->count, sizeof *lists);
-    size_t most = run->count; /* what has no thread, of each session */
+    size_t most = run->count; /* one per session for allocations without a thread */
     uint32_t number = 0;
     if (allocs == NULL || lists == NULL)
         return NULL;

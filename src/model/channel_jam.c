@@ -1,4 +1,4 @@
-/* Which channel holds up the program. SPDX-License-Identifier: MIT */
+/* Finds the channel that holds up the program. SPDX-License-Identifier: MIT */
 #include "channel_jam.h"
 
 #include "channel_profile.h"
@@ -7,7 +7,7 @@
 #include "profile.h"
 #include "verdict.h"
 
-/* For that long each of its threads was blocked, on average, of the time that the run took. */
+/* How long each of its threads was blocked, on average, as a part of the run's time. */
 static double blocked_of_run(const struct hp_run *run, const struct hp_channel_side *side)
 {
     const double whole = (double)side->threads * (double)run->elapsed_ticks;
@@ -20,9 +20,9 @@ static bool is_jam(const struct hp_run *run, const struct hp_channel_side *side)
 }
 
 /*
- * What the slow side does. Its threads use the channel in some zone, often a function of the queue's own that is over at once, and take
- * their time beside that: so of the zones that lie side by side with that one, the one that has most time is named. What a thread was
- * blocked for is no time of its own.
+ * What the slow side does. Its threads use the channel in some zone, often a short function of the queue itself,
+ * and spend their time in zones next to it. So of this zone and its siblings, the one with the most time is named.
+ * Time in which a thread was blocked does not count.
  */
 struct occupation {
     const struct hp_site_sums *site;
@@ -72,7 +72,7 @@ static void take_part(void *context, const struct hp_object_record *object, cons
     }
 }
 
-/* Where nothing is measured beside it: who uses it, whatever that is known by. */
+/* If nothing is measured next to it: the user of the channel, by any name that is known. */
 static const char *user_of(const struct hp_model *model, const struct hp_object_record *row, bool is_of_senders)
 {
     struct hp_object_users users;
@@ -95,8 +95,8 @@ static const char *slow_side(const struct hp_model *model, const struct hp_objec
 }
 
 /*
- * Of classes alone: what holds up one of many channels hardly holds up the program. But all pipes of a run are one class, of which each
- * has its own two ends.
+ * Only classes: one slow channel of many hardly holds up the program. But all pipes of a run are one class, and
+ * each has two ends of its own.
  */
 static bool is_wanted(const struct hp_object_record *row)
 {
@@ -111,7 +111,7 @@ bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_cha
     const struct hp_object_record *found = NULL;
     *ret_jam = (struct hp_channel_jam){0};
     if (model->run.stretch != NULL)
-        return false; /* channels have no history: what is known is of all of the run */
+        return false; /* channels have no history: their numbers are of the whole run */
     for (size_t at = 0; objects != NULL && at < objects->count; at++) {
         struct hp_object_sums sums;
         struct hp_channel channel;

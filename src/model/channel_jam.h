@@ -1,6 +1,7 @@
 /*
- * Which channel holds up the program: the one whose senders were blocked for the largest part of their time, so that who receives is
- * too slow; or the other way round. docs/verdict.md is the manual of these rules. SPDX-License-Identifier: MIT
+ * Finds the channel that holds up the program: the one whose senders were blocked for the largest part of their
+ * time, so its receivers are too slow; or the other way round. docs/verdict.md describes these rules.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_CHANNEL_JAM_H
 #define HP_MODEL_CHANNEL_JAM_H
@@ -9,11 +10,11 @@
 
 struct hp_channel_jam {
     const char *channel;
-    double part;      /* of the time of those who were blocked */
-    const char *slow; /* the measured function on the other side that they waited for; NULL: not known */
+    double part;      /* of the time of the blocked threads */
+    const char *slow; /* the measured function on the other side; NULL: unknown */
 };
 
-/* Of those who send, or of those who receive. False: none, or no memory. */
+/* Among senders, or among receivers. False: none, or no memory. */
 bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_channel_jam *ret_jam);
 
 #endif

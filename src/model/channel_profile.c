@@ -1,4 +1,4 @@
-/* What the counters of channels say. SPDX-License-Identifier: MIT */
+/* Derives the numbers of channels from their counters. SPDX-License-Identifier: MIT */
 #include "channel_profile.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "sort.h"
 
-/* A kind of that name that does not look as it should is another kind. */
+/* A kind of that name with another layout is another kind. */
 bool hp_is_channel(const char *name, const struct hp_kind *kind)
 {
     const bool is_named = strcmp(name, "channel") == 0 || strcmp(name, "pipe") == 0 ||
@@ -36,13 +36,13 @@ static bool is_receiver(const struct hp_part *part)
 
 /* ------------------------------------------------------------------------------------------------ its parts */
 
-/* What a walk over all parts finds. */
+/* Results of a walk over all parts. */
 struct found {
     struct hp_channel *channel;
-    uint64_t end; /* the moment it is about */
+    uint64_t end; /* the time that the row is about */
     uint64_t first, last, first_sent, last_sent;
     size_t parts;
-    bool is_torn;                                /* a part was read in the middle of a change */
+    bool is_torn;                                /* a part was read in the middle of an update */
     const struct hp_part **senders, **receivers; /* of one session */
     size_t sender_count, receiver_count;
 };
@@ -66,7 +66,7 @@ static void count_part(void *context, const struct hp_object_record *record, con
     found->is_torn |= part->sequence & 1;
 }
 
-/* Who died of the wait waits no more. */
+/* A wait ends with its process. */
 static void add_wait(struct hp_channel_side *side, const struct hp_object_record *record,
                      const struct hp_part *part)
 {
@@ -75,7 +75,7 @@ static void add_wait(struct hp_channel_side *side, const struct hp_object_record
     side->waiting += !(record->kind.flags & HP_KIND_FOUND) || record->session->is_live;
 }
 
-/* A wait that is not over goes on until now, or until its process ended. */
+/* A wait in progress lasts until now, or until its process ended. */
 static void take_part(void *context, const struct hp_object_record *record, const struct hp_part *part)
 {
     struct found *found = context;
@@ -95,7 +95,7 @@ static int compare_threads(const void *a, const void *b)
     return x->thread == y->thread ? 0 : x->thread < y->thread ? -1 : 1;
 }
 
-/* A thread has a part for each channel it uses, and is one thread all the same. */
+/* A thread has one part per channel that it uses, but counts once. */
 static uint32_t count_threads(const struct hp_part **parts, size_t count)
 {
     uint32_t threads = 0;
@@ -105,7 +105,7 @@ static uint32_t count_threads(const struct hp_part **parts, size_t count)
     return threads;
 }
 
-/* `parts` are in the order of threads. */
+/* `parts` are sorted by thread. */
 static bool is_among(const struct hp_part **parts, size_t count, const struct hp_part *part)
 {
     size_t low = 0;
@@ -121,7 +121,7 @@ static bool is_among(const struct hp_part **parts, size_t count, const struct hp
     return false;
 }
 
-/* When a thread used channels whose records others have now, its part of the class knows. */
+/* If a thread used channels whose records were reused since, only its part of the class knows when. */
 static void add_former_times(struct found *found, const struct hp_object_record *record)
 {
     if (record->object.class_ != 0)
@@ -131,7 +131,7 @@ static void add_former_times(struct found *found, const struct hp_object_record 
             extend(&found->first_sent, &found->last_sent, &at->part);
 }
 
-/* Offsets of threads mean something in their session alone. */
+/* One session at a time: thread offsets are only valid in their session. */
 static void take_session(struct found *found, const struct hp_object_record *record)
 {
     found->sender_count = found->receiver_count = 0;
@@ -143,7 +143,7 @@ static void take_session(struct found *found, const struct hp_object_record *rec
 
 /* ------------------------------------------------------------------------------------------------- formulas */
 
-/* The moment a row is about: the end of the channel, or the latest of the sessions that have used it. */
+/* The time that a row is about: the end of the channel, or the latest of the sessions that used it. */
 static uint64_t end_of(const struct hp_object_record *row)
 {
     uint64_t end = 0;
@@ -155,7 +155,7 @@ static uint64_t end_of(const struct hp_object_record *row)
     return end;
 }
 
-/* Things of the system's may be used by anybody; of all others every use is told. */
+/* Any process may use a pipe or socket unseen; of all other channels every use is recorded. */
 static void set_known(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count)
 {
     const bool is_all = !(row->kind.flags & HP_KIND_OF_RUN);
@@ -173,9 +173,10 @@ static void set_inside(struct hp_channel *channel, const struct hp_object_record
 }
 
 /*
- * Each item that came out was inside from when it went in, and each that did not until now. Sums of moments wrap, and what is left of
- * them does not mind. Where more came out than was seen to go in, its beginning is missing: then this is below 0, or, where a live
- * session changed while it was read, hardly wrong. Half of a change would make it absurd.
+ * Sums the time that items were inside: each item that came out from its entry to its exit, each other one until
+ * now. The sums of timestamps wrap, but their difference is right. If more came out than was seen to go in, entries
+ * are missing: then the result is negative, or nearly right if a live session changed during the read. A torn read
+ * would make it absurd.
  */
 static void set_area(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count,
                      uint64_t end, bool is_torn)
@@ -230,7 +231,7 @@ bool hp_channel_of(struct hp_arena *arena, const struct hp_object_record *row, c
     found.receivers = hp_arena_take_array(arena, found.parts + 1, sizeof(void *));
     if (found.senders == NULL || found.receivers == NULL)
         return false;
-    found.end = found.last > found.end ? found.last : found.end; /* what was told while it was read */
+    found.end = found.last > found.end ? found.last : found.end; /* includes what was recorded during the read */
     begin(ret_channel, count);
     for (const struct hp_object_record *record = row; record != NULL; record = record->next)
         take_session(&found, record);

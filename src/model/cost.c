@@ -1,17 +1,21 @@
-/* What measuring cost a run. SPDX-License-Identifier: MIT */
+/* Estimates what measuring cost a run. SPDX-License-Identifier: MIT */
 #include "cost.h"
 
 /*
- * Most of a sample is the kernel's, and its price is that of caches: ten samples a millisecond find everything where the last one left
- * it, one finds what the program has left of that. So does the handler, which can be timed: what the kernel takes beside it came to a part of an
- * interrupt, as weighed by some that follow one another closely, and so many handlers (docs/overhead.md).
+ * Most of a sample's cost is in the kernel, and depends on the caches: at ten samples per millisecond the kernel's
+ * data are still cached, at one they are only as far as the program left them there. The same holds for the
+ * handler, which is timed. The kernel's cost was measured as a part of an interrupt, timed over closely spaced
+ * ones, plus this many times the handler (docs/overhead.md).
  */
 #define INTERRUPTS_OF_SAMPLE 0.8
 #define HANDLERS_OF_SAMPLE 15.0
-/* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
+/*
+ * If it was not measured, because the process was short or had timers only. Timer samples come with timer ticks
+ * that occur anyway.
+ */
 #define NS_OF_INTERRUPT 4000.0
 #define NS_OF_TIMER_SAMPLE 3000.0
-/* The same of a thread that is switched from and to: perf stops its clock and starts it again. */
+/* The same for a context switch: perf stops and restarts the thread's clock. */
 #define NS_OF_SWITCH 3200.0
 
 static double largest(double a, double b) { return a > b ? a : b; }
@@ -51,8 +55,7 @@ static double samples_ns(const struct hp_snapshot *session, const struct hp_thre
            (double)cpu.perf_switches * (pause > 0 ? pause : NS_OF_SWITCH);
 }
 
-/* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
-/* How long a thread was at work, at most. */
+/* Upper bound of the time that a thread was on a CPU. */
 static double busy_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
 {
     struct hp_cpu_thread cpu;
@@ -63,8 +66,8 @@ static double busy_ns(const struct hp_snapshot *session, const struct hp_thread 
 }
 
 /*
- * A call that is only counted waits for nothing: where the program does, for memory or for the end of a long sum, the processor counts
- * meanwhile, and that costs nothing. No more can be hidden so than what the program itself takes.
+ * Counting a call depends on nothing: while the program waits for memory or for a long computation, the CPU counts
+ * in parallel at no cost. It can hide at most as much as the program itself takes.
  */
 static double thread_ns(const struct hp_profile *profile, uint32_t index, uint32_t offset,
                         const struct hp_thread *thread, bool is_least)
@@ -80,7 +83,7 @@ static double thread_ns(const struct hp_profile *profile, uint32_t index, uint32
     return others + (is_least ? largest(counted - own, 0) : counted);
 }
 
-/* What is nobody's: done for threads without a record, or by whoever watches. */
+/* Cost outside any thread record: for threads without a record, and of the observer. */
 static double others_ns(const struct hp_run *run, const struct hp_snapshot *session)
 {
     struct hp_waits waits;
@@ -89,7 +92,7 @@ static double others_ns(const struct hp_run *run, const struct hp_snapshot *sess
     return late / 2 * run->alloc_cost_ns + watching;
 }
 
-/* How many processors the run used at a time, on average; 0: not known. */
+/* How many CPUs the run used at a time, on average; 0: unknown. */
 static double used_at_once(const struct hp_run *run)
 {
     double used = 0;
@@ -103,10 +106,10 @@ static double used_at_once(const struct hp_run *run)
     return elapsed > 0 ? largest(used / elapsed, 1) : 0;
 }
 
-/* What measuring took from threads. */
+/* What measuring cost the threads. */
 struct taken {
     double all, busiest;
-    double others; /* and beside them */
+    double others; /* in addition to the threads */
 };
 
 static struct taken taken_in(const struct hp_profile *profile, uint32_t index, bool is_least)
@@ -124,10 +127,10 @@ static struct taken taken_in(const struct hp_profile *profile, uint32_t index, b
 }
 
 /*
- * Threads measure at the same time, so what delays the run is the busiest of them, or all together where there are fewer cores than
- * threads: the larger of the two. But they may also wait for one another, and then the delays add up; so far as is known how many
- * of them ran at once, that tells. Of processes it is not: there the delays add up as the times do, and the run loses the share
- * that its processes lose on average.
+ * Threads measure in parallel, so the run is delayed by the busiest thread, or by the sum divided over the cores,
+ * whichever is larger. But threads may also wait for each other, and then delays add up: how many ran at once,
+ * where that is known, tells. For processes it is not known: there delays add up as the times do, and the run loses
+ * the share that its processes lose on average.
  */
 static double delay_ns(const struct hp_profile *profile, bool is_least)
 {

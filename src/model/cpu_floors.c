@@ -1,11 +1,11 @@
-/* Processor time that was credited stays so. SPDX-License-Identifier: MIT */
+/* Keeps CPU time that was already credited. SPDX-License-Identifier: MIT */
 #include "cpu_floors.h"
 
 #include "arena.h"
 #include "arith.h"
 #include "floors.h"
 
-/* A number that somebody has, now and before. */
+/* A number in this reading and in the previous one. */
 struct credit {
     uint64_t *now;
     uint64_t *before;
@@ -23,7 +23,7 @@ static void add_credits(struct credits *credits, struct hp_cpu_sums *now, struct
     hp_floor(&now->samples, &before->samples);
 }
 
-/* Of what they would have more, all have the part for which there is time. */
+/* All increases are scaled by the same factor to the time that is available. */
 static void level(const struct credits *credits)
 {
     uint64_t now = 0, before = 0, more = 0;
@@ -47,7 +47,7 @@ static void raise_to(uint64_t *to, uint64_t least)
         *to = least;
 }
 
-/* With all that is inside: nobody has less than by himself. */
+/* Including inner zones, a site has at least its own time. */
 static void keep_all(struct hp_site_cpu *now, struct hp_site_cpu *before)
 {
     raise_to(&now->all.user_ns, now->own.user_ns);
@@ -67,7 +67,7 @@ static void add_up(struct hp_cpu *cpu, const struct credits *credits)
     }
 }
 
-/* Each for itself: together they may have a little more than their function. */
+/* Each path by itself: together they may slightly exceed their function. */
 static bool keep_nodes(const struct hp_cpu *cpu, const struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->node_count; at++) {

@@ -1,7 +1,7 @@
 /*
- * Processor time that was said to be somebody's stays with him in later readings. The estimates become better, but what was credited is
- * credited: who would have less by now has the same as before, and what was used since is shared out among those who would have more.
- * So rows still add up to the total, which is known exactly. SPDX-License-Identifier: MIT
+ * CPU time once reported for a site never decreases in later readings. Estimates improve, but a site that would get
+ * less keeps what it had, and the time used since is divided among the sites that would get more. So the rows still
+ * add up to the total, which is known exactly. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_CPU_FLOORS_H
 #define HP_MODEL_CPU_FLOORS_H

@@ -1,13 +1,13 @@
 /*
- * Whose processor time a run used. Samples are credited to nodes of threads' call trees. The forest has all of them, each with its place in the
- * tree of the run and so with its site, whether the profile keeps threads apart or not.
+ * CPU time per function. Samples are credited to nodes of the threads' call trees. The forest has all nodes, each
+ * with its place in the tree of the run and so with its site, whether or not the profile keeps threads apart.
  *
- * What a thread's functions used comes from cpu_shares.h.
+ * The times of a thread's functions come from cpu_shares.h.
  *
- * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
+ * CPU time that no sample found, such as that of short threads, is divided by the expected cost of their calls.
  *
- * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
- * for those that the recorder found on the stack beside the tree. SPDX-License-Identifier: MIT
+ * Including inner zones: a node's time counts once for each site among the nodes above it and, where recursion was
+ * folded, for the sites that the recorder found on the stack but not in the tree. SPDX-License-Identifier: MIT
  */
 #include "cpu_profile.h"
 
@@ -21,7 +21,7 @@
 
 #define SECOND 1e9
 
-/* What the calls of a site took, as far as samples found them. */
+/* What the calls of a site took, by samples. */
 struct cost {
     uint64_t number; /* of the site */
     double ns;
@@ -33,28 +33,28 @@ struct builder {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
-    struct hp_cpu_shares shares; /* of the thread at hand */
-    struct cost *costs;          /* as many as sites */
+    struct hp_cpu_shares shares; /* of the current thread */
+    struct cost *costs;          /* one per site */
     double found_ns;             /* of all sites together, by samples */
-    uint64_t *last_entry;        /* of each site: the last entry that was counted for it */
+    uint64_t *last_entry;        /* per site: the last entry that was counted for it */
     uint64_t entry;
-    uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
-    uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
+    uint64_t steps_left; /* limits the steps upwards in trees: in a corrupt file, paths may be long and many */
+    uint64_t skipped_ns; /* of the session: used by its threads while recording was paused */
     uint64_t skipped_kernel_ns;
-    uint64_t sampled_kernel_ns; /* of the session, as the kernel accounts for its threads */
+    uint64_t sampled_kernel_ns; /* of the session, by the kernel's accounting for its threads */
 };
 
 bool hp_run_has_cpu(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_CPU); }
 
 static double rate_of(uint64_t samples, uint64_t ns) { return ns > 0 ? (double)samples * SECOND / (double)ns : 0; }
 
-/* perf takes those of user mode, and timers alone those of threads that perf has not joined. */
+/* perf samples user mode; timers alone sample the threads without perf. */
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
     const double by_perf = rate_of(cpu->perf_samples, cpu->sampled_user_ns);
     const double by_all = rate_of(cpu->total.samples, cpu->sampled_ns);
     const double rate = cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
-    /* Of little user time the kernel says that it was less; more than all samples there are none. */
+    /* With little user time the kernel reports too little of it; the rate cannot exceed the requested one. */
     return cpu->rate > 0 && rate > cpu->rate ? cpu->rate : rate;
 }
 
@@ -96,7 +96,7 @@ static void number_sites(const struct hp_profile *profile)
         profile->sites[at]->cpu_place = (uint32_t)at + 1;
 }
 
-/* The place of its site; NONE: that of a root, or of one that has no calls. */
+/* The place of its site; NONE: a root, or a site without calls. */
 static uint32_t place_of(const struct hp_tree_node *node)
 {
     return node != NULL && node->site->cpu_place > 0 ? node->site->cpu_place - 1 : NONE;
@@ -120,7 +120,10 @@ static void add_to_all(const struct builder *builder, uint32_t place, const stru
     add(&builder->cpu->sites[place].all, sums);
 }
 
-/* Of a session: in a broken file, trees may be deep. A thousand for each of a thousand nodes of a hundred threads. */
+/*
+ * Per session: in a corrupt file, trees may be deep. A thousand steps for each of a thousand nodes of a hundred
+ * threads.
+ */
 #define MAX_STEPS UINT64_C(100000000)
 
 static void add_entry(struct builder *builder, const struct hp_tree_node *node, const struct hp_cpu_sums *sums)
@@ -134,7 +137,7 @@ static void add_entry(struct builder *builder, const struct hp_tree_node *node, 
         add_to_all(builder, place_of(node), sums);
 }
 
-/* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
+/* Sites found on the stack but not in the tree; only in user mode, where perf samples. */
 static void add_beside(struct builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_node *entry)
 {
     const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
@@ -147,7 +150,7 @@ static void add_beside(struct builder *builder, const struct hp_thread_tree *tre
 
 /* ------------------------------------------------------------------------------------------------ threads */
 
-/* As a whole number: a session may claim more than there can be. */
+/* As an integer: a session may claim more than is possible. */
 static uint64_t as_count(double ns)
 {
     if (!(ns > 0))
@@ -155,7 +158,7 @@ static uint64_t as_count(double ns)
     return ns < 0x1p63 ? (uint64_t)(ns + 0.5) : UINT64_C(1) << 63;
 }
 
-/* Beside perf, one timer's signal comes in so many periods. */
+/* With perf, one timer signal comes per this many periods. */
 #define TIMER_PERIODS 10
 
 static double period_of(const struct hp_snapshot *session)
@@ -174,7 +177,7 @@ static bool read_thread(struct builder *builder, const struct hp_thread_tree *tr
     return true;
 }
 
-/* The first time through: what samples have found, site by site. */
+/* First pass: sums what samples found, by site. */
 static void count_found(const struct builder *builder)
 {
     for (size_t at = 0; at < builder->shares.count; at++) {
@@ -221,7 +224,7 @@ static bool make_costs(struct builder *builder)
     return builder->costs != NULL;
 }
 
-/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
+/* The average cost of a call, by samples; for sites kept apart by thread, over all threads. False: no memory. */
 static bool find_costs(struct builder *builder)
 {
     const struct hp_profile *profile = builder->profile;
@@ -245,7 +248,7 @@ static bool find_costs(struct builder *builder)
     return true;
 }
 
-/* What the calls of a node can be expected to have taken. */
+/* The expected cost of the calls of a node. */
 static double expected(const struct builder *builder, const struct hp_cpu_share *share)
 {
     const uint32_t place = place_of(share->merged);
@@ -261,13 +264,13 @@ static double all_expected(const struct builder *builder)
 }
 
 /*
- * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
- * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
+ * The time of a thread that ended before it was sampled, or that it used since its last sample. Other threads or
+ * other calls show what the called functions cost; if none was ever sampled, it goes where the recorder guesses.
  */
 static void share_out_waiting(const struct builder *builder, uint32_t last_node)
 {
     const struct hp_cpu_shares *shares = &builder->shares;
-    /* Where samples found less than there is to share out, they say too little of how. */
+    /* If samples found less than is to be divided, they say too little about how. */
     const bool is_known = builder->found_ns >= shares->waiting_ns;
     const double all = is_known ? all_expected(builder) : 0;
     for (size_t at = 0; at < shares->count && all > 0; at++) {
@@ -281,7 +284,7 @@ static void share_out_waiting(const struct builder *builder, uint32_t last_node)
 
 static void add_share(struct builder *builder, const struct hp_cpu_share *share)
 {
-    /* Both together as they are, so that rounding does not take them above what the zones took. */
+    /* Rounded together, so that rounding does not raise them above the time of the zones. */
     const uint64_t ns = as_count(hp_cpu_share_ns(share)), kernel_ns = as_count(share->kernel_ns);
     const struct hp_cpu_sums sums = {.samples = share->samples,
                                      .user_ns = hp_less(ns, kernel_ns),
@@ -315,7 +318,7 @@ static void add_clocks(struct builder *builder, const struct hp_cpu_thread *cpu)
     builder->skipped_kernel_ns += cpu->skipped_kernel_ns;
 }
 
-/* The second time. False: no memory. */
+/* Second pass. False: no memory. */
 static bool add_thread(struct builder *builder, const struct hp_thread_tree *tree, const struct hp_cpu_thread *cpu)
 {
     const double period_ns = period_of(builder->profile->run->sessions[tree->calls.session]);
@@ -332,7 +335,7 @@ static bool add_thread(struct builder *builder, const struct hp_thread_tree *tre
 
 /* ------------------------------------------------------------------------------------------------ processes */
 
-/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+/* CPU time of our own observer thread: nearly all of it is kernel time. */
 static uint64_t taken_by_us(const struct hp_snapshot *session)
 {
     struct hp_waits waits;
@@ -341,8 +344,8 @@ static uint64_t taken_by_us(const struct hp_snapshot *session)
 }
 
 /*
- * The clock of a process begins with it, before the dynamic linker has come to us, and goes on where it becomes another program: what
- * that has told of is its own.
+ * The clock of a process starts before the dynamic linker calls us, and goes on after exec: what the next program
+ * reports is its own.
  */
 static void add_startup(const struct builder *builder, const struct hp_snapshot *session)
 {
@@ -366,8 +369,8 @@ static void add_startup(const struct builder *builder, const struct hp_snapshot 
 }
 
 /*
- * What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. What threads used
- * that were not sampled is outside, in the modes of the kernel's account.
+ * Takes the clock of the process, unless it was read before those of its threads. Time in pauses belongs to nobody.
+ * The time of threads that were not sampled is outside, split into modes as the kernel accounts it.
  */
 static void add_process(const struct builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
 {
@@ -411,7 +414,7 @@ static bool add_session(struct builder *builder, uint32_t index)
     return true;
 }
 
-/* With measured functions inside, what recursion has beside the tree may come twice: nobody is busy for longer than his calls take. */
+/* With inner zones, folded recursion may count twice: a site's CPU time cannot exceed the time of its calls. */
 static void limit_all(const struct hp_profile *profile, struct hp_cpu *cpu)
 {
     for (size_t at = 0; at < profile->site_count && profile->run->is_rate_known; at++) {
@@ -425,7 +428,7 @@ static void limit_all(const struct hp_profile *profile, struct hp_cpu *cpu)
     }
 }
 
-/* Rows add up to the total: what no site has is outside. */
+/* Rows must add up to the total: what no site has is outside. */
 static void settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
     struct hp_cpu_sums inside = {0, 0, 0, 0};

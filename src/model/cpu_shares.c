@@ -1,4 +1,4 @@
-/* The processor time of a thread, node by node. SPDX-License-Identifier: MIT */
+/* The CPU time of a thread, node by node. SPDX-License-Identifier: MIT */
 #include "cpu_shares.h"
 
 #include "arena.h"
@@ -16,14 +16,14 @@ static bool make_room(struct hp_cpu_shares *shares, struct hp_arena *arena, size
     return shares->capacity > 0;
 }
 
-/* How long its zones took by themselves. */
+/* The own time of its zones; negative: unknown. */
 static double most_of(const struct hp_run *run, const struct hp_record *record)
 {
     uint64_t ticks;
     return run->is_rate_known && hp_record_self(record, &ticks) ? hp_run_ns(run, ticks) : -1;
 }
 
-/* Those that the tree has: what has appeared since it was made comes with the next reading. */
+/* The nodes of the tree; nodes that appeared since it was built come with the next reading. */
 static bool list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_run *run,
                        const struct hp_thread_tree *tree)
 {
@@ -100,27 +100,32 @@ static double room_of(const struct hp_cpu_share *share)
 
 /* --------------------------------------------------------------------------------------------------- unseen */
 
-/* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
+/*
+ * Part of all time that may be unseen without being kernel time: it falls between samples, as at context switches.
+ */
 #define UNSEEN_PART 0.05
-/* Of all, ticks may miss so much where they are in step with the program. */
+/* Part of all time that ticks may miss if they run in step with the program. */
 #define MISSED_PART 0.1
-/* They are in step with none whose processor others take more often than once in so many ticks. */
+/* They are not in step with a thread that is preempted more often than once per this many ticks. */
 #define STEADY_TICKS 5
-/* Otherwise, there may be so many times what they have found. */
+/* Otherwise, the kernel time is at most this many times what ticks found. */
 #define MORE_TIMES 1.3
-/* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
+/*
+ * A function never sampled in user mode most likely waits: kernel time is assumed for at most this many times its
+ * user time.
+ */
 #define MOST_TIMES 16
-/* So many ticks are as good as what zones took, and so many where it is known that they did not wait. */
+/* Number of ticks that weigh as much as the zones' times; and if the zones are known not to have waited. */
 #define FEW_TICKS 8
 #define SOME_TICKS 64
 
-/* How long it may have waited, at most; below zero: for as long as it took. */
+/* Upper bound of its waiting; negative: it may have waited all the time. */
 static double waited_of(const struct hp_cpu_shares *shares)
 {
     return shares->preempted > 0 ? shares->waited_ns : -1;
 }
 
-/* Of all that the thread used, as its zones took it, less what perf has seen. */
+/* Its part of the thread's CPU time, by the time of its zones, less what perf has seen. */
 static double missing_of(const struct hp_cpu_shares *shares, const struct hp_cpu_share *share, double busy_part)
 {
     const double missing = share->most_ns * busy_part - share->user_ns, waited = waited_of(shares);
@@ -150,7 +155,7 @@ static struct unseen add_up(const struct hp_cpu_shares *shares)
     return sums;
 }
 
-/* Of what is unseen, the part for which ticks speak: the more of them there are. */
+/* The part of the unseen time that is divided by ticks: the more ticks, the larger. */
 static double part_of_ticks(const struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
 {
     const double waited = waited_of(shares);
@@ -162,9 +167,9 @@ static double part_of_ticks(const struct hp_cpu_shares *shares, const struct uns
 }
 
 /*
- * Samples come late where others have the processor, and then close to one another. The recorder credits no more than there was to
- * the close ones, and what the late ones came too late for counts as unseen; all in all they stand for as much time as they are. True: something
- * has changed.
+ * When the CPU is shared, samples come late and then close together. The recorder credits close samples with no
+ * more time than there was, and counts the time of the late ones as unseen. On the whole, samples stand for as much
+ * time as there are of them. True: something has changed.
  */
 static bool even_out(struct hp_cpu_shares *shares, const struct unseen *sums, double period_ns)
 {
@@ -179,8 +184,8 @@ static bool even_out(struct hp_cpu_shares *shares, const struct unseen *sums, do
 }
 
 /*
- * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
- * been found by nobody. True: something has changed.
+ * perf sees too little at times, as when many threads share the CPUs. Unseen time beyond what our ticks and the
+ * kernel's accounting can have missed was lost. True: something has changed.
  */
 static bool put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
 {
@@ -196,8 +201,9 @@ static bool put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sum
 }
 
 /*
- * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
- * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
+ * Ticks say which node was in the kernel. They are few, and may run in step with the program. A node that perf saw
+ * for much less time than its zones took, compared with the others, was in the kernel, too, unless it waited, which
+ * perf does not see.
  */
 void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
 {
@@ -235,7 +241,7 @@ void hp_cpu_share_add(struct hp_cpu_share *share, double ns)
     share->user_ns += ns - kernel_ns;
 }
 
-/* What all have too much, which they have no longer. */
+/* Removes what exceeds the time of the zones; returns the sum. */
 static double take_excess(const struct hp_cpu_shares *shares)
 {
     double excess = 0;
@@ -251,7 +257,10 @@ static double take_excess(const struct hp_cpu_shares *shares)
     return excess;
 }
 
-/* Who has much was missed by much. Who has nothing may have been missed by a sample, if his zones took that long. */
+/*
+ * A node with much time was missed in proportion. A node without samples may have been missed by one, if its zones
+ * took that long.
+ */
 static double weight_of(const struct hp_cpu_share *share, double period_ns)
 {
     const double room = room_of(share), ns = hp_cpu_share_ns(share);
@@ -260,7 +269,7 @@ static double weight_of(const struct hp_cpu_share *share, double period_ns)
     return room > 0 ? ns + (room < period_ns ? room : period_ns) : 0;
 }
 
-/* To those that have room. Returns what is left, as when some have got all that they could take. */
+/* Distributes time to nodes that have room. Returns the rest, as when some nodes are full. */
 static double give(const struct hp_cpu_shares *shares, double ns, double period_ns)
 {
     double weight = 0, left = ns;
@@ -280,8 +289,8 @@ static double give(const struct hp_cpu_shares *shares, double ns, double period_
 /* --------------------------------------------------------------------------------------------------- errors */
 
 /*
- * By how much all together may have waited. Nobody can have used less than what his zones took without that: where the thread was busy
- * throughout, there is nothing that samples could be wrong about. Below zero: not known.
+ * Upper bound of the waiting of all nodes together. A node that did not wait used all the time of its zones: if the
+ * thread was busy throughout, samples cannot be wrong. Negative: unknown.
  */
 static double slack_of(const struct hp_cpu_shares *shares)
 {
@@ -298,7 +307,10 @@ static double slack_of(const struct hp_cpu_shares *shares)
     return slack;
 }
 
-/* As counts have it: n samples are right to the square root of n, and less is open of what is nearly all. */
+/*
+ * Counting statistics: n samples have an error of the square root of n, and less for a node that has nearly all of
+ * them.
+ */
 static void set_errors(const struct hp_cpu_shares *shares)
 {
     const double slack = slack_of(shares);

@@ -1,4 +1,4 @@
-/* Processor time, from the times of zones of threads that do not wait. SPDX-License-Identifier: MIT */
+/* Derives CPU time from the times of zones, for threads that do not wait. SPDX-License-Identifier: MIT */
 #include "cpu_walls.h"
 
 #include "cpu_shares.h"
@@ -6,13 +6,13 @@
 static double smaller(double a, double b) { return a < b ? a : b; }
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Of all nodes whose zones were timed. */
+/* Sums over all nodes whose zones were timed. */
 struct walls {
     double wall_ns, ns;
     double samples;
-    double waited_ns; /* at most, of the time without a processor */
-    double slice_ns;  /* that others had at a time */
-    double bias;      /* how far off absences are, as a part of them, squared */
+    double waited_ns; /* at most, of the time off CPU */
+    double slice_ns;  /* mean time off CPU per preemption */
+    double bias;      /* relative error of the expected time off CPU, squared */
     double period_ns, tick_ns;
 };
 
@@ -46,8 +46,8 @@ static double away_of(const struct hp_cpu_share *share, const struct walls *sums
 }
 
 /*
- * Others come by chance, and stay for longer or shorter: as many slices of time as there are, each of which may be twice as long. Where
- * the thread has waited, any node may have waited for all of that.
+ * Preemptions come at random and have random lengths: the variance is that of their number and of their length. Any
+ * node may have all of the thread's waiting.
  */
 static double variance_of_wall(const struct hp_cpu_share *share, const struct walls *sums)
 {
@@ -55,7 +55,7 @@ static double variance_of_wall(const struct hp_cpu_share *share, const struct wa
     return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited + sums->bias * away * away;
 }
 
-/* As counts have it; one that has none may have been missed once. */
+/* Counting statistics; a node without samples may have been missed once. */
 static double variance_of_samples(const struct hp_cpu_share *share, const struct walls *sums)
 {
     const double one = larger(sums->period_ns, sums->samples > 0 ? sums->ns / sums->samples : 0);
@@ -63,12 +63,12 @@ static double variance_of_samples(const struct hp_cpu_share *share, const struct
     return ns * ns * larger(others, 0) / ((double)share->samples + 1);
 }
 
-/* So many samples say it well enough to judge what zones say by it. */
+/* With this many samples a node can check what the times of zones say. */
 #define MANY_SAMPLES 100
 
 /*
- * Others do not come quite by chance: a thread that asks the kernel for something may lose its processor there. Nodes that have many
- * samples show by how much absences are off beyond what chance explains.
+ * Preemptions are not quite random: a thread may lose its CPU in a system call. Nodes with many samples show how
+ * far the time off CPU differs beyond chance.
  */
 static double bias_of(const struct hp_cpu_shares *shares, const struct walls *sums)
 {
@@ -84,7 +84,7 @@ static double bias_of(const struct hp_cpu_shares *shares, const struct walls *su
     return absences > 0 ? squares / absences : 0;
 }
 
-/* So much it is now; what changes is the mode that is less certain. */
+/* Sets the time; the less certain mode changes more. */
 static void set(struct hp_cpu_share *share, double ns, const struct walls *sums)
 {
     const double user = share->user_ns * sums->period_ns * larger(1 - share->user_ns / sums->ns, 0);
@@ -95,7 +95,7 @@ static void set(struct hp_cpu_share *share, double ns, const struct walls *sums)
     share->user_ns = ns - share->kernel_ns;
 }
 
-/* The sum is as it was. */
+/* Scales all nodes so that the sum is as before. */
 static void keep_sum(const struct hp_cpu_shares *shares, const struct walls *sums)
 {
     double ns = 0;

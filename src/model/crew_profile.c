@@ -1,9 +1,10 @@
 /*
  * What the threads of a run used.
  *
- * Of a process that was watched, rows are those of whoever did; where a thread's record knows better, as it does of its end and of what it
- * allocated up to now, the record counts. What the process used beyond them was used by threads that came and went between two
- * looks. Of a process that was not watched, rows are the records. SPDX-License-Identifier: MIT
+ * For a watched process, the rows come from the observer; where a thread's record knows better, such as its end and
+ * its allocations up to now, the record counts. CPU time of the process beyond these rows was used by threads that
+ * lived between two samples. For a process that was not watched, the rows are the records. SPDX-License-Identifier:
+ * MIT
  */
 #include "crew_profile.h"
 
@@ -17,14 +18,14 @@
 #include "thread_list.h"
 
 #define REST_NAME "<others>"
-#define LEAST_REST_NS UINT64_C(1000000) /* that is worth a row */
+#define LEAST_REST_NS UINT64_C(1000000) /* the least that gets a row */
 
 struct gathering {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_run_crew *crew;
     size_t capacity;
-    uint32_t session; /* index of the one that is looked at */
+    uint32_t session; /* index of the current one */
     uint32_t number;  /* of the last label */
 };
 
@@ -42,7 +43,7 @@ bool hp_run_has_crew(const struct hp_run *run)
     return false;
 }
 
-/* NULL: no memory; there is room in the list. */
+/* NULL: no memory; the list has room. */
 static struct hp_crew_member *add_member(struct gathering *gathering)
 {
     struct hp_run_crew *crew = gathering->crew;
@@ -73,7 +74,7 @@ static bool label(struct gathering *gathering, struct hp_crew_member *member, co
 
 /* ---------------------------------------------------------------------------------------- what records say */
 
-/* The innermost function that is open in the record of a thread that lives. */
+/* The innermost open function in the record of a live thread. */
 static void find_place(const struct gathering *gathering, struct hp_crew_member *member,
                        const struct hp_thread *record, struct hp_walk *opens)
 {
@@ -96,7 +97,7 @@ static void set_allocs(struct hp_crew_member *member, uint64_t bytes, uint64_t u
     member->live_bytes = (int64_t)(usable - freed);
 }
 
-/* Of one thread that is still, or was last, in its record. */
+/* Takes what the thread that last used this record has in it. */
 static void take_from_record(const struct gathering *gathering, struct hp_crew_member *member,
                              const struct hp_crew_row *row, struct hp_walk *opens)
 {
@@ -146,7 +147,7 @@ static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, 
     return true;
 }
 
-/* What all records of a process have allocated and freed, and what has none. */
+/* Sums what all records of a process, and threads without one, allocated and freed. */
 static void add_all_allocs(const struct hp_snapshot *session, uint64_t *bytes, uint64_t *usable, uint64_t *freed)
 {
     struct hp_walk walk = {0};
@@ -163,7 +164,7 @@ static void add_all_allocs(const struct hp_snapshot *session, uint64_t *bytes, u
         }
 }
 
-/* What the process used, without what its own watcher did. */
+/* The CPU time of the process, without our own observer thread. */
 static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret_kernel_ns)
 {
     struct hp_waits waits;
@@ -173,7 +174,7 @@ static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret
     return hp_less(header->cpu_latest_ns, is_watched_inside ? waits.watcher_ns : 0);
 }
 
-/* What no row has, of a process that is over: while it runs, rows and sums are of different moments. */
+/* Adds what no row has, for a process that is over: while it runs, rows and sums are of different times. */
 static bool add_rest(struct gathering *gathering, size_t first)
 {
     const struct hp_snapshot *session = session_of(gathering);
@@ -224,7 +225,7 @@ static bool add_watched(struct gathering *gathering, const struct hp_crew *sums)
 
 /* -------------------------------------------------------------------------------------- who was not */
 
-/* A record, with those of its handlers. */
+/* Adds a record, with those of its signal handlers. */
 static void add_record(const struct gathering *gathering, struct hp_crew_member *member,
                        const struct hp_thread *record, struct hp_walk *opens)
 {
@@ -267,7 +268,7 @@ static bool add_unwatched(struct gathering *gathering, const struct hp_thread_li
 
 /* --------------------------------------------------------------------------------------------------- all */
 
-/* Those that used most first; names may be alike, numbers are not. */
+/* Most CPU time first; names may be equal, numbers are not. */
 static int compare_members(const void *a, const void *b)
 {
     const struct hp_crew_member *x = a, *y = b;
@@ -287,7 +288,7 @@ static size_t rows_of(const struct hp_snapshot *session)
     return count;
 }
 
-/* How many there can be. A session that goes on may have more the next time it is looked at, for which there is some room. */
+/* Counts the rows there can be. A live session may have more at the next read, so there is some spare room. */
 static bool make_room(struct gathering *gathering, struct hp_thread_list *lists)
 {
     const struct hp_run *run = gathering->profile->run;

@@ -1,4 +1,4 @@
-/* Distributions. SPDX-License-Identifier: MIT */
+/* Distributions of durations. SPDX-License-Identifier: MIT */
 #include "durations.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
     durations->counted++;
 }
 
-/* Stats of a site that are read together. */
+/* Stats of a site that are read in one batch. */
 #define TOGETHER 8u
 struct batch {
     struct hotpath_stat_ stats[TOGETHER];
@@ -22,7 +22,7 @@ struct batch {
     size_t count;
 };
 
-/* Returns the first link that has no place any more. */
+/* Returns the first link that did not fit. */
 static const struct hp_stat_link *read_batch(struct batch *batch, const struct hp_stat_link *link)
 {
     const struct hp_stat_link *ahead = link;
@@ -72,7 +72,7 @@ void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *
         hp_floor(&ret_durations->timed, &site->said->timed);
 }
 
-/* The middle of what one counter counts. Those of the first two lines count one value each. */
+/* The middle of a counter's range. Counters of the first two lines hold one value each. */
 static double middle_of(uint32_t line, uint32_t step)
 {
     if (line == 0)
@@ -107,7 +107,7 @@ void hp_durations_find_min(struct hp_durations *durations)
     durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
 }
 
-/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
+/* The 99.9th percentile of 1000 is the 999th, though 99.9 / 100 * 1000 is slightly above 999 in binary. */
 uint64_t hp_durations_rank(double percentile, uint64_t count)
 {
     const double exact = percentile / 100 * (double)count;

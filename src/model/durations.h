@@ -1,17 +1,19 @@
-/* Distributions: of how long calls took, and of other numbers that are counted alike. SPDX-License-Identifier: MIT */
+/*
+ * Distributions of call durations, and of other numbers that are counted the same way. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_MODEL_DURATIONS_H
 #define HP_MODEL_DURATIONS_H
 
 #include "site_sums.h"
 
-/* The distribution of a site's call durations, added up. Large: keep one and use it again. */
+/* The distribution of a site's call durations, over all threads. Large: keep one and reuse it. */
 struct hp_durations {
     hp_duration_line lines[HP_DURATION_LINES];
     uint64_t timed;   /* calls with a duration, in the buckets or not */
     uint64_t counted; /* calls in the buckets */
     uint64_t min;
     uint64_t max;
-    uint32_t threads; /* that called the site */
+    uint32_t threads; /* threads that called the site */
 };
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations);
@@ -19,12 +21,12 @@ void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *
 /* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
 bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
 
-/* Which of so many, in their order, a percentile is: from 1. */
+/* The rank of a percentile among `count` sorted values, from 1. */
 uint64_t hp_durations_rank(double percentile, uint64_t count);
 
 /*
- * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
- * counters, and so is the mean: both within 0.8 %, and exact below 128.
+ * For other numbers than ticks, counted the same way. Their `min` and mean are computed from the counters
+ * afterwards: both within 0.8 %, and exact below 128.
  */
 void hp_durations_add(struct hp_durations *durations, uint64_t ticks);
 void hp_durations_find_min(struct hp_durations *durations);

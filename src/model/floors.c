@@ -1,4 +1,4 @@
-/* What was said of a run before. SPDX-License-Identifier: MIT */
+/* Values of earlier readings of a run. SPDX-License-Identifier: MIT */
 #include "floors.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ struct hp_floor_entry {
     uint64_t said[];
 };
 
-/* One that is empty where there is none yet. */
+/* The entry's slot; empty if there is none yet. */
 static struct hp_floor_entry **place_of(const struct hp_floors *floors, uint64_t key)
 {
     size_t at = (size_t)(key ^ key >> 32) & floors->mask;
@@ -19,7 +19,7 @@ static struct hp_floor_entry **place_of(const struct hp_floors *floors, uint64_t
     return &floors->places[at];
 }
 
-/* Twice as many places, of which half stay empty. */
+/* Doubles the table; half of the slots stay empty. */
 static bool make_room(struct hp_floors *floors)
 {
     if (floors->places != NULL && 2 * floors->count < floors->mask)

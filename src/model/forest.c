@@ -1,13 +1,12 @@
 /*
  * The shape of a run, in four steps:
  *
- *   1. gather   every node of every thread becomes a record, in the order of their places; stats are hung onto their sites
+ *   1. gather   every node of every thread becomes a record, in the order of their places; stats are linked to sites
  *   2. unify    sites that sessions have in common become one
  *   3. merge    thread by thread, records of one site below one merged parent become one node of the tree
  *   4. hang     these nodes are put in order, level by level
  *
- * Parents are made before their children, so they lie further to the front; one that does not is none.
- *
+ * Parents are created before their children, so they have lower offsets; a parent that does not is ignored.
  * SPDX-License-Identifier: MIT
  */
 #include "forest.h"
@@ -21,7 +20,7 @@
 
 /* -------------------------------------------------------------------------------------------- gather */
 
-/* What a session has of nodes. */
+/* What the shape of a session depends on. */
 static struct hp_shape shape_of(const struct hp_snapshot *session)
 {
     struct hp_shape shape = {.threads = 0};
@@ -38,14 +37,17 @@ static struct hp_shape shape_of(const struct hp_snapshot *session)
     return shape;
 }
 
-/* The runs of nodes of a thread. In the order of their offsets, so that records need not be sorted. */
+/* The runs of nodes of a thread, sorted by offset, so that records need not be sorted. */
 struct runs {
     struct hp_node_run *all;
     struct hp_node_run **order;
     size_t count, capacity;
 };
 
-/* Places for what is gathered, of which there are enough. What appears meanwhile finds none, and comes with the next reading. */
+/*
+ * Arrays for what is gathered, sized in advance. Nodes that appear meanwhile are skipped and come with the next
+ * reading.
+ */
 struct gathering {
     struct hp_arena *passing;
     struct hp_record *records;
@@ -57,7 +59,7 @@ struct gathering {
     struct hp_walk walk;
 };
 
-/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
+/* Several nodes of a site share the thread's stat for it; they come in succession here, thread by thread. */
 static void add_stat(struct gathering *gathering, struct hp_site_sums *site, const struct hp_snapshot *session,
                      uint32_t thread, uint32_t stat)
 {
@@ -97,7 +99,7 @@ static int compare_runs(const void *a, const void *b)
     return hp_by_number(((const struct hp_node_run *)a)->first, ((const struct hp_node_run *)b)->first);
 }
 
-/* A thread has few: each is twice as large as the one before. */
+/* A thread has few runs: each is twice as large as the one before. */
 static bool read_runs(struct hp_arena *arena, struct runs *runs, const struct hp_snapshot *session,
                       const struct hp_thread *thread, struct hp_walk *walk)
 {
@@ -144,7 +146,7 @@ static bool gather_thread(struct hp_forest *forest, struct gathering *gathering,
     return true;
 }
 
-/* Some of the threads of a session. In a broken one the list may come by one of them again. */
+/* Part of the threads of a session. In a corrupt one the list may have a cycle. */
 static bool gather_threads(struct hp_forest *forest, struct gathering *gathering, uint32_t index,
                            struct hp_listed_thread *const *threads, size_t count)
 {
@@ -267,7 +269,7 @@ static void mark_mains(const struct hp_forest *forest)
         }
 }
 
-/* By thread, what is the same has the same name, and numbers of its own. */
+/* Per thread, equal sites share a name but keep separate sums. */
 static bool unify(struct hp_forest *forest)
 {
     if ((forest->run->count > 1 || forest->is_by_thread) && !hp_site_table_unify(&forest->sites))
@@ -334,7 +336,7 @@ struct merging {
     struct hp_forest *forest;
     struct hp_arena *passing;
     struct index index;
-    struct hp_tree_node *made; /* all, by `next_sibling` */
+    struct hp_tree_node *made; /* all, linked by `next_sibling` */
     uint32_t deepest;
 };
 
@@ -345,7 +347,7 @@ static size_t hash(const struct index *index, const struct hp_tree_node *parent,
     return (size_t)(mixed ^ mixed >> 32) & index->mask;
 }
 
-/* The place of the node of this site below that parent; one that is empty where there is none yet. */
+/* The slot of this site's node below that parent; empty if there is none yet. */
 static struct hp_tree_node **look_up(const struct index *index, const struct hp_tree_node *parent,
                                      const struct hp_site_sums *site)
 {
@@ -355,7 +357,7 @@ static struct hp_tree_node **look_up(const struct index *index, const struct hp_
     return &index->places[at];
 }
 
-/* Twice as large, or new. Half of it stays empty. */
+/* Creates the table or doubles it; half of it stays empty. */
 static bool make_index(struct merging *merging, size_t capacity)
 {
     struct index *index = &merging->index;
@@ -370,7 +372,7 @@ static bool make_index(struct merging *merging, size_t capacity)
 
 #define FIRST_INDEX 1024u
 
-/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
+/* The hash seed: the author of a forged file cannot know addresses or the time of the read. */
 static bool begin_merging(struct merging *merging)
 {
     const struct hp_run *run = merging->forest->run;
@@ -382,7 +384,7 @@ static bool begin_merging(struct merging *merging)
     return true;
 }
 
-/* The node of a site below a parent, made when it comes up for the first time. NULL: no memory. */
+/* The node of a site below a parent, created on first use. NULL: no memory. */
 static struct hp_tree_node *node_of(struct merging *merging, struct hp_tree_node *parent, struct hp_site_sums *site)
 {
     struct hp_forest *forest = merging->forest;
@@ -402,10 +404,10 @@ static struct hp_tree_node *node_of(struct merging *merging, struct hp_tree_node
     return node;
 }
 
-/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
+/* A parent that is the root, or missing, counts as none: such a node is at the top. */
 static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tree)
 {
-    uint32_t parent_offset = 0; /* of the one before, which often has the same */
+    uint32_t parent_offset = 0; /* of the previous record, which often has the same parent */
     struct hp_tree_node *parent = NULL;
     for (size_t at = 0; at < tree->count; at++) {
         struct hp_record *record = &tree->records[at];
@@ -413,7 +415,7 @@ static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tre
         if (record->made_of.parent != parent_offset) {
             const struct hp_record *above = find_among(tree, at, record->made_of.parent);
             parent_offset =
-                above != NULL ? record->made_of.parent : 0; /* it may come after this one, in a broken file */
+                above != NULL ? record->made_of.parent : 0; /* in a corrupt file, it may come after this one */
             parent = above != NULL ? above->merged : NULL;
         }
         record->sums = (struct hp_sums){0};
@@ -430,7 +432,7 @@ static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tre
 
 static uint32_t index_of(const struct hp_tree_node *node) { return node != NULL ? node->index + 1 : 0; }
 
-/* The order is that of the sites, whatever thread was first to come by. */
+/* Ordered by site, regardless of which thread came first. */
 static int compare_paths(const void *a, const void *b)
 {
     const struct hp_tree_node *x = a, *y = b;
@@ -440,7 +442,7 @@ static int compare_paths(const void *a, const void *b)
     return order != 0 ? order : hp_by_number(hp_thread_number(x->site), hp_thread_number(y->site));
 }
 
-/* Nodes of one level, those above having their places. */
+/* Sorts the nodes of one level; the levels above are in place. */
 static void hang_level(struct hp_forest *forest, size_t from, size_t to)
 {
     hp_sort(forest->nodes + from, to - from, compare_paths);

@@ -1,10 +1,9 @@
 /*
- * The shape of a run: every node of every thread of every session, and the tree that they make together. It has no numbers;
- * profile.h reads those, as often as somebody asks, while the shape is the same.
+ * The shape of a run: every node of every thread of every session, and the tree that they form together. It has no
+ * numbers; profile.h reads those, repeatedly, while the shape stays the same.
  *
- * Nothing of a session is believed, and what is done with n nodes takes n log n steps at most: offsets may have been chosen by
- * an enemy. So parents are found by bisection, and what is hashed is hashed with a number that nobody knows beforehand.
- * SPDX-License-Identifier: MIT
+ * Nothing in a session file is trusted, and n nodes take at most n log n steps: an attacker may have chosen the
+ * offsets. So parents are found by bisection, and hashes use an unpredictable seed. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_FOREST_H
 #define HP_MODEL_FOREST_H
@@ -18,7 +17,10 @@
 
 struct hp_arena;
 
-/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
+/*
+ * Where a node is. A thread is identified by the offset of its record, which does not change when threads are
+ * added.
+ */
 struct hp_place {
     uint32_t session; /* its index */
     uint32_t thread;
@@ -28,25 +30,25 @@ struct hp_place {
 /* A place in the merged call tree. */
 struct hp_tree_node {
     struct hp_sums sums;
-    struct hp_sums read; /* the same as sessions have it: nothing is settled in it */
+    struct hp_sums read; /* as read from the sessions, before settling */
     struct hp_site_sums *site;
     struct hp_tree_node *parent;
     struct hp_tree_node *first_child;
     struct hp_tree_node *next_sibling;
     struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
     uint64_t calls_inside;
-    bool is_self_scaled; /* as of sites */
+    bool is_self_scaled; /* as for sites */
     uint32_t depth;
     uint32_t index; /* in the forest's nodes */
     uint64_t key;   /* of its path: see floors.h */
     struct hp_sums *said;
 };
 
-/* One node of one thread's tree. There may be very many, all of which are looked at in each reading: keep it small. */
+/* One node of one thread's tree. There may be very many, and each reading visits all of them: keep it small. */
 struct hp_record {
     union {
         struct hp_sums sums; /* as added to all sums that it is part of */
-        struct {             /* while the shape is made */
+        struct {             /* while the shape is built */
             struct hp_site_sums *site;
             uint32_t parent; /* offset */
         } made_of;
@@ -55,22 +57,22 @@ struct hp_record {
     uint32_t offset;
 };
 
-/* How many calls a thread record has, by what they cost. */
+/* The calls of a thread record, by what they cost. */
 struct hp_thread_calls {
     uint32_t session; /* its index */
     uint32_t thread;  /* offset of the record */
     uint64_t timed, counted;
-    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+    uint64_t functions_timed, functions_counted; /* compiler-instrumented functions */
 };
 
 /* The tree of a thread. */
 struct hp_thread_tree {
-    struct hp_record *records; /* by offset, so parents come before their children */
+    struct hp_record *records; /* sorted by offset, so parents come before their children */
     size_t count;
     struct hp_thread_calls calls;
 };
 
-/* What of a session the shape was made from: if it is the same, so is the shape. */
+/* What the shape was built from, per session: if it is unchanged, so is the shape. */
 struct hp_shape {
     uint64_t node_count;
     uint32_t threads; /* offset of the newest */
@@ -83,7 +85,7 @@ struct hp_forest {
     bool is_by_thread;
     uint32_t label_count;
     struct hp_site_table sites;
-    const struct hp_snapshot **sessions; /* those it was made from */
+    const struct hp_snapshot **sessions; /* those it was built from */
     size_t session_count;
     struct hp_shape *shapes;       /* one per session */
     struct hp_site_sums **mains;   /* one per session: its main function, or NULL */
@@ -95,13 +97,13 @@ struct hp_forest {
 };
 
 /*
- * By thread, the tree has the paths of each thread by themselves. `arena` is for what stays, `passing` for what is needed meanwhile.
- * False: no memory.
+ * By thread, the tree keeps the paths of each thread apart. `arena` is for the result, `passing` for temporary
+ * data. False: no memory.
  */
 bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, struct hp_arena *passing,
                      const struct hp_run *run, bool is_by_thread);
 
-/* Whether the sessions of `run`, read anew, still have the shape. */
+/* Whether the sessions of `run`, read again, still have this shape. */
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
 
 /* The tree of a thread, or NULL. */

@@ -1,6 +1,6 @@
 /*
- * What stacks say of functions, whether or not they are measured: time on the processor and waiting, by themselves and with all that
- * they called. Whoever has the stacks makes it; the library itself has none. SPDX-License-Identifier: MIT
+ * Functions as found in sampled stacks, measured or not: CPU time and waiting, own and with callees. The reader of
+ * the stacks builds it; the library itself has no stacks. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_FUNCTION_PROFILE_H
 #define HP_MODEL_FUNCTION_PROFILE_H
@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where samples of processor time come from. */
+/* The source of CPU samples. */
 enum hp_stack_source {
     HP_STACKS_BY_NOBODY,
     HP_STACKS_BY_PERF,   /* the kernel takes them */
-    HP_STACKS_BY_TIMERS, /* handlers in the program do, since the kernel refuses that */
-    HP_STACKS_BY_PROGRAM /* the same, since they know the zones that they have interrupted */
+    HP_STACKS_BY_TIMERS, /* signal handlers in the program do, because the kernel refuses */
+    HP_STACKS_BY_PROGRAM /* the same, because they know the interrupted zones */
 };
 
-/* What of a function is told by zone: the whole of it, with what it called. */
+/* Which total of a function, with callees, is split by zone. */
 enum hp_zone_part {
     HP_ZONES_OF_CPU,     /* total_ns */
     HP_ZONES_OF_WAITING, /* total_waiting_ns */
@@ -31,41 +31,47 @@ struct hp_found_zone {
     uint64_t amount;
 };
 
-/* Most first; what is missing was in none. */
+/* Largest first; the rest was in no zone. */
 struct hp_found_zones {
     const struct hp_found_zone *all;
     size_t count;
 };
 
-/* Of the heap, estimated. */
+/* Heap use, estimated. */
 struct hp_found_heap {
     uint64_t bytes, blocks;           /* allocated */
-    uint64_t peak_bytes, peak_blocks; /* of these, what lived when the heap was at its largest */
-    uint64_t left_bytes, left_blocks; /* what was never freed */
+    uint64_t peak_bytes, peak_blocks; /* of these, live when the heap was at its largest */
+    uint64_t left_bytes, left_blocks; /* never freed */
 };
 
 struct hp_found_function {
     const char *name;
-    const char *library;         /* the file that it is in, without its folders; "" where it is in none */
-    const char *file;            /* its source; "" where it is not known */
+    const char *library;         /* its file, without folders; "": none */
+    const char *file;            /* its source file; "": unknown */
     uint64_t samples;            /* that found it innermost */
-    uint64_t user_ns, kernel_ns; /* of itself */
-    uint64_t total_ns;           /* with what it called; once where it called itself */
-    /* The same of waiting, which is its own where it waits in the C library: neither running nor ready to run. */
-    uint64_t waits;               /* times that it was found so, and had not been before */
-    uint64_t waiting_ns, idle_ns; /* of itself, and of that, nobody's work */
-    uint64_t total_waiting_ns;    /* with what it called */
-    const char *waits_for;        /* most of it: "disk: /data/x.db"; NULL: it did not wait */
+    uint64_t user_ns, kernel_ns; /* own */
+    uint64_t total_ns;           /* with callees; recursive calls count once */
+    /*
+     * The same for waiting, in which the thread is neither running nor runnable. Waits inside the C library belong
+     * to its caller.
+     */
+    uint64_t waits;               /* number of waits that were found */
+    uint64_t waiting_ns, idle_ns; /* own, and of that, idle */
+    uint64_t total_waiting_ns;    /* with callees */
+    const char *waits_for;        /* the largest part: "disk: /data/x.db"; NULL: it did not wait */
     size_t waits_for_length;      /* of that text */
     uint64_t waits_for_ns;        /* with the same cause */
-    /* What it allocated, by samples: its own where the C library did it for it. */
-    struct hp_found_heap heap;       /* of itself */
-    struct hp_found_heap total_heap; /* with what it called */
+    /* What it allocated, by samples; allocations by the C library belong to its caller. */
+    struct hp_found_heap heap;       /* own */
+    struct hp_found_heap total_heap; /* with callees */
     uint64_t alloc_samples;
     struct hp_found_zones zones[HP_ZONE_PARTS];
 };
 
-/* Processes whose stacks could not be recorded: those of samples, those of allocations, and the kernel's number for the first reason. */
+/*
+ * Processes whose stacks could not be recorded: those of samples, those of allocations, and the errno of the first
+ * failure.
+ */
 struct hp_unmade {
     uint32_t samples, heaps;
     int32_t error;
@@ -73,24 +79,24 @@ struct hp_unmade {
 };
 
 struct hp_function_profile {
-    const struct hp_found_function *all; /* most time of its own first, idle time left out */
+    const struct hp_found_function *all; /* sorted by own time without idle time, largest first */
     size_t count;
     struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
     uint64_t cpu_ns, kernel_ns;                 /* of all samples */
     uint64_t period_ns;
-    uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
+    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
-    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by a search of the stack */
+    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by scanning the stack */
     struct hp_found_heap heap;                    /* of all stacks */
     uint64_t allocs, allocs_whole, allocs_lost;   /* sampled allocations */
     uint64_t alloc_mean;                          /* bytes between them */
-    bool has_kernel;                              /* samples come from the kernel, too */
+    bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
+    uint64_t refused; /* threads that timers could not sample: their alternate signal stacks are too small */
     struct hp_unmade unmade;
 };
 
-/* What could be won there: what is idle could not. */
+/* Time that could be saved; idle time could not. */
 static inline uint64_t hp_found_work_ns(const struct hp_found_function *function)
 {
     return function->user_ns + function->kernel_ns + function->waiting_ns - function->idle_ns;

@@ -1,4 +1,4 @@
-/* Identities. SPDX-License-Identifier: MIT */
+/* Identities of rows. SPDX-License-Identifier: MIT */
 #include "identity.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "site_sums.h"
 #include "text.h"
 
-/* What is read of a text: a broken file may have many sites that share a very long one. */
+/* Limit on the bytes hashed of a text: a corrupt file may have many sites that share a very long one. */
 #define MOST_BYTES 512u
 
 uint64_t hp_identity_with_number(uint64_t identity, uint64_t number)
@@ -29,7 +29,7 @@ uint64_t hp_identity_with_thread(uint64_t identity, const struct hp_thread_label
     return hp_identity_with_number(identity, (uint64_t)thread->pid << 32 | thread->tid);
 }
 
-/* The name as it was recorded: who can read those of C++ shows another one. */
+/* Uses the recorded name: a reader that demangles C++ names shows another one. */
 uint64_t hp_identity_of_site(const struct hp_site_sums *site)
 {
     if (site == NULL)

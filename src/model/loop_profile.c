@@ -8,7 +8,7 @@
 #include "sort.h"
 #include "thread_list.h"
 
-/* A kind of that name that does not look as it should is another kind. */
+/* A kind of that name with another layout is another kind. */
 bool hp_is_loop(const char *name, const struct hp_kind *kind)
 {
     return kind->flags & HP_KIND_OWN_TABLE && kind->counter_count == HP_LOOP_COUNTERS &&
@@ -17,15 +17,15 @@ bool hp_is_loop(const char *name, const struct hp_kind *kind)
 
 /* ------------------------------------------------------------------------------------------------- threads */
 
-/* What threads of a session are called, by the places of their records. */
+/* Thread labels of a session, by the offsets of their records. */
 struct names {
     struct hp_thread_list list;
-    const struct hp_thread_label **labels; /* as many as the list has */
+    const struct hp_thread_label **labels; /* one per thread of the list */
 };
 
 struct gathering {
     struct hp_arena *arena;
-    struct names *names; /* for each session; without a list until it is needed */
+    struct names *names; /* per session; the list is read when first needed */
     uint32_t number;
     struct hp_loops *loops;
 };
@@ -66,7 +66,10 @@ static double squares_of(const struct hp_part *part)
     return (double)part->count[HP_LOOP_SQUARES_HIGH] * 0x1p64 + (double)part->count[HP_LOOP_SQUARES_LOW];
 }
 
-/* Of a wait that goes on, or of a turn in a process that does. A turn without a next wait may have been the end of the loop. */
+/*
+ * Adds a wait in progress, or a turn in progress of a live process. A turn without a next wait may have been the
+ * end of the loop.
+ */
 static void add_open(struct hp_loop *loop, const struct hp_part *part)
 {
     const struct hp_snapshot *session = loop->record->session;
@@ -105,7 +108,7 @@ static struct hp_loop loop_of(const struct hp_object_record *record, const struc
     return loop;
 }
 
-/* That which goes on is a wait, too. */
+/* A wait in progress counts, too. */
 static bool is_any_loop(const struct hp_part *part)
 {
     return part->count[HP_LOOP_TURNS] > 0 &&
@@ -168,7 +171,7 @@ void hp_loop_turns(const struct hp_loop *loop, struct hp_magnitudes *ret_turns)
     hp_snapshot_add_magnitudes(loop->record->session, loop->histogram, ret_turns);
 }
 
-/* The middle of what a step counts. */
+/* The middle of a step's range. */
 static double middle_of(uint32_t octave, uint32_t step)
 {
     double middle = 1 + ((double)step + 0.5) / HP_MAGNITUDE_STEPS;
@@ -198,8 +201,8 @@ double hp_loop_mean_delay(const struct hp_loop *loop)
 }
 
 /*
- * How much longer the turns really were than the middles of their steps, taken together: then their sum is exact, and turns that are
- * all alike have their own length.
+ * The true sum of the turns divided by the sum of their steps' middles: scaled by it, the sum is exact, and equal
+ * turns have their exact length.
  */
 static double scale_of(const struct hp_loop *loop, const struct hp_magnitudes *turns)
 {
@@ -212,8 +215,8 @@ static double scale_of(const struct hp_loop *loop, const struct hp_magnitudes *t
 }
 
 /*
- * From the longest turn down: those that are longer than x are `count` and take `ticks`, so the sum of what is beyond x is ticks - count * x.
- * It grows with every step down, and in between it is a straight line. Yields the x for which it is `wanted`.
+ * Goes down from the longest turn: `count` turns are longer than x and take `ticks`, so the time beyond x is ticks
+ * - count * x. It grows with every step and is linear in between. Returns the x for which it is `wanted`.
  */
 static double find_beyond(const struct hp_magnitudes *turns, double scale, double wanted)
 {

@@ -50,7 +50,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     return is_built;
 }
 
-/* How far it can be trusted is said of the whole. What was made of that before is not of the stretch. */
+/* The trust data are of the whole run. Everything made before the cut is discarded. */
 const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_ns)
 {
     if (hp_model_trust(model) == NULL)

@@ -13,7 +13,7 @@ struct reading {
     size_t count;
 };
 
-/* The place it was made, whose name it has. */
+/* Sets the place where it was created, which is also its name. */
 static void set_place(struct hp_object_record *record)
 {
     struct hp_site site;
@@ -28,7 +28,7 @@ static void set_place(struct hp_object_record *record)
         record->name = "<unknown>";
 }
 
-/* What was counted for this instance alone. */
+/* Leaves only what was counted for this instance. */
 static void take_base_away(struct hp_part *part, const struct hp_kind *kind, const uint64_t *base)
 {
     for (uint32_t counter = 0; counter < kind->counter_count; counter++)
@@ -56,7 +56,7 @@ static bool add_part(struct reading *reading, struct hp_object_record *record, c
     return true;
 }
 
-/* `walk` is that of all objects of the session, so that no part is read twice. False: no memory. */
+/* `walk` goes over all objects of the session, so that no part is read twice. False: no memory. */
 static bool read_parts(struct reading *reading, struct hp_object_record *record, struct hp_walk *walk)
 {
     struct hp_instance_part part;
@@ -100,7 +100,7 @@ static bool read_session(struct reading *reading, const struct hp_snapshot *sess
 
 static int compare_numbers(uint64_t a, uint64_t b) { return a == b ? 0 : a < b ? -1 : 1; }
 
-/* Zero: they are one row. */
+/* Zero: they form one row. */
 static int compare_rows(const struct hp_object_record *x, const struct hp_object_record *y)
 {
     int order = strcmp(x->kind_name, y->kind_name);
@@ -124,7 +124,7 @@ static int compare_rows(const struct hp_object_record *x, const struct hp_object
     return order != 0 ? order : compare_numbers(x->offset, y->offset);
 }
 
-/* Among the records of a row, those of the first process come first, and of these the oldest. */
+/* Within a row, records of the first process come first, the oldest of them at the front. */
 static int compare_records(const void *a, const void *b)
 {
     const struct hp_object_record *x = a, *y = b;
@@ -155,7 +155,7 @@ static int compare_places(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(x->offset, y->offset);
 }
 
-/* The record at a place of a session, among all of them by place; NULL: there is none. */
+/* The record at an offset of a session; `all` is sorted by place. NULL: none. */
 static struct hp_object_record *find_record(struct hp_object_record **all, size_t count, uint32_t session,
                                             uint32_t offset)
 {
@@ -174,7 +174,7 @@ static struct hp_object_record *find_record(struct hp_object_record **all, size_
     return NULL;
 }
 
-/* `all` are in the order of places. */
+/* `all` is sorted by place. */
 static void join_members(struct hp_object_record **all, size_t count)
 {
     for (size_t at = 0; at < count; at++) {
@@ -225,7 +225,7 @@ void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *
         hp_object_visit_parts_of_one(row, visit, context);
 }
 
-/* Another instance may get the address of one that has ended. */
+/* A new instance may get the address of one that has ended. */
 uint64_t hp_identity_of_object(const struct hp_object_record *row)
 {
     uint64_t identity = hp_identity_with_text(hp_identity_with_text(0, row->kind_name), row->name);

@@ -1,8 +1,8 @@
 /*
- * The objects of a run: which records are one row. Objects of several processes are one where kind and name are the same, and
- * for kinds where the place counts (HP_KIND_BY_NAME), file and line; an instance is a row of its own, but where its key is the same in
- * all processes (HP_KIND_OF_RUN).
- * What their numbers mean is their kinds' business: value_profile.h for values. SPDX-License-Identifier: MIT
+ * The objects of a run, grouped into rows. Objects of several processes are one row if kind and name are equal and,
+ * for kinds where the place counts (HP_KIND_BY_NAME), file and line. An instance has its own row, unless its key is
+ * the same in all processes (HP_KIND_OF_RUN). What the numbers mean is up to the kinds: value_profile.h for values.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_OBJECT_PROFILE_H
 #define HP_MODEL_OBJECT_PROFILE_H
@@ -14,9 +14,9 @@
 /* What a thread record says of an object. */
 struct hp_object_part {
     const struct hp_object_part *next;
-    struct hp_part part;         /* of an instance, without what was counted for others that had its record */
-    const struct hp_part *whole; /* of an instance: with that. NULL: it is the same */
-    bool is_former;              /* left by another instance: it counts for the class alone */
+    struct hp_part part;         /* of an instance: without what earlier users of its record counted */
+    const struct hp_part *whole; /* of an instance: including that. NULL: the same */
+    bool is_former;              /* left by an earlier instance: counts for the class only */
 };
 
 /* One record of a session. */
@@ -36,7 +36,7 @@ struct hp_object_record {
 };
 
 struct hp_objects {
-    struct hp_object_record **rows; /* the first record of each, by kind and name */
+    struct hp_object_record **rows; /* the first record of each, sorted by kind and name */
     size_t count;
 };
 
@@ -44,15 +44,15 @@ struct hp_objects {
 const struct hp_objects *hp_objects_of_run(struct hp_arena *arena, const struct hp_run *run);
 
 /*
- * What all parts of a row have counted, one after the other: of an instance its own, of a class also all that its instances have
- * counted, those included whose records others have now. `record` is the one that has the part.
+ * Visits all parts of a row: of an instance its own; of a class also those of its instances, including instances
+ * whose records were reused. `record` owns the part.
  */
 typedef void hp_part_visitor(void *context, const struct hp_object_record *record, const struct hp_part *part);
 void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *visit, void *context);
-/* The same of one record of a row. */
+/* The same for one record of a row. */
 void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context);
 
-/* By what a row is known: kind and name, and what else tells it from others. */
+/* The identity of a row: kind and name, and what else distinguishes it. */
 uint64_t hp_identity_of_object(const struct hp_object_record *row);
 
 /* Whether a table is about objects of a kind: each table has such a function. */

@@ -1,4 +1,4 @@
-/* The counters of objects. SPDX-License-Identifier: MIT */
+/* Adds up the counters of objects. SPDX-License-Identifier: MIT */
 #include "object_sums.h"
 
 #include <string.h>
@@ -33,13 +33,13 @@ static void add_part(struct hp_object_sums *sums, const struct hp_kind *kind, co
     sums->parts++;
 }
 
-/* Of an instance what is its own; of a class also all that its instances have counted, one after the other. */
+/* For an instance its own parts; for a class also those of its instances, in succession. */
 static void add_record(struct hp_object_sums *sums, const struct hp_object_record *record)
 {
     for (const struct hp_object_part *at = record->parts; at != NULL; at = at->next)
         if (!at->is_former) {
             add_part(sums, &record->kind, &at->part);
-            sums->threads++; /* who uses an instance has a part of its class */
+            sums->threads++; /* a user of an instance also has a part of its class */
         }
     for (const struct hp_object_record *member = record->members; member != NULL; member = member->next_member)
         for (const struct hp_object_part *at = member->parts; at != NULL; at = at->next)

@@ -1,4 +1,4 @@
-/* Who uses an object. SPDX-License-Identifier: MIT */
+/* Finds the users of an object. SPDX-License-Identifier: MIT */
 #include "object_users.h"
 
 #include <string.h>
@@ -23,7 +23,9 @@ const char *hp_object_name_of_node(const struct hp_profile *profile, const struc
     return site != NULL ? site->name : NULL;
 }
 
-/* As whoever watched saw it last: threads get their names after they have begun. Else as it was then. */
+/*
+ * The name that the observer saw last, since threads get their names after they start; else the name at the start.
+ */
 static bool read_thread_name(const struct hp_snapshot *session, uint32_t record, char name[16])
 {
     struct hp_walk walk = {0};
@@ -40,7 +42,7 @@ static bool read_thread_name(const struct hp_snapshot *session, uint32_t record,
     return name[0] != '\0';
 }
 
-/* Of a program that tells nothing, threads and processes are known by the names that the kernel has for them. */
+/* In a program without zones, threads and processes are named by their kernel names. */
 static const char *name_of(const struct search *search, const struct hp_object_record *record,
                            const struct hp_part *part)
 {
@@ -64,7 +66,7 @@ static struct hp_object_user *user_named(struct hp_object_users *users, const ch
     return &users->all[at];
 }
 
-/* Past those that counted less, now that it has counted more. */
+/* Moves an entry past those that counted less. */
 static void move_up(struct hp_object_users *users, size_t at)
 {
     for (; at > 0 && users->all[at].count > users->all[at - 1].count; at--) {

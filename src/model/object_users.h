@@ -1,7 +1,6 @@
 /*
- * Who uses an object: the innermost zones that its threads were in when they did so lately, for kinds that keep `node` in their parts; or the
- * threads, for kinds that are found by themselves (HP_KIND_FOUND).
- * SPDX-License-Identifier: MIT
+ * The users of an object: the innermost zones of its threads at their latest use, for kinds that store `node` in
+ * their parts; or the threads, for kinds that are found automatically (HP_KIND_FOUND). SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_OBJECT_USERS_H
 #define HP_MODEL_OBJECT_USERS_H
@@ -19,16 +18,16 @@ struct hp_object_user {
 };
 
 struct hp_object_users {
-    struct hp_object_user all[HP_MOST_USERS]; /* those that counted most first */
+    struct hp_object_user all[HP_MOST_USERS]; /* largest count first */
     uint32_t count;
-    uint32_t left_out; /* parts of further ones */
+    uint32_t left_out; /* parts of users that are not listed */
 };
 
-/* The zone of a node of its session; NULL: it is none, or that is not known. */
+/* The name of the zone of a node of its session; NULL: none, or unknown. */
 const char *hp_object_name_of_node(const struct hp_profile *profile, const struct hp_object_record *record,
                                    uint32_t node);
 
-/* Those whose parts have counted something in one of two counters. */
+/* Users whose parts have counted something in one of two counters. */
 void hp_object_users_of(struct hp_arena *arena, const struct hp_profile *profile,
                         const struct hp_object_record *row, uint32_t counter, uint32_t or_counter,
                         struct hp_object_users *ret_users);

@@ -1,4 +1,4 @@
-/* What zones that are open have allocated so far. SPDX-License-Identifier: MIT */
+/* What open zones have allocated so far. SPDX-License-Identifier: MIT */
 #include "open_allocs.h"
 
 #include "arith.h"
@@ -7,14 +7,14 @@ static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uin
 
 static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* A peak of the thread, as one above what lived when a zone began. */
+/* The height of the thread's peak above the live bytes at the zone's beginning. */
 static uint64_t height(int64_t peak, int64_t at_begin)
 {
     const int64_t height = minus(peak, at_begin);
     return height > 0 ? (uint64_t)height : 0;
 }
 
-/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
+/* From the innermost zone outwards: each zone includes the totals and the peak of the one inside it. */
 void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
                            const struct hp_alloc_thread *counters, struct hp_open_link *innermost)
 {

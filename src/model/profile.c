@@ -1,14 +1,13 @@
 /*
- * A run added up. The forest has the shape (forest.h); here its numbers are read, in this order:
+ * Adds up a run. The forest has the shape (forest.h); here its numbers are read, in this order:
  *
  *   1. read     what each node of each thread says
- *   2. open     the zones that are open now are added to their records
- *   3. settle   what is scaled up where not all calls were timed
+ *   2. open     open zones are added to their records
+ *   3. settle   times are scaled up where not all calls were timed
  *
- * A record knows what it has added to the sums of its site, its place in the tree, its session and its thread. When it is read anew,
- * the difference is added, and there is none for most of them. So sums are kept as they were read, beside those that are settled.
- *
- * SPDX-License-Identifier: MIT
+ * A record remembers what it has added to the sums of its site, its tree node, its session and its thread. When it
+ * is read again, only the difference is added, and for most records there is none. So the sums as read are kept
+ * besides the settled ones. SPDX-License-Identifier: MIT
  */
 #include "profile.h"
 
@@ -23,7 +22,7 @@
 
 /* ---------------------------------------------------------------------------------------------- read */
 
-/* As if the calls that were not timed had been like those that were, unless more is known of them. */
+/* Assumes that untimed calls took as long as timed ones, unless more is known. */
 static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
 {
     if (node->untimed == 0 || node->untimed >= node->calls)
@@ -44,7 +43,7 @@ static void add_difference(struct hp_sums *to, const struct hp_sums *now, const 
     to->self += now->self - before->self;
 }
 
-/* What the others cost is next to nothing. */
+/* The cost of the others is negligible. */
 static uint64_t timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
 
 static void add_to_thread(struct hp_thread_calls *calls, bool is_function, const struct hp_sums *now,
@@ -67,7 +66,7 @@ static void add_to_session(struct hp_session_sums *session, const struct hp_tree
         session->read.in_main += now->self - before->self;
 }
 
-/* From now on that is what the record has. */
+/* Replaces what the record has added by the new numbers. */
 static void change(const struct hp_profile *profile, struct hp_thread_tree *tree, struct hp_record *record,
                    const struct hp_sums *now)
 {
@@ -100,7 +99,7 @@ static void read_record(const struct hp_profile *profile, const struct hp_snapsh
         .nested = node.is_recursive || node.typical == 0 ? scale_up(node.nested, &node) : node.nested,
         .self = scale_up(node.self, &node),
     };
-    /* Where nobody asked for sampling, they were too short once, be they long by now. */
+    /* If sampling was not requested, the calls were too short at some time, even if they are long now. */
     if (node.untimed > 0 && record->merged != NULL)
         record->merged->site->is_limited |= node.typical != 0 || session->header.time_period <= 1;
     if (!is_same(&sums, &record->sums))
@@ -127,13 +126,13 @@ bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks)
 
 /* ---------------------------------------------------------------------------------------------- open */
 
-/* A stack of open zones: the present one of a thread, or that of a lane that does not run. */
+/* A stack of open zones: a thread's current one, or that of a lane that is not running. */
 struct stack {
     struct hp_thread_tree *tree; /* of the thread that has its nodes */
     struct hp_thread thread;     /* the record of that thread; its frames are those of the stack */
     bool has_allocs;
     struct hp_alloc_thread allocs;
-    uint64_t away; /* ticks since the thread has left it for another one */
+    uint64_t away; /* ticks since the thread left it for another one */
 };
 
 static bool is_timed(const struct hotpath_frame_ *frame)
@@ -141,7 +140,7 @@ static bool is_timed(const struct hotpath_frame_ *frame)
     return !(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_));
 }
 
-/* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
+/* Frames come outermost first: a site that is already open in this thread is recursive. NULL: no memory. */
 static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_thread_tree *tree,
                                      struct hp_record *record, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
@@ -180,9 +179,9 @@ static void take_from_self(struct hp_profile *profile, struct hp_thread_tree *tr
 }
 
 /*
- * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just
- * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
- * zone; no zone begins before the one around it, nor does it take time that others inside that have taken.
+ * Two things can go wrong in a live session. A frame whose node is not the thread's is invalid: the stack was just
+ * being moved to a larger one. And a frame may become visible before its fields, with the start of an earlier zone.
+ * A zone begins no earlier than the enclosing one, and cannot take time that its earlier siblings have taken.
  */
 static bool add_open_zones(struct hp_profile *profile, const struct stack *stack, struct hp_walk *walk)
 {
@@ -234,7 +233,7 @@ static bool add_open_threads(struct hp_profile *profile, uint32_t index)
     return true;
 }
 
-/* A thread's own zones are where they were while another lane is on it, and have called that. */
+/* While another lane is on a thread, the thread's own zones stay open and are its callers. */
 static bool add_open_lanes(struct hp_profile *profile, uint32_t index)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
@@ -273,7 +272,7 @@ static void begin_session(struct hp_session_sums *session)
     session->is_scaled = session->read.scaled > 0;
 }
 
-/* Sums begin anew as they were read. */
+/* Resets the sums to what was read. */
 static void begin_settling(const struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->run->count; at++)
@@ -292,8 +291,8 @@ static void begin_settling(const struct hp_profile *profile)
 }
 
 /*
- * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
- * Nobody knows how many, so all of them count: this is an upper bound.
+ * Calls that were folded onto a node further up may have been made inside this one, with everything inside them.
+ * Their number is unknown, so all of them count: this is an upper bound.
  */
 static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
 {
@@ -301,7 +300,7 @@ static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
                                 : node->calls_inside;
 }
 
-/* Up from the children first, then down from the parents: each node is looked at twice, however deep the tree is. */
+/* From the children up, then from the parents down: each node is visited twice, however deep the tree is. */
 static void count_calls_inside(struct hp_profile *profile)
 {
     for (size_t at = profile->node_count; at-- > 0;) {
@@ -336,9 +335,9 @@ static struct hp_tree_node *next_below(const struct hp_tree_node *top, struct hp
 }
 
 /*
- * Of a recursion and all below it: what is left to each call depends on which of those inside it were timed, and calls were
- * folded, so children are not all below. But all together have the time of the outermost calls, which are all timed: it is
- * shared out among them as the estimates have it.
+ * For a recursion and all below it: a call's self time depends on which inner calls were timed, and since calls
+ * were folded, not all children are below it. But together they have the time of the outermost calls, which are all
+ * timed: it is divided in proportion to the estimates.
  */
 static void settle_recursion(struct hp_tree_node *top)
 {
@@ -364,8 +363,8 @@ static void set_total(struct hp_tree_node *node, uint64_t total)
 }
 
 /*
- * One timed call that lost its processor stands for all that were not timed, and may make them longer than the call they are in.
- * What is inside cannot take longer: the estimates have what the others leave them, each its part.
+ * One timed call that was preempted stands for all untimed ones, and may make them longer than the enclosing call.
+ * Inner calls cannot take longer than that: the estimates are scaled down to what the timed calls leave.
  */
 static void bound_by_parents(struct hp_profile *profile)
 {
@@ -384,8 +383,8 @@ static void bound_by_parents(struct hp_profile *profile)
 }
 
 /*
- * Where calls are not all timed, a call is not told of the time of those inside it, so what is left to itself comes from
- * the sums: its own, less those of its children. Of a recursion among these it is the outermost calls that were made here.
+ * If not all calls are timed, a call does not know the time of its inner calls, so self time is computed from the
+ * sums: its own less those of its children. Of a recursion among them, only the outermost calls were made here.
  */
 static void settle_selfs(struct hp_profile *profile)
 {
@@ -405,7 +404,7 @@ static void settle_selfs(struct hp_profile *profile)
 
 /* -------------------------------------------------------------------------------- what was said before */
 
-/* By the path, which stays the same when the shape does not. */
+/* A hash of the path, which is stable when the shape changes. */
 static uint64_t key_of(struct hp_tree_node *node)
 {
     const uint64_t above = node->parent != NULL ? node->parent->key : HP_FLOOR_PATH;
@@ -425,7 +424,7 @@ static void keep_nodes(const struct hp_profile *profile, struct hp_floors *floor
     }
 }
 
-/* By thread, one that no thread has called stands for nobody, and not for all of them. */
+/* By thread, a site that no thread has called belongs to none of them. */
 static void keep_sites(const struct hp_profile *profile, struct hp_floors *floors)
 {
     for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
@@ -456,7 +455,7 @@ static void forget_said(const struct hp_profile *profile)
         site->said = NULL;
 }
 
-/* By thread there is no row of a path, and sessions are those of the other profile. */
+/* By thread there are no rows of paths, and the sessions belong to the other profile. */
 static void keep(const struct hp_profile *profile)
 {
     struct hp_floors *floors = profile->run->floors;
@@ -494,7 +493,7 @@ static int compare_numbers(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* Those with calls, each with a name that it alone has among them: where one has none yet, all are named anew. */
+/* Names the sites that have calls, so that each name is unique: if one has no name yet, all are named again. */
 static bool name_sites(struct hp_profile *profile)
 {
     bool has_unnamed = false;
@@ -582,7 +581,7 @@ static bool make_sessions(struct hp_profile *profile, struct hp_arena *kept)
     return true;
 }
 
-/* What is of one reading alone. */
+/* Drops what belongs to one reading. */
 static void forget(const struct hp_profile *profile)
 {
     for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
@@ -641,8 +640,8 @@ bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks)
 }
 
 /*
- * Of each own call the inner part of a zone's cost falls into its duration; of each call inside, all of it. Inner
- * calls of a recursion lie inside, too.
+ * Of each own call the inner part of the zone's cost falls into its duration; of each inner call, the whole cost.
+ * Recursive calls are inner calls, too.
  */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site)
 {

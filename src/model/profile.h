@@ -1,12 +1,11 @@
 /*
- * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
- * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
+ * A run added up: the trees of all threads of all sessions merged into one, and the numbers of each site over all
+ * of them. The sections are views of this. All times are in ticks; hp_run_ns converts.
  *
- * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
- * thread alone.
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with that thread's
+ * numbers.
  *
- * Zones that are open at the moment of their session's snapshot count as calls that end there.
- * SPDX-License-Identifier: MIT
+ * Open zones count as calls that end at the time of their session's snapshot. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_PROFILE_H
 #define HP_MODEL_PROFILE_H
@@ -27,10 +26,10 @@ struct hp_session_sums {
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
     uint64_t open;
-    bool is_scaled;   /* not all calls were timed of which the following is the time */
-    uint64_t total;   /* ticks of zones that are not inside other zones */
-    uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
-    struct {          /* as it was read; private */
+    bool is_scaled;   /* the following time includes untimed calls */
+    uint64_t total;   /* ticks of outermost zones */
+    uint64_t in_main; /* of that, self time of main functions; wraps as hp_sums.self does */
+    struct {          /* as read; private */
         uint64_t calls, open, total, in_main;
         uint64_t scaled; /* records that are scaled */
     } read;
@@ -38,33 +37,33 @@ struct hp_session_sums {
 
 struct hp_profile {
     struct hp_forest forest;
-    struct hp_arena *arena; /* for what is of this reading */
+    struct hp_arena *arena; /* for one reading */
     const struct hp_run *run;
-    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
-    struct hp_site_sums **sites;      /* those that have calls, in no order */
+    struct hp_session_sums *sessions; /* one per session of the run, in the same order */
+    struct hp_site_sums **sites;      /* those that have calls, unsorted */
     size_t site_count;
     const struct hp_tree_node *first_root;
     const struct hp_tree_node *const *nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
-    bool has_sampled;                /* not all calls were timed, since sampling was asked for */
-    bool has_limited;                /* ... since they were too short */
-    struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
+    bool has_sampled;                /* not all calls were timed, because sampling was requested */
+    bool has_limited;                /* ... because they were too short */
+    struct hp_site_sums **known;     /* of every session, with or without calls, by session and id */
     size_t known_count;
     bool has_different_mains; /* the processes have different main functions: there is no such row */
     uint32_t thread_number;   /* of the thread whose open zones are added, from 1; private */
 };
 
 /*
- * By thread, the tree has the paths of each thread by themselves, and there is no main row. `kept` is for what stays when the
- * sessions are read anew, `arena` for the rest; they may be one. NULL: no memory.
+ * By thread, the tree keeps the paths of each thread apart, and there is no main row. `kept` is for what survives a
+ * refresh, `arena` for the rest; they may be the same. NULL: no memory.
  */
 struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *arena, const struct hp_run *run,
                                     bool is_by_thread);
 
 /*
- * The same from sessions that were read anew: what was taken from `arena` before is gone. False: they have another shape now, or
- * there is no memory, and it has to be built again.
+ * Updates it from sessions that were read again: what `arena` held before is gone. False: they have another shape
+ * now, or no memory; then it must be built again.
  */
 bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run);
 
@@ -72,13 +71,16 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 struct hp_site_sums *hp_profile_find(struct hp_profile *profile, uint32_t session, uint32_t id);
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
-/* Ticks that one thread spent in one node by itself, up to now where it is open. False: not exactly known, since calls were not timed. */
+/*
+ * Ticks that one thread spent in one node itself, up to now if it is open. False: not known exactly, because of
+ * untimed calls.
+ */
 bool hp_record_self(const struct hp_record *record, uint64_t *ret_ticks);
 
 /* Ticks that all threads together have spent in zones. False: they are estimates. */
 bool hp_profile_spent(const struct hp_profile *profile, uint64_t *ret_ticks);
 
-/* What measuring may have added to the times of a site, at most, in nanoseconds. */
+/* Upper bound of what measuring added to the times of a site, in nanoseconds. */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
 
 #endif

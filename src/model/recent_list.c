@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Newest first; those that do not fit go. */
+/* Newest first; the oldest are dropped. */
 static void add(struct hp_recent_list *list, const struct hp_recent_copy *recent)
 {
     uint32_t at = list->count;

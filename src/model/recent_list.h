@@ -11,7 +11,7 @@ struct hp_recent_list {
     uint32_t count;
 };
 
-/* Those of one more part; older ones go where there is no space. */
+/* Adds those of one more part; the oldest are dropped if there is no room. */
 void hp_recent_list_add(struct hp_recent_list *list, const struct hp_snapshot *session, const struct hp_part *part);
 
 /* Those of all parts of a row. */

@@ -1,4 +1,4 @@
-/* What a report is about. SPDX-License-Identifier: MIT */
+/* Selects the sessions of a run and what holds for all of them. SPDX-License-Identifier: MIT */
 #include "run.h"
 
 #include <string.h>
@@ -30,7 +30,10 @@ static bool choose_sessions(struct hp_run *run, struct hp_arena *arena, const st
     return true;
 }
 
-/* The principal one's rate, or where that is not known that of the session that had the most time to find it out. */
+/*
+ * Takes the clock rate of the principal session or, if that is unknown, of the session that had the most time to
+ * measure it.
+ */
 static void set_rate(struct hp_run *run)
 {
     const struct hp_snapshot *best = run->sessions[0];
@@ -44,10 +47,10 @@ static void set_rate(struct hp_run *run)
     run->is_rate_known = best->is_rate_known;
 }
 
-/* Both clocks are read within some 50 ns of one another: from here on the rate is right to a few millionths. */
+/* Both clocks are read within some 50 ns of each other: after this time the rate is right to a few millionths. */
 #define LONG_BASE_NS 10000000u
 
-/* Times that have been said shall not become shorter because the rate is known a little better. */
+/* Reported times must not shrink because the rate is known a little better. */
 static void hold_rate(struct hp_run *run)
 {
     if (run->floors == NULL)
@@ -58,7 +61,7 @@ static void hold_rate(struct hp_run *run)
         run->floors->ns_per_tick = run->ns_per_tick;
 }
 
-/* When a session began is known in nanoseconds, how long it took in ticks. */
+/* The beginning of a session is known in nanoseconds, its length in ticks. */
 static void set_times(struct hp_run *run)
 {
     run->start_ns = UINT64_MAX;
@@ -75,7 +78,10 @@ static void set_times(struct hp_run *run)
     }
 }
 
-/* Each process measured it anew; the average of all is nearer the truth than any of them. `place`: of the cost in headers. */
+/*
+ * Each process measured it; the average is closer to the truth than any one. `place`: offset of the cost in the
+ * header.
+ */
 static double average_ns(const struct hp_run *run, size_t place)
 {
     double sum = 0, count = 0;
@@ -83,7 +89,7 @@ static double average_ns(const struct hp_run *run, size_t place)
         uint64_t ps;
         memcpy(&ps, (const char *)&run->sessions[at]->header + place, sizeof ps);
         sum += (double)ps;
-        count += ps > 0; /* 0: not known */
+        count += ps > 0; /* 0: unknown */
     }
     return count > 0 ? sum / count / 1000 : 0;
 }
@@ -117,7 +123,7 @@ static int by_process(const void *a, const void *b)
     return x->process_start < y->process_start ? -1 : x->process_start > y->process_start;
 }
 
-/* When a process began is not known of those that were seen from outside: they are the same as what has their id. */
+/* For processes observed from outside the start time is unknown: then the pid alone identifies them. */
 static bool is_same_process(const struct hp_header *x, const struct hp_header *y)
 {
     return x->pid == y->pid &&

@@ -1,8 +1,8 @@
 /*
  * What a report is about: the sessions that are added up, and what holds for all of them.
  *
- * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
- * Those that do not fit the principal one are left out, and the report says so. SPDX-License-Identifier: MIT
+ * Sessions can be added if their ticks are comparable: the same kind of clock, in the same boot of the machine.
+ * Those that do not match the principal session are left out, and the report says so. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_RUN_H
 #define HP_MODEL_RUN_H
@@ -20,27 +20,27 @@ struct hp_stretch;
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
     size_t count;
-    size_t process_count; /* a process that became another program has a session for each */
+    size_t process_count; /* a process that executed another program has a session for each */
     const struct hp_snapshot **left_out;
     size_t left_out_count;
     double ns_per_tick;
     bool is_rate_known;
-    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: when the first session began */
+    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: beginning of the first session */
     uint64_t elapsed_ticks;            /* from there to the end of the last one */
-    double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
+    double zone_cost_ns;               /* cost of one zone, averaged over the sessions; 0: unknown */
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
-    double counted_cost_ns;            /* the same of a zone that is counted and not timed, */
-    double function_cost_ns;           /* of a function that the compiler measures, */
-    double function_counted_ns;        /* of one that is counted and not timed, */
-    double alloc_cost_ns;              /* and to count an allocation and its free */
-    size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
-    size_t cut_off;                    /* how many have lost the end of their file */
+    double counted_cost_ns;            /* of a zone that is counted, not timed */
+    double function_cost_ns;           /* of a compiler-instrumented function */
+    double function_counted_ns;        /* of one that is counted, not timed */
+    double alloc_cost_ns;              /* of counting an allocation and its free */
+    size_t states[HP_SNAPSHOT_STATES]; /* number of sessions that are running, finished, ended */
+    size_t cut_off;                    /* number of truncated session files */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
     struct hp_floors *floors;          /* likewise */
-    const struct hp_stretch *stretch;  /* of which the numbers are; NULL: of all of it */
+    const struct hp_stretch *stretch;  /* the stretch that the numbers are about; NULL: the whole run */
 };
 
-/* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
+/* Selects the sessions. False: no memory. The snapshots must outlive the run. */
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
 
 /* Whether one of its sessions has records of that kind: HP_FEATURE_... */
@@ -52,7 +52,7 @@ uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 /* How long after the beginning of the run a session began. */
 uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
 
-/* Running while one of them runs, finished when all have finished, otherwise ended. */
+/* Running while one session runs, finished if all have finished, otherwise ended. */
 enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "floors.h"
 
-/* What wraps while it is added is below zero. */
+/* A value that wrapped while it was added is negative. */
 void hp_sums_keep(struct hp_sums *now, struct hp_sums *before)
 {
     now->self = hp_sums_self(now);

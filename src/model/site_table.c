@@ -23,8 +23,8 @@ void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *s
 }
 
 /*
- * A site whose record is not there, or not within the bytes, is known by its id. That means nothing to other
- * sessions, so those behind the first add whose it is.
+ * A site without a valid record is named by its id. The id means nothing in other sessions, so those after the
+ * first add their process.
  */
 static const char *name_unknown(struct hp_site_table *table, uint32_t id)
 {
@@ -41,7 +41,7 @@ static const char *name_unknown(struct hp_site_table *table, uint32_t id)
     return hp_arena_copy(table->arena, bytes, text.length);
 }
 
-/* A function of C++ is recorded with its whole signature. NULL: no memory. */
+/* A C++ function is recorded with its whole signature. NULL: no memory. */
 static const char *shorten(const struct hp_site_table *table, uint32_t kind, const char *name)
 {
     char bytes[SHORT_NAME_BYTES];
@@ -86,7 +86,7 @@ static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
     return site;
 }
 
-/* Where the sums of a site are kept. NULL: no memory. */
+/* The slot of a site's sums. NULL: no memory. */
 static struct hp_site_sums **site_place(struct hp_site_table *table, uint32_t id)
 {
     if (id == HP_SITE_OTHER)
@@ -113,14 +113,14 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
 
 enum { NAME, FUNCTION, FILE_NAME, TEXTS };
 
-/* A text of a site. Many sites may point at one long text, so texts are compared once and sites by number. */
+/* A text of a site. Many sites may point at one long text, so texts are compared once, and sites by rank. */
 struct text {
     const char *bytes;
     const struct text *first; /* of those at the same address */
     size_t rank;              /* equal for equal texts */
 };
 
-/* What a site is known by in every session. */
+/* What identifies a site in every session. */
 struct identity {
     struct hp_site_sums *site;
     struct text texts[TEXTS];
@@ -137,7 +137,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(((const struct text *)a)->bytes, ((const struct text *)b)->bytes);
 }
 
-/* Leaves one text of each address at the beginning; returns how many. */
+/* Moves one text of each address to the front; returns how many. */
 static size_t drop_same_addresses(struct text **texts, size_t count)
 {
     size_t kept = 0;
@@ -177,9 +177,9 @@ static int compare_identities(const void *a, const void *b)
 }
 
 /*
- * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
- * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
- * By thread there are several with one number, which are the same.
+ * Sites with the same content, ordered by session. A session should have one of them. If it has several, they are
+ * different sites, and the nth of one session matches the nth of any other. `kept` has room for all. By thread
+ * there are several with one number, which are the same site.
  */
 static void unify_equals(struct identity **equals, size_t count, struct hp_site_sums **kept)
 {
@@ -239,7 +239,7 @@ static size_t stem_length(const char *base)
     return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
 }
 
-/* " [constprop.0]": what the compiler put behind the name of a copy. */
+/* " [constprop.0]": the suffix that the compiler gave to a clone. */
 static void put_suffix(struct hp_text *text, const char *linked)
 {
     const char *dot = strchr(linked, '.');
@@ -261,7 +261,7 @@ static const char *keep_with_suffix(const struct hp_site_table *table, const cha
     return hp_arena_copy(table->arena, bytes, text.length);
 }
 
-/* Functions that the compiler measures are known by the linker's names; those of others are what a user wrote. */
+/* Compiler-instrumented functions have the linker's names; other names are as the user wrote them. */
 static bool make_readable(const struct hp_site_table *table, struct hp_site_sums *site)
 {
     char signature[SIGNATURE_MAX_BYTES], name[SIGNATURE_MAX_BYTES];
@@ -299,7 +299,7 @@ static void put_place(struct hp_text *text, const char *file, uint32_t line)
     hp_text_char(text, ' ');
 }
 
-/* One that changes has a place, however often it does: there may be 200,000 sites with one long name. */
+/* Each site reuses its own buffer: there may be 200,000 sites with one long name. */
 static bool keep_name(const struct hp_site_table *table, struct hp_site_sums *site, const char *bytes,
                       size_t length)
 {
@@ -318,8 +318,8 @@ static bool keep_name(const struct hp_site_table *table, struct hp_site_sums *si
 }
 
 /*
- * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
- * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
+ * The name with more and more detail: alone, whole signature, file stem, file and line, whole path, number. If a
+ * level adds nothing, the next one is used.
  */
 static bool set_name(const struct hp_site_table *table, struct hp_site_sums *site)
 {
@@ -355,7 +355,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct hp_site_sums *)a)->name, ((const struct hp_site_sums *)b)->name);
 }
 
-/* Moves every site whose name another one has, too, up one level. Sets `ret_moved`; false: no memory. */
+/* Moves every site whose name is not unique up one level. Sets `ret_moved`; false: no memory. */
 static bool tell_apart(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count,
                        bool *ret_moved)
 {

@@ -1,9 +1,10 @@
 /*
- * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
- * place in code, and named so that no two rows look alike.
+ * The sites of all sessions of a run: found by their ids while a session is read, merged if they are the same place
+ * in code, and named so that no two rows have the same name.
  *
- *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
- *     hp_site_table_unify, from which on site->same counts
+ *     hp_site_table_read for each session (by thread: and set `thread` for each of them),
+ *         then hp_site_table_find for every id in it
+ *     hp_site_table_unify: from then on site->same counts
  *     hp_site_table_name for those that are to be shown
  *
  * SPDX-License-Identifier: MIT
@@ -17,34 +18,34 @@ struct hp_arena;
 
 struct hp_site_table {
     struct hp_arena *arena;
-    hp_read_name *read_name;           /* for names of the linker's, or NULL */
-    const struct hp_snapshot *session; /* the one that is being read */
+    hp_read_name *read_name;           /* demangles the linker's names, or NULL */
+    const struct hp_snapshot *session; /* the one being read */
     uint32_t session_index;
-    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
-    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
+    const struct hp_thread_label *thread;         /* whose sites are created; NULL: those of all threads */
+    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are invalid */
     struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
-    struct hp_site_sums *all;                     /* those of all sessions, by `next` */
+    struct hp_site_sums *all;                     /* those of all sessions, linked by `next` */
     size_t count;
 };
 
-/* Ids are those of the `index`th session from now on. */
+/* From now on ids are those of the `index`th session. */
 void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index);
 
 /* Whether a node or a stat can have this id. */
 bool hp_site_table_has_room_for(uint32_t id);
 
-/* The site with that id, made when it comes up for the first time. NULL: no memory. */
+/* The site with that id, created on first use. NULL: no memory. */
 struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id);
 
 /*
- * Makes sites of different sessions one if their name, function, file, line and kind are the same; ids are not, since
- * they are given in the order of first use. Sets `same` of all. False: no memory.
+ * Merges sites of different sessions if name, function, file, line and kind are equal; ids differ, since they are
+ * assigned in the order of first use. Sets `same` of all. False: no memory.
  */
 bool hp_site_table_unify(struct hp_site_table *table);
 
 /*
- * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
- * readable before, if there is a way. False: no memory.
+ * Gives each of these sites the shortest unique name; changes their order. The linker's names are demangled first,
+ * if possible. False: no memory.
  */
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
 

@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "stat_walk.h"
 
-/* Where the slowest call of a class is kept. */
+/* Where the slowest call of a class is recorded. */
 struct place {
     const struct hp_snapshot *session; /* NULL: nowhere */
     uint32_t session_index;
@@ -34,7 +34,7 @@ static const char *name_at(const struct hp_profile *profile, const struct place 
     return known != NULL ? known->name : "<unknown>";
 }
 
-/* Among those that are there, by its time; the shortest is left out where there is no room. */
+/* Inserts a part sorted by time; the shortest is dropped if there is no room. */
 static void add_part(struct hp_slow_poll *poll, const struct hp_slow_poll_part *part)
 {
     uint32_t at = poll->part_count;
@@ -50,7 +50,7 @@ static void add_part(struct hp_slow_poll *poll, const struct hp_slow_poll_part *
     poll->parts[at] = *part;
 }
 
-/* What the poll called itself is below its own node; what that called is in it. */
+/* The poll's direct callees are the children of its node; they include their own callees. */
 static void fill(const struct hp_profile *profile, const struct place *place, const struct hp_slow_copy *copy,
                  struct hp_slow_poll *poll)
 {
@@ -65,7 +65,7 @@ static void fill(const struct hp_profile *profile, const struct place *place, co
     }
 }
 
-/* No more is copied than the sessions have in all, even if many claim the same. */
+/* Copies no more than the sessions have in all, even if many entries claim the same record. */
 static bool fill_all(struct hp_arena *arena, const struct hp_run *run, const struct hp_profile *profile,
                      const struct place *places, struct hp_slow_poll *polls, size_t count)
 {

@@ -1,4 +1,4 @@
-/* All stats of a run. SPDX-License-Identifier: MIT */
+/* Iterates over all stats of a run. SPDX-License-Identifier: MIT */
 #include "stat_walk.h"
 
 static bool next_thread(struct hp_stat_walk *walk, const struct hp_run *run)

@@ -1,6 +1,6 @@
 /*
- * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
- * calls.
+ * Iterates over all stats of a run, session by session and thread by thread, each with its site: for readers of the
+ * records of single calls.
  *
  *     struct hp_stat_walk walk = {0};
  *     while (hp_stat_walk_next(&walk, profile))
@@ -18,15 +18,16 @@ struct hp_stat_walk {
     const struct hp_snapshot *snapshot;
     struct hp_thread thread;
     struct hotpath_stat_ stat;
-    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
-    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
-    struct hp_walk threads, stats;   /* private */
+    const struct hp_site_sums *site; /* NULL: it appeared after the profile was made, or is corrupt */
+    struct hp_walk
+        calls; /* for hp_snapshot_next_call; limits the steps to the number of calls a session can have */
+    struct hp_walk threads, stats; /* private */
     bool is_in_thread;
 };
 
 bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
 
-/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
+/* The name of the thread with this id, if the record still has it: it only knows its latest thread. */
 const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
 
 #endif

@@ -1,9 +1,9 @@
-/* What the counters of streams say. SPDX-License-Identifier: MIT */
+/* Derives the numbers of streams from their counters. SPDX-License-Identifier: MIT */
 #include "stream_profile.h"
 
 #include <string.h>
 
-/* A kind of that name that does not look as it should is another kind. */
+/* A kind of that name with another layout is another kind. */
 bool hp_is_stream(const char *name, const struct hp_kind *kind)
 {
     return strcmp(name, "stream") == 0 && kind->flags & HP_KIND_OWN_TABLE &&
@@ -44,7 +44,7 @@ static const char *state_of_object(const struct hp_object *object)
     return object->shared[HP_STREAM_HANDED] >= object->born ? "consuming" : "idle";
 }
 
-/* Of several it can be told if all have ended. */
+/* For several streams it is known if all have ended. */
 static const char *state_of(const struct hp_object_record *row)
 {
     uint64_t instances = 0, ended = 0;

@@ -1,6 +1,6 @@
 /*
- * Streams over all threads and processes: what follows from the counters of stream_layout.h. docs/streams.md is the manual of these
- * numbers. SPDX-License-Identifier: MIT
+ * Streams over all threads and processes, derived from the counters of stream_layout.h. docs/streams.md describes
+ * these numbers. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_STREAM_PROFILE_H
 #define HP_MODEL_STREAM_PROFILE_H
@@ -8,20 +8,20 @@
 #include "object_profile.h"
 #include "stream_layout.h"
 
-/* Ticks; below 0: not known. */
+/* Ticks; negative: unknown. */
 struct hp_stream {
-    double gap, produce, consume; /* means: of a gap, and for an item */
+    double gap, produce, consume; /* means: of a gap, and per item */
     uint64_t yield_ticks;         /* from the first yield to the last */
-    const char *state;            /* NULL: of several streams */
+    const char *state;            /* NULL: several streams */
 };
 
-/* Whether a kind is that of streams. */
+/* Whether a kind is a stream. */
 bool hp_is_stream(const char *name, const struct hp_kind *kind);
 
-/* A class or an instance, with its sums. */
+/* For a class or an instance, with its sums. */
 void hp_stream_of(const struct hp_object_record *row, const uint64_t *count, struct hp_stream *ret_stream);
 
-/* What is left of a class, of which there are sums and nothing else. */
+/* For the rest of a class, of which only the sums are known. */
 void hp_stream_of_rest(const uint64_t *count, struct hp_stream *ret_stream);
 
 #endif

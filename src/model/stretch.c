@@ -1,10 +1,10 @@
 /*
  * A stretch of a run.
  *
- * What a site had is the sum over all sessions of what its series went up by. A moment between two samples has its part of what came between
- * them.
- * Sessions without a time axis were short, or nobody watched them: they count where they are inside as a whole. What has no series is
- * scaled, as recursion is, or not known. SPDX-License-Identifier: MIT
+ * The number of a site is the sum of the increases of its series over all sessions. A moment between two samples
+ * gets its part of what came between them. Sessions without a time axis were short, or were not watched: they count
+ * if they lie entirely inside. What has no series is scaled, as recursion is, or unknown. SPDX-License-Identifier:
+ * MIT
  */
 #include "stretch.h"
 
@@ -19,12 +19,12 @@ struct cutting {
     struct hp_profile *profile;
     const struct hp_run *run;
     struct hp_stretch *stretch;
-    void *bytes; /* of the time axis at hand */
+    void *bytes; /* of the current time axis */
     struct hp_axis axis;
-    const struct hp_cpu *cpu; /* of all of the run; NULL: it was not sampled */
-    uint32_t moments;         /* place of the series that says when samples were */
-    uint32_t session;         /* whose it is */
-    uint64_t end_ns;          /* when that was over, since the run began */
+    const struct hp_cpu *cpu; /* of the whole run; NULL: not sampled */
+    uint32_t moments;         /* index of the series with the times of the samples */
+    uint32_t session;         /* the axis belongs to it */
+    uint64_t end_ns;          /* its end, since the run began */
     bool has_history;         /* of any */
 };
 
@@ -41,7 +41,10 @@ static bool read_axis(struct cutting *cutting, uint32_t session)
     return cutting->moments < HP_AXIS_SERIES;
 }
 
-/* How far a counter had come, a time after the run began: at its end all that was written last, which may be later than the last sample. */
+/*
+ * The value of a counter, at a time since the run began. At the end, it is all that was written last, which may be
+ * later than the last sample.
+ */
 static uint64_t value_at(const struct cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
 {
     const bool is_over = run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns;
@@ -95,7 +98,7 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
             waits->beside_ns[series->id] = amount;
         break;
     case HP_AXIS_WAIT:
-        waits->left_out_ns += amount; /* what has a place is taken away below */
+        waits->left_out_ns += amount; /* those with a place are subtracted below */
         break;
     case HP_AXIS_WATCHED:
         waits->watched_ns = amount;
@@ -117,12 +120,12 @@ static void add_axis(struct cutting *cutting)
     for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
         waited_ns += waits->ns[at];
     waits->left_out_ns = hp_less(waits->left_out_ns, waited_ns);
-    /* Samples of the one are a little older than those of the other. */
+    /* Samples of the two are not taken at exactly the same time. */
     if (waits->watched_ns < waited_ns + waits->left_out_ns)
         waits->watched_ns = waited_ns + waits->left_out_ns;
 }
 
-/* Of all of the session, and of the stretch if that is all of it. */
+/* For the whole session, and for the stretch if it has all of the session. */
 static void add_cpu(const struct cutting *cutting, uint32_t session, const struct hp_thread *thread, bool is_inside)
 {
     const struct hp_snapshot *snapshot = cutting->run->sessions[session];
@@ -169,7 +172,7 @@ static void add_threads(const struct cutting *cutting, uint32_t session, bool is
     }
 }
 
-/* A session without a time axis, as a whole. */
+/* A session without a time axis counts as a whole. */
 static void add_session(const struct cutting *cutting, uint32_t session)
 {
     const struct hp_forest *forest = &cutting->profile->forest;
@@ -208,7 +211,7 @@ static void empty_sites(const struct hp_profile *profile)
     }
 }
 
-/* What of a number that has no history falls to a part of another. */
+/* Scales a number without history by a part of another. */
 static uint64_t scaled(uint64_t number, uint64_t part, uint64_t whole)
 {
     const double share = whole > 0 ? (double)part / (double)whole : 0;
@@ -224,8 +227,8 @@ static void settle_site(struct hp_site_sums *site)
 }
 
 /*
- * What samples did not find, in the kernel say, is known of all of the run: the stretch has its part of that as of what they found. Nobody
- * uses a processor for longer than his own time.
+ * CPU time that samples did not find, as in the kernel, is known for the whole run: the stretch gets its part of
+ * it, as of what they found. CPU time cannot exceed self time.
  */
 static void settle_cpu(const struct cutting *cutting, struct hp_site_sums *site, const struct hp_site_cpu *whole)
 {
@@ -234,7 +237,7 @@ static void settle_cpu(const struct cutting *cutting, struct hp_site_sums *site,
     site->stretch_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
 }
 
-/* Those that were called, or open, in the stretch. */
+/* The sites that were called, or open, in the stretch. */
 static void list_sites(const struct cutting *cutting)
 {
     struct hp_profile *profile = cutting->profile;

@@ -7,7 +7,7 @@
 #include "sort.h"
 #include "task_snapshot.h"
 
-/* A kind of that name that does not look as it should is another kind. */
+/* A kind of that name with another layout is another kind. */
 bool hp_is_task_kind(const char *name, const struct hp_kind *kind)
 {
     return strcmp(name, "task") == 0 && kind->counter_count > HP_TASK_MOST_OPEN &&
@@ -27,8 +27,8 @@ bool hp_is_await_kind(const char *name, const struct hp_kind *kind)
 /* ------------------------------------------------------------------------------------------------------- classes */
 
 /*
- * The moments of all ends, less those of all beginnings, are the time that all tasks took together, whoever began and ended them; one
- * that is open counts as if it ended now. Each session has its own now.
+ * The sum of all end times less that of all start times is the time of all tasks together, regardless of which
+ * thread started and ended them; an open task counts as if it ended now. Each session has its own now.
  */
 static void add_record(struct hp_task_sums *task, const struct hp_object_record *record, uint64_t *first,
                        uint64_t *last)
@@ -52,7 +52,7 @@ static void add_record(struct hp_task_sums *task, const struct hp_object_record 
         *last = record->session->now_ticks;
 }
 
-/* One that no zone was in, for those that have told of no poll. False: no memory. */
+/* A site without zones, for tasks that reported no polls. False: no memory. */
 static bool make_site(struct hp_arena *arena, struct hp_task_sums *task)
 {
     struct hp_site_sums *site = hp_arena_take(arena, sizeof *site);
@@ -96,7 +96,7 @@ static bool add_task(struct hp_arena *arena, struct hp_task_sums *task, const st
 
 /* -------------------------------------------------------------------------------------- what they waited for */
 
-/* Who waited is known by its site; NULL: it is none of the tasks. */
+/* The waiting task is found by its site; NULL: not one of the tasks. */
 static struct hp_task_sums *waiter_of(const struct hp_tasks *tasks, const struct hp_object_record *await)
 {
     for (size_t at = 0; at < tasks->count; at++)
@@ -106,7 +106,7 @@ static struct hp_task_sums *waiter_of(const struct hp_tasks *tasks, const struct
     return NULL;
 }
 
-/* Of several processes, the same is one. NULL: no memory. */
+/* Equal awaits of several processes are one. NULL: no memory. */
 static struct hp_task_await *await_of(struct hp_arena *arena, struct hp_task_sums *task, const char *name)
 {
     struct hp_task_await **link = &task->awaits;

@@ -1,6 +1,6 @@
 /*
- * The tasks of a run, class by class: what was created and has ended, how long that took, and how much of it they ran. Stretches in
- * which they ran are zones, of the same site. SPDX-License-Identifier: MIT
+ * The tasks of a run, by class: how many were created and have ended, how long they took, and how much of it they
+ * ran. They run in zones of the same site. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_TASK_PROFILE_H
 #define HP_MODEL_TASK_PROFILE_H
@@ -9,46 +9,46 @@
 #include "object_sums.h"
 #include "profile.h"
 
-/* What tasks of a class waited for: requests, which are tasks as well, of one label. */
+/* What tasks of a class waited for: requests of one label, which are tasks as well. */
 struct hp_task_await {
     const char *name;
     uint64_t count;
-    uint64_t ticks; /* in which one was open, and the task did not run; several at once count each */
+    uint64_t ticks; /* in which a request was open and the task did not run; concurrent requests each count */
     struct hp_task_await *next;
 };
 
 /* Times are in ticks. */
 struct hp_task_sums {
     const struct hp_object_record *row;
-    struct hp_site_sums *site; /* whose zones are its polls */
+    struct hp_site_sums *site; /* its polls are zones of this site */
     struct hp_object_sums sums;
-    uint64_t open;                /* created, and not ended */
-    uint64_t wall;                /* from creation to end, of all of them; of those that are open up to now */
-    uint64_t polls;               /* 0: none was told, so nothing is known of the following */
+    uint64_t open;                /* created, but not ended */
+    uint64_t wall;                /* from creation to end, of all of them; of open ones up to now */
+    uint64_t polls;               /* 0: none was reported, and the following are unknown */
     uint64_t busy;                /* in which they ran */
     uint64_t waiting;             /* the rest */
-    double in_flight;             /* how many were open on average, from the first to the end of the last */
+    double in_flight;             /* average number of open tasks, from the first beginning to the last end */
     struct hp_task_await *awaits; /* what they are known to have waited for, the longest first */
     size_t await_count;
     uint64_t awaited; /* ticks of all of these */
 };
 
 struct hp_tasks {
-    struct hp_task_sums *all; /* by name */
+    struct hp_task_sums *all; /* sorted by name */
     size_t count;
 };
 
 /* Whether an object is a class of tasks: a hp_wants_kind. */
 bool hp_is_task_kind(const char *name, const struct hp_kind *kind);
 
-/* The same of what tasks waited for. */
+/* The same for what tasks waited for. */
 bool hp_is_await_kind(const char *name, const struct hp_kind *kind);
 
-/* From the objects of the run and its profile, whose sites learn which of them are tasks. NULL: no memory. */
+/* From the objects of the run and its profile; marks the sites that are tasks. NULL: no memory. */
 const struct hp_tasks *hp_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
                                        struct hp_profile *profile);
 
-/* A task that is open. */
+/* An open task. */
 struct hp_open_task {
     const struct hp_object_record *row;
     const struct hp_snapshot *session;

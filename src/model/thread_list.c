@@ -42,7 +42,7 @@ size_t hp_thread_list_end(const struct hp_thread_list *list, size_t from)
     return to;
 }
 
-/* Records of handlers have no name, and are not used by more threads. */
+/* Records of signal handlers have no name, and are not reused by other threads. */
 const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *list, size_t from, size_t to,
                                                    uint32_t number)
 {

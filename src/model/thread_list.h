@@ -1,5 +1,5 @@
 /*
- * The threads of a session, each with all its records: a thread whose signal handlers measure has several.
+ * The threads of a session, each with all its records: a thread with measured signal handlers has several.
  *
  *     struct hp_thread_list list;
  *     hp_thread_list_read(&list, arena, session);
@@ -31,17 +31,17 @@ struct hp_listed_thread {
 struct hp_thread_list {
     struct hp_arena *arena;
     const struct hp_snapshot *session;
-    struct hp_listed_thread **all; /* by thread id */
+    struct hp_listed_thread **all; /* sorted by thread id */
     size_t count;
 };
 
 /* False: no memory. */
 bool hp_thread_list_read(struct hp_thread_list *list, struct hp_arena *arena, const struct hp_snapshot *session);
 
-/* Behind the last record of the thread that the one at `from` belongs to. */
+/* The index after the last record of the thread that owns the one at `from`. */
 size_t hp_thread_list_end(const struct hp_thread_list *list, size_t from);
 
-/* What the thread with these records is called. NULL: no memory. */
+/* The label of the thread with these records. NULL: no memory. */
 const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *list, size_t from, size_t to,
                                                    uint32_t number);
 

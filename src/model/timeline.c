@@ -1,4 +1,4 @@
-/* How the numbers of a run went over its time. SPDX-License-Identifier: MIT */
+/* The numbers of a run over time. SPDX-License-Identifier: MIT */
 #include "timeline.h"
 
 #include <string.h>
@@ -59,7 +59,10 @@ static bool is_line(uint32_t kind) { return kind <= HP_AXIS_SITE_TICKS; }
 
 static uint32_t end_of(const struct hp_timeline *timeline) { return timeline->from + timeline->slots; }
 
-/* Between the last two samples, where the last slot has more than its own sample: what came until the end (hp_axis_amend). */
+/*
+ * Time between the last two samples, if the last slot has more than its own sample: what came until the end
+ * (hp_axis_amend).
+ */
 static uint64_t since_last(const struct reading *reading, uint32_t kind, uint32_t slot)
 {
     const bool is_amended =
@@ -69,7 +72,7 @@ static uint64_t since_last(const struct reading *reading, uint32_t kind, uint32_
                       : 0;
 }
 
-/* What a counter went up by in a slot, for the time that is in it: the latest may have begun with its only sample. */
+/* The increase of a counter in a slot, per time covered: the latest slot may have begun with its only sample. */
 static double speed(const struct reading *reading, const struct hp_line *line, uint64_t gained, uint32_t slot)
 {
     const struct hp_axis_header *header = &reading->axis->header;
@@ -87,7 +90,7 @@ static double speed(const struct reading *reading, const struct hp_line *line, u
     return 100 * part / ns;
 }
 
-/* The first value of a counter says how far it had come, not how fast, unless that is since the start. */
+/* The first value of a counter is a level, not a rate, unless it counts from the start. */
 static void fill_values(const struct reading *reading, struct hp_line *line, uint32_t place)
 {
     const uint32_t from = reading->timeline->from, end = end_of(reading->timeline);
@@ -141,7 +144,7 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
     return true;
 }
 
-/* In a stretch, those that have a part of it. */
+/* In a stretch, the slots that overlap it. */
 static void choose_slots(const struct reading *reading)
 {
     const struct hp_axis_header *header = &reading->axis->header;

@@ -1,4 +1,7 @@
-/* How far what was recorded can be trusted: the clock, what measuring cost, what was lost. SPDX-License-Identifier: MIT */
+/*
+ * How far the recorded data can be trusted: the clock, the cost of measuring, what was lost.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_MODEL_TRUST_H
 #define HP_MODEL_TRUST_H
 
@@ -13,18 +16,18 @@ struct hp_trust {
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
     double share_percent; /* of the run's time; at most, ... */
     double least_percent; /* ... and at least */
-    double clock_hz;      /* 0: not known */
+    double clock_hz;      /* 0: unknown */
     const char *clock;
-    const struct hp_cpu *cpu;                    /* NULL: processor time was not sampled */
-    const struct hp_function_profile *functions; /* the same by stacks; NULL: there are none */
+    const struct hp_cpu *cpu;                    /* NULL: CPU time was not sampled */
+    const struct hp_function_profile *functions; /* the same from stacks; NULL: there are none */
     uint64_t lost[HP_LOSSES];
-    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
-    bool is_sandboxed; /* one of them was, from some moment on */
-    size_t uncounted;  /* processes whose allocations are not known, while those of others are */
-    uint32_t refusal;  /* enum hp_refusal, likewise */
+    uint32_t storage;  /* enum hp_storage, of the worst process */
+    bool is_sandboxed; /* a process was sandboxed from some time on */
+    size_t uncounted;  /* processes whose allocations are unknown, while those of others are counted */
+    uint32_t refusal;  /* enum hp_refusal, of the worst process */
 };
 
-/* `cpu` is NULL where processor time was not sampled. */
+/* `cpu` is NULL if CPU time was not sampled. */
 void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust);
 
 /* The word for an enum hp_clock_kind. */

@@ -7,7 +7,7 @@
 
 static const char *const names[] = {"value", "gauge", "count", "debug"};
 
-/* A kind of that name that does not look as it should is another kind. */
+/* A kind of that name with another layout is another kind. */
 bool hp_is_value(const char *name, const struct hp_kind *kind)
 {
     if (!(kind->flags & HP_KIND_OWN_TABLE) || kind->counter_count <= HP_VALUE_REAL_SUM)
@@ -24,7 +24,7 @@ static double real_of(uint64_t bits)
 {
     double real;
     memcpy(&real, &bits, sizeof real);
-    return real - real == 0 ? real : 0; /* a session may hold anything */
+    return real - real == 0 ? real : 0; /* a session may contain infinities and NaN */
 }
 
 static struct hp_value_number number_of(uint32_t type, uint64_t bits)
@@ -78,7 +78,7 @@ static void add_numbers(struct hp_value_sums *sums, const struct hp_part *part)
     sums->numbers += part->count[HP_VALUE_NUMBERS];
     sums->mean += real_of(part->count[HP_VALUE_REAL_SUM]); /* the sum, for now */
     struct hp_value_number total = number_of(part->type, part->count[HP_VALUE_SUM]);
-    /* Whole numbers may have gone round; doubles do not. */
+    /* The integer sum may have wrapped; doubles do not. */
     const double real = real_of(part->count[HP_VALUE_REAL_SUM]);
     total.is_whole &= real < 0x1p62 && real > -0x1p62;
     total.real = real;
@@ -101,7 +101,10 @@ static void add_part(struct hp_value_sums *sums, const struct hp_snapshot *sessi
     hp_recent_list_add(&sums->recent, session, part);
 }
 
-/* The level of the process that was last heard of, of those that have set the gauge; if none has, what all added. */
+/*
+ * The level of the process that updated it last, among those that have set the gauge; if none has, the sum of what
+ * all added.
+ */
 static void add_level(struct hp_value_sums *sums, const struct gauge *gauge, struct gauge *newest)
 {
     if (gauge->last_tick == 0)
@@ -134,7 +137,7 @@ void hp_value_sums_of(const struct hp_object_record *row, struct hp_value_sums *
         if (ret_sums->is_gauge)
             add_level(ret_sums, &gauge, &newest);
     }
-    /* The sum of whole numbers is exact, if it did not go round. */
+    /* The integer sum is exact, if it did not wrap. */
     if (!ret_sums->is_gauge && ret_sums->total.is_whole)
         ret_sums->mean = (double)ret_sums->total.whole;
     if (ret_sums->numbers > 0)
@@ -171,7 +174,7 @@ static uint64_t counted(const struct hp_magnitudes *magnitudes)
     return sum;
 }
 
-/* Where step `number` of all begins, from the smallest magnitude on. */
+/* Where step `number` begins, counted from the smallest magnitude. */
 static double begin_of(uint32_t number)
 {
     double begin = 1 + (double)(number % HP_MAGNITUDE_STEPS) / HP_MAGNITUDE_STEPS;
@@ -191,7 +194,7 @@ static double round_up(double number)
     return whole < number ? whole + 1 : whole;
 }
 
-/* The middle of what one counter counts; of whole numbers, the middle of those that are there. */
+/* The middle of a counter's range; for integers, the middle of those in it. */
 static double middle_of(uint32_t number, bool is_whole)
 {
     const double begin = begin_of(number), end = begin_of(number + 1);
@@ -200,7 +203,7 @@ static double middle_of(uint32_t number, bool is_whole)
     return (begin + end) / 2;
 }
 
-/* The magnitude below which `left` of the counters are, from the smallest on. */
+/* The magnitude below which the smallest `left` values are. */
 static double find(const struct hp_magnitudes *magnitudes, uint64_t left, bool is_whole)
 {
     const uint32_t all = HP_MAGNITUDES * HP_MAGNITUDE_STEPS;
@@ -234,7 +237,7 @@ bool hp_distribution_percentile(const struct hp_value_distribution *distribution
         return false;
     const uint64_t rank = hp_durations_rank(percentile, below + zeros + above);
     *ret_number = 0;
-    if (rank <= below) /* the lowest are those of the largest magnitude */
+    if (rank <= below) /* the lowest values have the largest magnitudes */
         *ret_number = -find(&distribution->negative, below - rank + 1, is_whole);
     else if (rank > below + zeros)
         *ret_number = find(&distribution->positive, rank - below - zeros, is_whole);

@@ -1,4 +1,4 @@
-/* What kind of bottleneck a function is. SPDX-License-Identifier: MIT */
+/* Decides what kind of bottleneck a function is. SPDX-License-Identifier: MIT */
 #include "verdict.h"
 
 const char *hp_verdict_name(enum hp_verdict verdict)
@@ -18,7 +18,7 @@ const char *hp_verdict_name(enum hp_verdict verdict)
 
 static double least(double a, double b) { return a < b ? a : b; }
 
-/* If as much of the waiting was seen as has to be for a cause to be named, what nobody saw of it is taken for the same. */
+/* If enough of the waiting was seen to name a cause, the unseen rest is taken to be the same. */
 static double idle_part(const struct hp_evidence *evidence, const struct hp_judgement *judgement)
 {
     const bool is_seen =
@@ -32,8 +32,9 @@ static bool is_estimate(const struct hp_evidence *evidence)
 }
 
 /*
- * Busy and waiting are one another's rest, unless the whole is an estimate: then each is what was found of it. Processor time is what clocks say, so it goes before what was seen in looks; that
- * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
+ * CPU time and waiting add up to the whole, unless the whole is an estimate: then each is what was found. CPU time
+ * comes from clocks, so it takes precedence over the wait samples; these only say what the waiting was for, and are
+ * scaled down if they claim more waiting than there was.
  */
 static void split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
 {
@@ -56,19 +57,19 @@ static void split_time(const struct hp_evidence *evidence, struct hp_judgement *
     judgement->idle_ns = idle_part(evidence, judgement);
 }
 
-/* What allocations take at least, as a part of that. */
+/* Lower bound of the time for allocations, as a part of `ns`. */
 static double alloc_part(const struct hp_evidence *evidence, double ns)
 {
     return evidence->has_allocs && ns > 0 ? least(evidence->alloc_count * HP_VERDICT_PAIR_NS / ns, 1) : 0;
 }
 
-/* Allocations are counted, not sampled: they can be told where nothing else can. */
+/* Allocations are counted, not sampled: they are known even if nothing else is. */
 static enum hp_verdict judge_by_counts(const struct hp_judgement *judgement, enum hp_verdict otherwise)
 {
     return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
 }
 
-/* Waiting that nobody saw speaks neither for the run queue nor against it. */
+/* Waiting of unknown cause counts neither for nor against the run queue. */
 static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
     const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;

@@ -1,7 +1,8 @@
 /*
- * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
+ * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md describes these rules.
  *
- *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
+ *     struct hp_evidence evidence = {.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994};
+ *     hp_judge(&evidence, &judgement);
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,38 +11,38 @@
 
 #include <stdbool.h>
 
-/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
+/* --- The thresholds. Parts are of the function's own time, unless noted. */
 
-/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
+/* With fewer possible samples than this, a share may be off by more than 11 points: no verdict. */
 #define HP_VERDICT_LEAST_SAMPLES 20.0
-/* Who is busy, or waits, for less than this is as much of the one as of the other. */
+/* Below this share of CPU time or of waiting, a function is mixed. */
 #define HP_VERDICT_BUSY_PART 0.6
 #define HP_VERDICT_WAITING_PART 0.6
-/* More than this ready to run and without a processor ... */
+/* Minimum share of run queue time (runnable without a CPU) ... */
 #define HP_VERDICT_STARVED_PART 0.25
-/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
+/* ... and its minimum part of all waiting that was seen: then only a machine with more CPUs would help. */
 #define HP_VERDICT_QUEUE_PART 0.5
-/* Who does nobody's work for that long is idle, whatever else it waits for. */
+/* A function that idles this long is idle, whatever else it waits for. */
 #define HP_VERDICT_IDLE_PART 0.6
-/* A program with less work than this, of the time it ran, and that much idling, is idle. */
+/* A program is idle with less work than this, of its time, and at least this much idle time. */
 #define HP_VERDICT_IDLE_RUN 0.5
-/* Idle time is mentioned where it is more than this of all. */
+/* Idle time is mentioned if it exceeds this part of all time. */
 #define HP_VERDICT_IDLE_SAID 0.05
-/* So much of a time that is scaled up must have been found as work or as waiting: else it may not have been there. */
+/* Minimum part of a scaled-up time that must have been found as CPU time or as waiting: else it may not exist. */
 #define HP_VERDICT_FOUND_PART 0.6
-/* So much of the time it was busy must be allocations, at what they take at least. */
+/* Minimum part of the CPU time that allocations take, by their lower bound. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
-/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
+/* Time of malloc and free of a small block, counted, in the best case (docs/overhead.md). */
 #define HP_VERDICT_PAIR_NS 25.0
 
-/* What a function waited for is named if it waited longer for it than this ... */
+/* A wait is named if the function waited longer for it than this ... */
 #define HP_VERDICT_NAMED_PART 0.001
 /* ... and for that part of all its waiting. */
 #define HP_VERDICT_CAUSE_PART 0.25
 
-/* Who uses a channel and is blocked for more than this of its time has found who is too slow ... */
+/* A channel holds up its users if they are blocked for more than this part of their time ... */
 #define HP_VERDICT_BLOCKED_PART 0.5
-/* ... if that is so much of all the run: a channel that was there for a moment holds up nobody. */
+/* ... and of the run: a short-lived channel holds up nothing. */
 #define HP_VERDICT_BLOCKED_RUN 0.1
 
 enum hp_verdict {
@@ -51,35 +52,35 @@ enum hp_verdict {
     HP_VERDICT_STARVED,
     HP_VERDICT_IDLE,
     HP_VERDICT_MIXED,
-    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
-    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured, or too little of either was found */
+    HP_VERDICT_TOO_SHORT, /* too few samples */
+    HP_VERDICT_UNKNOWN,   /* neither CPU time nor waiting was measured, or too little of both was found */
     HP_VERDICTS
 };
 
-/* What is known of a function, without those inside, over all threads. */
+/* What is known of a function, without inner zones, over all threads. */
 struct hp_evidence {
     double wall_ns;
-    bool is_wall_scaled; /* from calls of which not all were timed: what is not work need not be waiting */
-    double samples_due;  /* samples, or looks, that there would be if each had found it */
+    bool is_wall_scaled; /* includes untimed calls: what is not CPU time need not be waiting */
+    double samples_due;  /* possible samples: as many as if each had found it */
     bool has_cpu;
     double cpu_ns;
     bool has_waits;
-    double waited_ns; /* as watched: found in looks, so not exact */
-    double queue_ns;  /* of that, ready to run */
-    double idle_ns;   /* of that, nobody's work */
+    double waited_ns; /* by samples of waits, so not exact */
+    double queue_ns;  /* of that, runnable */
+    double idle_ns;   /* of that, idle */
     bool has_allocs;
     double alloc_count;
 };
 
 struct hp_judgement {
     enum hp_verdict verdict;
-    bool knows_waiting; /* the two that follow mean something */
+    bool knows_waiting; /* the next two are valid */
     double busy_ns;
-    double waiting_ns;   /* all the rest, ready to run included */
-    double queue_ns;     /* of that, ready to run */
-    double waited_scale; /* what was watched, by this, is what was waited */
-    double idle_ns;      /* of the waiting, nobody's work */
-    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
+    double waiting_ns;   /* all the rest, including runnable time */
+    double queue_ns;     /* of that, runnable */
+    double waited_scale; /* sampled waiting times this is the actual waiting */
+    double idle_ns;      /* of the waiting, idle */
+    double alloc_part;   /* of its CPU time, or of all its time if that is unknown; at most 1 */
 };
 
 void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);

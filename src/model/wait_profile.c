@@ -35,13 +35,16 @@ bool hp_run_has_waits(const struct hp_run *run)
 
 /* ---------------------------------------------------------------------------------------------- gather */
 
-/* Ways through the trees of all threads, to find the one that has a node: a broken file may have many of both. */
+/*
+ * Limit on the searches through the trees of all threads for the one with a node: a corrupt file may have many of
+ * both.
+ */
 #define MOST_TREES UINT64_C(20000000)
 
-/* A wait, and where in the tree of the run it was. */
+/* A wait, and its place in the tree of the run. */
 struct placed {
     const struct hp_site_sums *site;
-    const struct hp_tree_node *node; /* NULL: not known */
+    const struct hp_tree_node *node; /* NULL: unknown */
     uint32_t cause;
     uint64_t ns;
 };
@@ -50,12 +53,12 @@ struct gathering {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_run_waits *waits;
-    struct placed **placed; /* one for each wait */
+    struct placed **placed; /* one per wait */
     uint64_t trees_left;
     size_t capacity;
 };
 
-/* A wait knows its node and not the thread. */
+/* A wait has its node, but not its thread. */
 static const struct hp_tree_node *tree_node_of(struct gathering *gathering, uint32_t session, uint32_t offset)
 {
     const struct hp_forest *forest = &gathering->profile->forest;
@@ -105,7 +108,7 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
     return sums->what != NULL;
 }
 
-/* What of an entry of a session falls into the stretch that the report is about. */
+/* Reduces an entry of a session to the stretch that the report is about. */
 static void cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, struct hp_wait *wait)
 {
     const uint64_t whole = wait->ns;
@@ -171,7 +174,7 @@ static size_t count_waits(const struct hp_run *run)
 
 static uint64_t number_of(const struct hp_site_sums *site) { return site != NULL ? hp_site_number(site) + 1 : 0; }
 
-/* The same for all that is one row. */
+/* Equal for entries of one row. */
 static int compare_places(const void *a, const void *b)
 {
     const struct hp_wait_sums *x = a, *y = b;
@@ -209,7 +212,7 @@ static void merge(struct hp_run_waits *waits)
     waits->count = kept;
 }
 
-/* All that have a site are side by side: the first one behind them. */
+/* Entries of one site are adjacent: the index after the last of them. */
 static size_t end_of_site(const struct hp_run_waits *waits, size_t at)
 {
     const struct hp_site_sums *site = waits->all[at]->site;
@@ -219,8 +222,8 @@ static size_t end_of_site(const struct hp_run_waits *waits, size_t at)
 }
 
 /*
- * At a look all that was waited since the last one goes to the function that is found. In a short run that can be more than it took:
- * who knows where the rest was, but not there.
+ * Each sample credits all waiting since the last one to the function that it finds. In a short run that can exceed
+ * the function's time: the excess was elsewhere, but it is unknown where.
  */
 static double fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
 {
@@ -259,7 +262,7 @@ static bool add_to_node(const struct gathering *gathering, const struct placed *
     return true;
 }
 
-/* Both are in order of their sites, `placed` and what was merged. False: no memory. */
+/* Both `placed` and the merged entries are sorted by site. False: no memory. */
 static bool fit_all(const struct gathering *gathering, size_t placed_count)
 {
     struct hp_run_waits *waits = gathering->waits;
@@ -286,7 +289,7 @@ static uint64_t key_of(const struct hp_wait_sums *wait)
     return key;
 }
 
-/* Those of paths, cause by cause. Who was seen waiting once is so in every later reading. */
+/* For paths, by cause. A wait that was once reported is in every later reading. */
 static void keep_nodes(const struct gathering *gathering, struct hp_floors *floors)
 {
     const struct hp_profile *profile = gathering->profile;
@@ -298,7 +301,7 @@ static void keep_nodes(const struct gathering *gathering, struct hp_floors *floo
         if (before == NULL)
             continue;
         if (now == NULL) {
-            gathering->waits->nodes[at] = before; /* it was seen in a place that takes less time than that now */
+            gathering->waits->nodes[at] = before; /* it was seen at a place whose time is less than that now */
             continue;
         }
         now->ns = before->ns = 0;
@@ -310,7 +313,7 @@ static void keep_nodes(const struct gathering *gathering, struct hp_floors *floo
     }
 }
 
-/* What is too much for a function changes with the time that it took. */
+/* The excess of a function changes with the function's time. */
 static void keep(const struct hp_run_waits *waits, struct hp_floors *floors)
 {
     for (size_t at = 0; at < waits->count; at++) {
@@ -361,7 +364,7 @@ uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait)
     case HP_IDLE_NEVER:
         break;
     }
-    /* Of the run queue, what came after a wait that was idle. */
+    /* Of the run queue, the time after an idle wait. */
     return wait->cause == HP_WAIT_RUN_QUEUE ? wait->beside_ns : 0;
 }
 
