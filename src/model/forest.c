@@ -1,7 +1,7 @@
 /*
  * The shape of a run, in four steps:
  *
- *   1. gather   every node of every thread becomes a record, in the order of their places; stats are linked to sites
+ *   1. gather   every node of every thread becomes a record, sorted by place; stats are linked to sites
  *   2. unify    sites that sessions have in common become one
  *   3. merge    thread by thread, records of one site below one merged parent become one node of the tree
  *   4. hang     these nodes are put in order, level by level

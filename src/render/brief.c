@@ -14,7 +14,7 @@ static const struct hotpath_section *section_of(const hotpath_results *results, 
     return NULL;
 }
 
-/* Verdicts are of functions over all threads: they have no place beside rows of one. */
+/* Verdicts are over all threads: they cannot be joined with rows per thread. */
 bool hp_brief_applies(const hotpath_results *results)
 {
     const struct hotpath_section *verdicts = section_of(results, HP_BRIEF_VERDICTS);
@@ -48,10 +48,10 @@ static bool is_joined(const struct hp_column *column)
     return column->shown.visible && !(column->traits & (HP_COLUMN_NAME | HP_COLUMN_BELOW));
 }
 
-/* Columns of `verdicts` behind those of `timing`. */
+/* The columns of `verdicts`, appended to those of `timing`. */
 struct join {
     const struct hotpath_section *timing, *verdicts;
-    size_t columns[HP_MAX_COLUMNS]; /* of the verdicts, those that are taken */
+    size_t columns[HP_MAX_COLUMNS]; /* the verdict columns that are taken */
     size_t count;
 };
 

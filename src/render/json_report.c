@@ -1,6 +1,6 @@
 /*
- * A report as JSON. Numbers are raw and their unit is in the key; every column is there, whether a table would show
- * it or not; null stands where there is no value. SPDX-License-Identifier: MIT
+ * A report as JSON. Numbers are raw, with their unit in the key; every column is present, visible in a table or
+ * not; null means no value. SPDX-License-Identifier: MIT
  */
 #include "json_report.h"
 
@@ -15,7 +15,7 @@
 
 #define REPORT_VERSION 2u
 
-/* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
+/* Nothing is measured below a picosecond, and a tick is never shorter than a tenth of a nanosecond. */
 static void put_ns(struct hp_json *json, double ns)
 {
     if (ns >= 1e6)
@@ -26,7 +26,10 @@ static void put_ns(struct hp_json *json, double ns)
 
 /* ---------------------------------------------------------------------------------------------- meta */
 
-/* The wall clock is read once per session, so the end of the run is reckoned from the principal one's start. */
+/*
+ * The wall clock is read once per session, so the end of the run is computed from the start of the principal
+ * session.
+ */
 static void put_moment(struct hp_json *json, const struct hp_run *run)
 {
     char bytes[40];
@@ -76,14 +79,14 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     hp_json_end_object(json);
 }
 
-/* "key=value" split at the first sign; an item without one is a key with an empty value. */
+/* Splits "key=value" at the first "="; an item without one is a key with an empty value. */
 static size_t key_length(const char *item, size_t length)
 {
     const char *sign = memchr(item, '=', length);
     return sign != NULL ? (size_t)(sign - item) : length;
 }
 
-/* A key that comes again later is left to the last one: an object has each key once. */
+/* Of a repeated key only the last counts: an object has each key once. */
 static bool comes_again(const char *rest, const char *key, size_t length)
 {
     size_t item_length;

@@ -8,12 +8,13 @@
 #include "section.h"
 #include "text.h"
 
-/* Writes the report and ends it with a new line. */
+/* Writes the report, ended by a newline. */
 void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty);
 
 /*
- * Its parts, for those who write the same values in another shape: what comes before the sections and after them, what a section says before its rows, a
- * cell without its key, and an id in hexadecimal, since readers of JSON may not have whole numbers of 64 bits.
+ * Its parts, for writers of the same values in another shape: what comes before the sections and after them, what a
+ * section has before its rows, a cell without its key, and an id in hexadecimal, since JSON readers may not have
+ * 64-bit integers.
  */
 void hp_json_report_put_about(struct hp_json *json, const hotpath_results *results);
 void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results);

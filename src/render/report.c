@@ -21,7 +21,7 @@ int hp_report_render_model(struct hp_model *model, const struct hp_settings *set
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
     hp_text_init_stream(&out, buffer, BUFFER_BYTES, target->sink, target->context);
-    /* The page is written by the program hotpath; in a measured program the table stands in for it. */
+    /* Only the program hotpath can write the page; a measured program writes the table instead. */
     if (settings->output.format == HP_FORMAT_TABLE || settings->output.format == HP_FORMAT_HTML) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
         is_complete = hp_table_render(results, &out, &style);

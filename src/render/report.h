@@ -1,6 +1,6 @@
 /*
- * From snapshots to a finished report: choose sections, fill them, write them as a table or as JSON, or hand them
- * to a callback. The exit report of the library and `hotpath report` both come through here, so they cannot differ.
+ * From snapshots to a finished report: chooses sections, fills them, writes them as a table or as JSON, or passes
+ * them to a callback. The exit report of the library and `hotpath report` both use this, so they cannot differ.
  * Allocates nothing from the heap; may run in a signal handler. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RENDER_REPORT_H
@@ -20,15 +20,15 @@ struct hp_report_target {
 };
 
 /*
- * One report of all the snapshots together. Returns HOTPATH_OK, HOTPATH_E_OUTPUT when the sink gave up,
- * HOTPATH_E_SPACE without memory.
+ * One report of all snapshots together. Returns HOTPATH_OK, HOTPATH_E_OUTPUT if the sink gave up, HOTPATH_E_SPACE
+ * without memory.
  */
 int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                      const struct hp_report_target *target);
 
 struct hp_model;
 
-/* The same of a model that there is already. */
+/* The same from an existing model. */
 int hp_report_render_model(struct hp_model *model, const struct hp_settings *settings,
                            const struct hp_report_target *target);
 

@@ -1,10 +1,10 @@
 /*
  * A report as text for people.
  *
- * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
- * columns get their widths; if that is wider than the terminal, elastic columns give way first and then the name
- * column, each down to a width that still says something; then columns are dropped from the right, then other text is
- * shortened, then the name column gives what is left. SPDX-License-Identifier: MIT
+ * A table is laid out in three steps. Every visible cell becomes safe text with a known width in columns. The
+ * columns get their widths. If the table is wider than the terminal, elastic columns shrink first and then the name
+ * column, each to a width that is still readable; then columns are dropped from the right, then other text is
+ * shortened, and finally the name column gets what is left. SPDX-License-Identifier: MIT
  */
 #include "table.h"
 
@@ -21,12 +21,12 @@
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-#define NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
-#define ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
-#define LEAST_TEXT 4u       /* what is left of either where there is no room at all */
+#define NAME_COMFORT 16u    /* least readable width of a name; below that, other columns are dropped */
+#define ELASTIC_COMFORT 16u /* the same for elastic text, such as a note */
+#define LEAST_TEXT 4u       /* width of either if there is no room at all */
 #define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
-#define LINES_ON_A_SCREEN 40u /* with more below it, the verdict is said again at the end */
+#define LINES_ON_A_SCREEN 40u /* if the report is longer, the verdict is repeated at the end */
 #define LINES_AROUND_ROWS 6u  /* of a table: heading, rules, a blank line */
 
 struct shown {
@@ -40,8 +40,8 @@ struct table {
     const struct hotpath_section *section;
     struct hp_text *out;
     const struct hp_table_style *style;
-    size_t order[HP_MAX_COLUMNS];    /* indexes of the columns that are shown */
-    size_t naturals[HP_MAX_COLUMNS]; /* their widths when there is space enough */
+    size_t order[HP_MAX_COLUMNS];    /* indexes of the visible columns */
+    size_t naturals[HP_MAX_COLUMNS]; /* their widths without a limit */
     size_t widths[HP_MAX_COLUMNS];
     size_t count;
     struct shown *cells; /* row by row */
@@ -56,7 +56,7 @@ static void put_style(const struct hp_table_style *style, struct hp_text *out, c
         hp_text_string(out, code);
 }
 
-/* The colour of a verdict; NULL: the word is none. */
+/* The colour of a verdict; NULL: not a verdict. */
 static const char *verdict_color(const char *word, size_t length)
 {
     static const struct {
@@ -82,11 +82,11 @@ static void put_word(const struct hp_table_style *style, struct hp_text *out, co
         put_style(style, out, PLAIN);
 }
 
-/* How prose looks. Each line has its style to itself: pagers forget it at the end of one. */
+/* The style of prose. It is set anew on each line: pagers reset it at the end of one. */
 struct prose {
     const char *code; /* NULL: plain */
-    size_t indent;    /* columns that the first line has before it */
-    bool has_verdict; /* its last word is one */
+    size_t indent;    /* columns already used in the first line */
+    bool has_verdict; /* the last word is a verdict */
 };
 
 static void begin_line(const struct hp_table_style *style, struct hp_text *out, const struct prose *prose)
@@ -102,7 +102,7 @@ static void end_line(const struct hp_table_style *style, struct hp_text *out, co
     hp_text_char(out, '\n');
 }
 
-/* Writes text in lines of at most the terminal's width, broken at blanks. A longer word stays whole. */
+/* Writes text in lines of at most the terminal's width, broken at blanks. A longer word is not broken. */
 static void put_prose(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length,
                       const struct prose *prose)
 {
@@ -152,7 +152,7 @@ static void put_warning(const struct hp_table_style *style, struct hp_text *out,
 
 /* --------------------------------------------------------------------------------------------- cells */
 
-/* Amounts as columns of different height, at most so many: neighbours are added up. */
+/* Most bars of a histogram: neighbours are added up. */
 #define PICTURE_COLUMNS 24u
 
 static void put_picture(struct hp_text *text, const double *amounts, size_t count)
@@ -177,7 +177,7 @@ static void put_bars(struct hp_text *text, const struct hotpath_histogram *histo
     put_picture(text, amounts, count);
 }
 
-/* "sleep 1.20 s, lock 3.00 ms": the largest first, which is their order. */
+/* "sleep 1.20 s, lock 3.00 ms": they are sorted, the largest first. */
 static void put_labelled(struct hp_text *text, const struct hotpath_histogram *histogram)
 {
     for (size_t at = 0; at < histogram->bars; at++) {
@@ -193,7 +193,7 @@ static void put_labelled(struct hp_text *text, const struct hotpath_histogram *h
         hp_text_char(text, '-');
 }
 
-/* The latest of them, from the lowest up. */
+/* The latest points, scaled from the lowest up. */
 static void put_points(struct hp_text *text, const struct hotpath_series *series)
 {
     double values[PICTURE_COLUMNS];
@@ -324,7 +324,7 @@ static const struct hp_column *column_at(const struct table *table, size_t at)
     return &table->section->columns[table->order[at]];
 }
 
-/* What may be of any length, and stands at the left. */
+/* Text columns are left-aligned and may have any length. */
 static bool is_textual(const struct hp_column *column)
 {
     return hp_unit_is_text(column->shown.unit) || column->shown.unit == HOTPATH_UNIT_HISTOGRAM ||
@@ -352,7 +352,7 @@ static void measure_columns(struct table *table)
     }
 }
 
-/* A width of 0 is a column that was dropped. */
+/* A width of 0 is a dropped column. */
 static size_t table_width(const struct table *table)
 {
     size_t width = 1;
@@ -370,7 +370,7 @@ static size_t name_at(const struct table *table)
     return at;
 }
 
-/* Takes from a column what is too much, but leaves it `least` columns. */
+/* Narrows a column by the excess, but leaves it `least` columns. */
 static void shrink(struct table *table, size_t at, size_t least)
 {
     const size_t width = table_width(table), target = table->style->width, natural = table->widths[at];
@@ -380,7 +380,7 @@ static void shrink(struct table *table, size_t at, size_t least)
     table->widths[at] = natural > floor + excess ? natural - excess : floor;
 }
 
-/* Gives columns that may shrink what they would like to have, and takes from them what there is not. */
+/* Gives shrinkable columns their natural widths, then takes away the excess. */
 static void squeeze(struct table *table, size_t name, size_t least)
 {
     table->widths[name] = table->naturals[name];
@@ -392,7 +392,7 @@ static void squeeze(struct table *table, size_t name, size_t least)
     shrink(table, name, least);
 }
 
-/* Drops columns from the right until the table fits, but none that has one of these traits. */
+/* Drops columns from the right until the table fits, except those with one of these traits. */
 static void drop_columns(struct table *table, size_t name, uint32_t spared)
 {
     for (size_t at = table->count; at-- > 0 && table_width(table) > table->style->width;)
@@ -402,7 +402,7 @@ static void drop_columns(struct table *table, size_t name, uint32_t spared)
         }
 }
 
-/* Text that stays, such as a thread, is shortened when nothing else can go. */
+/* Text that is kept, such as a thread, is shortened if no column can be dropped any more. */
 static void shrink_texts(struct table *table, size_t name, size_t least)
 {
     for (size_t at = 0; at < table->count; at++)
@@ -437,7 +437,7 @@ static void draw_rule(const struct table *table)
     hp_text_string(table->out, "+\n");
 }
 
-/* Numbers are never shortened, so their width is known beforehand; of text it is known when it has been written. */
+/* Numbers are never shortened, so their width is known in advance; that of text only after it is written. */
 static void draw_cell(const struct table *table, size_t at, const struct shown *shown, bool is_marked)
 {
     const size_t width = table->widths[at];
@@ -607,7 +607,7 @@ static void put_groups(const hotpath_results *results, struct hp_text *line)
     for (size_t at = 0; at < results->section_count; at++) {
         const char *group = results->sections[at]->group;
         if (strcmp(group, before) == 0)
-            continue; /* sections of a group stand side by side */
+            continue; /* sections of a group are in one place */
         hp_text_string(line, at == 0 ? " | " : ", ");
         hp_text_string(line, group);
         before = group;
@@ -645,7 +645,7 @@ static void put_metadata(const hotpath_results *results, struct hp_text *line)
     }
 }
 
-/* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
+/* What readers must know about the sessions before they read the numbers: this line and the next. */
 static void put_cut_off(const hotpath_results *results, struct hp_text *line)
 {
     const struct hp_run *run = &results->model->run;
@@ -686,7 +686,9 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
     }
 }
 
-/* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
+/*
+ * Builds one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty.
+ */
 static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
                      char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
 {
@@ -701,7 +703,7 @@ static void put_trust(const hotpath_results *results, struct hp_text *line) { hp
 
 /* ----------------------------------------------------------------------------------------------- short report */
 
-/* "cpu: 200.64 ms, ...", or its name alone. */
+/* "cpu: 200.64 ms, ...", or the name alone. */
 static void put_totals(const struct hotpath_section *section, struct hp_text *out,
                        const struct hp_table_style *style)
 {
@@ -747,7 +749,7 @@ static bool put_sections(const hotpath_results *results, struct hp_text *out, co
     return true;
 }
 
-/* About how many lines there are below the verdict. */
+/* The approximate number of lines below the verdict. */
 static size_t line_count(const hotpath_results *results)
 {
     size_t count = 0;

@@ -8,7 +8,7 @@
 #include "text.h"
 
 struct hp_table_style {
-    uint32_t width; /* columns no line should exceed; 0: no bound */
+    uint32_t width; /* maximum width of a line; 0: unlimited */
     bool color;
 };
 

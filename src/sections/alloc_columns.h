@@ -1,6 +1,6 @@
 /*
- * The columns of the sections `alloc-bytes` and `alloc-count`. Both have them in two orders: what HOTPATH_ALLOC_METRIC asks for
- * leads, and the rest is there, too. SPDX-License-Identifier: MIT
+ * The columns of the sections `alloc-bytes` and `alloc-count`. Both sections have two orders of columns: those of
+ * HOTPATH_ALLOC_METRIC come first, then the rest. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_ALLOC_COLUMNS_H
 #define HP_SECTIONS_ALLOC_COLUMNS_H
@@ -10,14 +10,14 @@
 #include "columns.h"
 #include "options.h"
 
-/* What these sections know beside. */
+/* Facts of these sections. */
 enum {
     HP_ALLOC_TOTAL_FIRST = HP_FACT_OWN,
     HP_ALLOC_PEAK_FIRST = HP_FACT_OWN << 1,
     HP_ALLOC_HAS_PEAK_BLOCKS = HP_FACT_OWN << 2,
 };
 
-/* A group of columns of which one leads. */
+/* A group of columns, one of which comes first. */
 struct hp_alloc_measured {
     size_t average;
     size_t percentiles[HP_MAX_PERCENTILES];

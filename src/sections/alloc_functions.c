@@ -1,7 +1,7 @@
 /*
- * The section `alloc-functions`: which functions allocate, whether or not they are measured, by samples of allocations with their stacks; what
- * of it lived when the heap was at its largest, and what was never freed. There where somebody took stacks; the library does not.
- * SPDX-License-Identifier: MIT
+ * The section `alloc-functions`: which functions allocate, measured or not, by sampled allocations with their
+ * stacks; how much of it was live when the heap was at its largest, and how much was never freed. Present if stacks
+ * were sampled; the library does not do that. SPDX-License-Identifier: MIT
  */
 #include "function_profile.h"
 
@@ -21,7 +21,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_ZONES = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {

@@ -1,6 +1,6 @@
 /*
- * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
- * have the same name are one row; its peak is the highest that one of them had. SPDX-License-Identifier: MIT
+ * The section `alloc-pools`: custom allocators of the program, one row per name. Pools of several processes with
+ * the same name are one row; its peak is the highest of any process. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 

@@ -1,12 +1,13 @@
 /*
- * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
- * in bytes and the other in blocks; both have the same rows.
+ * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, with what its calls
+ * allocated. One is in bytes, the other in blocks; both have the same rows.
  *
- * Every site that was called where allocations are counted has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
- * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
+ * Every site that was called where allocations are counted has a row, and every call counts in averages and
+ * percentiles, even with 0. Allocations outside all zones have their own row, so that exclusive totals add up to
+ * the total of the run.
  *
- * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
- * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
+ * HOTPATH_ALLOC_METRIC chooses the leading numbers: what calls allocated, exclusive or with inner zones, or the
+ * most that was live during one call. The others are columns that are only shown on request.
  * SPDX-License-Identifier: MIT
  */
 #include "section.h"
@@ -27,7 +28,7 @@
 
 #define LINE_BYTES 320u
 
-/* What makes the difference between the two. */
+/* What differs between the two. */
 struct kind {
     enum hp_alloc_measure own, all, peak;
     const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
@@ -51,20 +52,20 @@ static const struct kind count_kind = {
     .highest = "Most blocks that lived at once during a call of each function",
 };
 
-/* What becomes a row. */
+/* A future row. */
 struct entry {
-    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_sums *site; /* NULL: outside all */
     const struct hp_thread_label *thread;
     struct hp_site_allocs allocs;
     uint64_t total;
-    uint64_t rank; /* that by which rows are sorted */
+    uint64_t rank; /* rows are sorted by this */
 };
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct kind *kind;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_profile *profile; /* its sites are the rows: that of the results, or one by thread */
     const struct hp_allocs *allocs;
     bool is_peak_first;
     uint64_t whole;
@@ -133,7 +134,7 @@ static void add_outside(struct view *view, const struct hp_thread_label *thread,
         add_entry(view, &(struct entry){.thread = thread, .allocs = allocs});
 }
 
-/* One for each thread, or for all; what has no thread has none. */
+/* One for each thread, or one for all; allocations without a thread have none. */
 static void add_all_outside(struct view *view)
 {
     const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
@@ -175,7 +176,7 @@ static int compare_entries(const void *a, const void *b)
                : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
 }
 
-/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
+/* The whole that shares refer to: all allocations, or the sum of all rows without main functions. */
 static void set_whole(struct view *view)
 {
     const struct hp_alloc_totals *totals = &view->allocs->totals;
@@ -209,7 +210,7 @@ static bool gather(struct view *view)
     return true;
 }
 
-/* Leaves what is to be shown, in order. */
+/* Reduces the entries to those to be shown, sorted. */
 static void choose(struct view *view)
 {
     const struct hp_settings *settings = view->results->settings;
@@ -284,7 +285,7 @@ static void fill_peaks(const struct view *view, struct hp_row *row, const struct
     hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
 }
 
-/* What is outside has no calls, and its peak would be that of all. */
+/* The outside row has no calls, and its peak would be that of the whole process. */
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     struct view *view = context;
@@ -427,7 +428,7 @@ static bool note_peak(struct view *view)
     return copy != NULL;
 }
 
-/* What was there before is in no number but this. */
+/* Blocks from before the session are only counted here. */
 static bool note_earlier(struct view *view)
 {
     char bytes[LINE_BYTES];
@@ -444,7 +445,7 @@ static bool note_earlier(struct view *view)
     return copy != NULL;
 }
 
-/* Rather no row than one that says nothing was allocated. */
+/* No row is better than one that says nothing was allocated. */
 static bool note_unknown(struct view *view)
 {
     char bytes[LINE_BYTES];

@@ -1,6 +1,6 @@
 /*
- * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
- * SPDX-License-Identifier: MIT
+ * The section `alloc-threads`: one row per thread, sorted by requested bytes; also shows threads that free what
+ * others allocated. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -45,7 +45,7 @@ static const struct hp_column_spec column_table[] = {
      "Threads that are counted here, one after the other."},
 };
 
-/* Names of threads may be alike, numbers are not. */
+/* Thread names may be equal, numbers are not. */
 static int compare_threads(const void *a, const void *b)
 {
     const struct hp_thread_allocs *x = a, *y = b;
@@ -54,7 +54,7 @@ static int compare_threads(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* Threads that have no record have no name and no peak. */
+/* Threads without a record have no name and no peak. */
 static bool fill_row(struct hotpath_results *results, struct hp_row *row, const struct columns *columns,
                      const struct hp_thread_allocs *thread)
 {

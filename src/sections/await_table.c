@@ -1,6 +1,6 @@
 /*
- * The section `awaits`: what tasks waited for, where somebody knows, which is where requests were made by an adapter: for each class of tasks
- * the requests of each label. SPDX-License-Identifier: MIT
+ * The section `awaits`: what tasks waited for, by task class and request label. It is known where requests were
+ * made by an adapter. SPDX-License-Identifier: MIT
  */
 #include "arena.h"
 #include "identity.h"
@@ -69,10 +69,10 @@ static int compare_entries(const void *a, const void *b)
             return x->task->awaited > y->task->awaited ? -1 : 1;
         return x->task < y->task ? -1 : 1;
     }
-    return x == y ? 0 : x < y ? -1 : 1; /* the longest comes first already, and the rest last */
+    return x == y ? 0 : x < y ? -1 : 1; /* already sorted: the longest first, the rest last */
 }
 
-/* Those of a task in their order, and what is left. */
+/* Adds the awaits of a task in their order, and the rest. */
 static size_t add_entries(struct entry *entries, const struct hp_task_sums *task)
 {
     size_t count = 0;
@@ -112,7 +112,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         rows[at] = &entries[at];
     hp_sort(rows, count, compare_entries);
     section->order.is_set =
-        !section->order.is_usual; /* the usual one is that of no column: those of a task stay together */
+        !section->order.is_usual; /* the default order is not that of a column: awaits of a task stay together */
     section->total_rows = count;
     return hp_order_fill(results, section, results->settings->show.functions_limit, rows, count, fill_row, view);
 }

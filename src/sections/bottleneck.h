@@ -1,5 +1,6 @@
 /*
- * What the files of the section `bottlenecks` share: each function with what is known of it, and the sentences about them. SPDX-License-Identifier: MIT
+ * Shared by the files of the section `bottlenecks`: each function with what is known of it, and the sentences about
+ * them. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_BOTTLENECK_H
 #define HP_SECTIONS_BOTTLENECK_H
@@ -13,34 +14,34 @@
 
 #define HP_BOTTLENECK_LINE_BYTES 512u
 
-/* What becomes a row. */
+/* A future row. */
 struct hp_bottleneck {
     const struct hp_site_sums *site;
     double wall_ns;
-    double work_ns;                /* the same without what is idle */
+    double work_ns;                /* the same without idle time */
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
-    const char *cause;             /* what it was seen to wait for most, or NULL */
-    bool is_named;                 /* and that is most of why it waits */
+    const char *cause;             /* its largest cause of waiting, or NULL */
+    bool is_named;                 /* the cause is most of its waiting */
     double cause_ns;
-    uint64_t looks; /* that found it so */
+    uint64_t looks; /* wait samples that found it */
     struct hp_site_allocs allocs;
     struct hp_evidence evidence;
     struct hp_judgement judgement;
 };
 
-/* All of them. */
+/* All rows. */
 struct hp_bottlenecks {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct hp_cpu *cpu;         /* NULL: not sampled */
-    const struct hp_cpu *used;        /* the same, or what was seen from outside; NULL: not known */
-    bool is_unsampled;                /* it was to be, but hardly a sample came */
-    const struct hp_run_waits *waits; /* NULL: nobody watched */
+    const struct hp_cpu *used;        /* the same, or as seen from outside; NULL: unknown */
+    bool is_unsampled;                /* sampling was requested, but hardly a sample came */
+    const struct hp_run_waits *waits; /* NULL: waits were not watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
-    double whole_ns;                  /* what 100 % is: idle time is no part of it */
+    double whole_ns;                  /* what 100 % is, without idle time */
     double inside_ns;                 /* of that, in measured functions */
-    double idle_ns;                   /* beside that */
-    double observations;              /* samples or looks for a second */
+    double idle_ns;                   /* in addition to that */
+    double observations;              /* samples of CPU time or of waits per second */
     struct hp_bottleneck **entries;
     size_t count;
 };
@@ -57,7 +58,7 @@ bool hp_bottlenecks_gather(struct hp_bottlenecks *view);
 void hp_bottlenecks_set_whole(struct hp_bottlenecks *view);
 bool hp_bottlenecks_measure(struct hp_bottlenecks *view);
 
-/* Why (bottleneck_reasons.c). */
+/* The reasons (bottleneck_reasons.c). */
 void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site);
 void hp_bottleneck_put_share(struct hp_text *line, double part);
 void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *entry);

@@ -1,4 +1,4 @@
-/* What the bottleneck of a run is, in a sentence. SPDX-License-Identifier: MIT */
+/* Names the bottleneck of a run in a sentence. SPDX-License-Identifier: MIT */
 #include "bottleneck.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
     }
 }
 
-/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+/* The site with the most CPU time, which may be low in the table. NULL: too few samples. */
 static const struct hp_bottleneck *busiest(const struct hp_bottlenecks *view)
 {
     const struct hp_bottleneck *busiest = NULL;
@@ -38,7 +38,9 @@ static const struct hp_bottleneck *busiest(const struct hp_bottlenecks *view)
                : NULL;
 }
 
-/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+/*
+ * Names the function with the most CPU time, if it is another one: ". Of the processor time, 94 % is in sync_work"
+ */
 static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line, const struct hp_bottleneck *first)
 {
     const struct hp_bottleneck *other = busiest(view);
@@ -52,7 +54,7 @@ static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line,
 
 /* --- the first line */
 
-/* What is outside of all measured functions, as far as it was seen. */
+/* What is outside all measured functions, as far as it was seen. */
 struct outside {
     double cpu_ns;
     double waiting_ns;
@@ -73,7 +75,7 @@ static struct outside outside_of(const struct hp_bottlenecks *view)
     return outside;
 }
 
-/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
+/* The part of the run in which there was less work than for one thread; 0: there was enough. */
 static double idle_part_of_run(const struct hp_bottlenecks *view, const struct outside *outside)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
@@ -83,7 +85,10 @@ static double idle_part_of_run(const struct hp_bottlenecks *view, const struct o
     return is_idle ? 1 - hp_part_of(work, elapsed) : 0;
 }
 
-/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
+/*
+ * A wait for a thread leads to what that thread waits for: the end of such a chain is an event from outside the
+ * program.
+ */
 static unsigned depth_of(uint32_t cause)
 {
     switch (cause) {
@@ -99,14 +104,14 @@ static unsigned depth_of(uint32_t cause)
     }
 }
 
-/* What a program idles for. */
+/* What an idle program waits for. */
 struct idling {
     const struct hp_site_sums *site; /* NULL: outside */
     uint32_t cause;
-    uint64_t ns; /* 0: for nothing yet */
+    uint64_t ns; /* 0: none yet */
 };
 
-/* Short ones are nobody's reason, however deep. */
+/* Short waits are no reason, however deep. */
 static void find_deeper(const struct hp_bottlenecks *view, const struct hp_site_sums *site, struct idling *deepest)
 {
     const uint64_t least = hp_run_elapsed_ns(&view->results->model->run) / 4;
@@ -114,7 +119,7 @@ static void find_deeper(const struct hp_bottlenecks *view, const struct hp_site_
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
         const uint64_t idle_ns = waits.idle_by_cause[cause];
-        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
+        /* Time in the run queue after a wait is no reason to idle, however long it is on a busy machine. */
         const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
         const bool is_long = ns >= least, was_long = deepest->ns >= least;
         const unsigned depth = depth_of(cause), before = depth_of(deepest->cause);
@@ -126,7 +131,7 @@ static void find_deeper(const struct hp_bottlenecks *view, const struct hp_site_
     }
 }
 
-/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
+/* "poll: epoll_wait", by the longest wait. NULL: no memory. */
 static const char *name_idling(const struct hp_bottlenecks *view, const struct idling *idling)
 {
     for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
@@ -137,7 +142,7 @@ static const char *name_idling(const struct hp_bottlenecks *view, const struct i
     return hp_wait_cause_name(idling->cause);
 }
 
-/* Whom stacks found waiting for that longest, where nothing is measured; NULL: nobody. */
+/* The function that stacks found waiting for it longest, if nothing is measured; NULL: none. */
 static const struct hp_found_function *idlest_function(const struct hp_bottlenecks *view,
                                                        const struct idling *idling)
 {
@@ -156,7 +161,10 @@ static const struct hp_found_function *idlest_function(const struct hp_bottlenec
     return idlest;
 }
 
-/* In that time a task did not run, if one class of them waited for most of it. Of one inside another, the outer has waited longer. */
+/*
+ * The task class that waited for most of the idle time, if one did. Of nested tasks the outer one has waited
+ * longer.
+ */
 static const struct hp_task_sums *longest_waiting_task(const struct hp_bottlenecks *view, double idle_ns)
 {
     const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
@@ -221,7 +229,7 @@ static bool is_same_program(const struct hp_run *run, size_t one, size_t other)
     return strcmp(program_of(run, one), program_of(run, other)) == 0;
 }
 
-/* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
+/* If it is not the first process: " in the process sort", " in the processes of cc1", " in a child process". */
 static void put_process(struct hp_text *line, const struct hp_bottlenecks *view, size_t session,
                         bool is_one_of_many)
 {
@@ -237,7 +245,7 @@ static void put_process(struct hp_text *line, const struct hp_bottlenecks *view,
     hp_utf8_put_safe(line, name, strlen(name));
 }
 
-/* What its share is of. */
+/* What its share refers to. */
 static const char *measure_of(const struct hp_bottlenecks *view)
 {
     return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
@@ -274,7 +282,7 @@ static void put_first(struct hp_text *line, const struct hp_bottlenecks *view, c
     put_entry(line, view, first);
 }
 
-/* Processor time of a process without measured functions; 0: it has some. */
+/* CPU time of a process without measured functions; 0: it has some. */
 static double unmeasured_ns(const struct hp_bottlenecks *view, size_t session)
 {
     const struct hp_header *header = &view->results->model->run.sessions[session]->header;
@@ -283,8 +291,9 @@ static double unmeasured_ns(const struct hp_bottlenecks *view, size_t session)
 }
 
 /*
- * A session of the program without measured functions that used most of that much, in one process or many; 0: the first one, or none.
- * Who has more than all others together is found by letting each take from the one in front what it has.
+ * A session of the program without measured functions that used more than half of `ns`, in one process or many; 0:
+ * the first session, or none. Found by majority vote: each program cancels its CPU time against the current
+ * candidate's.
  */
 static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool *ret_is_one_of_many)
 {
@@ -309,8 +318,8 @@ static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool
 }
 
 /*
- * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
- * bottleneck is there.
+ * If more happens outside measured functions than in any of them. True: CPU time is used there, so the bottleneck
+ * is there.
  */
 static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view, const struct outside *outside,
                         const struct hp_bottleneck *first)
@@ -334,7 +343,7 @@ static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view,
     return false;
 }
 
-/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
+/* "waited 3.74 s", or for more than one thread at a time "2.3 of its threads waited at any time" */
 static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, double waited_ns)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
@@ -348,7 +357,7 @@ static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, 
     hp_text_string(line, " threads waiting on average");
 }
 
-/* Whether samples are enough to tell whose the time is. */
+/* Whether there are enough samples to name functions. */
 bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view)
 {
     const struct hp_function_profile *functions = view->results->model->functions;
@@ -360,7 +369,7 @@ static double waiting_work(const struct hp_found_function *function)
     return (double)(function->waiting_ns - function->idle_ns);
 }
 
-/* The same of waiting: so often somebody has looked at it meanwhile. */
+/* Whether a wait is long enough for as many wait samples. */
 static bool is_long_wait(double ns) { return ns >= HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US; }
 
 static bool is_waiter(const struct hp_found_function *function)
@@ -368,7 +377,7 @@ static bool is_waiter(const struct hp_found_function *function)
     return waiting_work(function) > (double)(function->user_ns + function->kernel_ns);
 }
 
-/* Whom stacks found running or waiting for longest by itself; NULL: they are too few to tell, or there are none. */
+/* The function that stacks found running or waiting longest, own time only; NULL: too few samples, or none. */
 const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bottlenecks *view)
 {
     const struct hp_function_profile *functions = view->results->model->functions;
@@ -381,7 +390,7 @@ const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bo
     return NULL;
 }
 
-/* 0: nobody knows. */
+/* 0: unknown. */
 static double used_by_program(const struct hp_bottlenecks *view)
 {
     if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
@@ -454,7 +463,7 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
     hp_text_string(line, hp_wait_cause_name(hp_bottleneck_largest_cause(&waits, true, false)));
 }
 
-/* What idles is no bottleneck, whatever else it does, while there is another row. */
+/* An idle function is no bottleneck, whatever else it does, if there is another row. */
 static const struct hp_bottleneck *first_at_work(const struct hp_bottlenecks *view)
 {
     for (size_t at = 0; at < view->count; at++)
@@ -476,7 +485,7 @@ static void put_work(struct hp_text *line, const struct hp_bottlenecks *view, co
         put_busiest(view, line, first);
 }
 
-/* Beside what it idles for: ". Of the rest, ..." */
+/* After what it idles for: ". Of the rest, ..." */
 static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
 {
     if (view->count == 0) {
@@ -508,7 +517,9 @@ static void put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool
     hp_text_string(line, "is the bottleneck");
 }
 
-/* A full channel says more than where time was spent: who has most of it may do so while others are kept waiting. */
+/*
+ * A full channel takes precedence over times: the function with the most time may use it while others are blocked.
+ */
 static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *view)
 {
     struct hp_channel_jam jam;
@@ -522,7 +533,7 @@ static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *
     return true;
 }
 
-/* An empty one does not: receivers may have nothing to do. So it is asked where nothing else is known. */
+/* An empty channel does not: receivers may have nothing to do. It is used only if nothing else is known. */
 static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks *view)
 {
     struct hp_channel_jam jam;
@@ -542,7 +553,7 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
-        ; /* it is said */
+        ; /* done */
     else if (idle_part == 0)
         put_work(&line, view, &outside);
     else if (!put_idle(&line, view, idle_part))

@@ -1,4 +1,4 @@
-/* Why a function is what it is, in a sentence. SPDX-License-Identifier: MIT */
+/* Explains the verdict of a function in a sentence. SPDX-License-Identifier: MIT */
 #include "bottleneck.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define SECOND 1e9
 
-/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+/* Numbers of samples below this are printed, so that shares are not taken for exact. */
 #define FEW 100u
 
 void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site)
@@ -32,7 +32,7 @@ static void put_of_own(struct hp_text *line, const char *what, double ns, const 
     hp_units_ns(line, entry->wall_ns);
 }
 
-/* ", 97 % of that in user mode": the mode that has more. */
+/* ", 97 % of that in user mode": the larger mode. */
 static void put_mode(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
@@ -43,7 +43,7 @@ static void put_mode(struct hp_text *line, const struct hp_bottleneck *entry)
     hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
 }
 
-/* Where there are few, how many samples that is. */
+/* If there are few, prints the number of samples. */
 static void put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
 {
     if (count >= FEW)
@@ -89,7 +89,7 @@ static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
     hp_text_string(line, is_of_busy ? " that it is busy" : "");
 }
 
-/* Where both were looked for, and little of either was found: the time itself is in doubt. */
+/* Both were sampled, and little of either was found: the time itself is in doubt. */
 bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry)
 {
     return entry->judgement.verdict == HP_VERDICT_UNKNOWN && entry->evidence.is_wall_scaled &&

@@ -1,4 +1,4 @@
-/* What is known of each function, and which of them takes the most. SPDX-License-Identifier: MIT */
+/* Collects what is known of each function, and sorts them by time. SPDX-License-Identifier: MIT */
 #include "bottleneck.h"
 
 #include <string.h>
@@ -11,10 +11,10 @@
 
 #define SECOND 1e9
 
-/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
+/* CPU timers fire with the kernel's tick, whatever their period; most kernels have one per 4 ms. */
 #define TIMER_RATE 250.0
 
-/* Clocks say how much processor time was used, samples by whom: without them nothing is known of a function. */
+/* Clocks give the total CPU time, samples divide it: without samples nothing is known of a function. */
 static bool has_samples(const struct hp_cpu *cpu)
 {
     const double due = (double)cpu->sampled_ns / SECOND * cpu->rate;
@@ -29,7 +29,7 @@ const char *hp_bottlenecks_keep(const struct hp_bottlenecks *view, const struct 
 
 /* ------------------------------------------------------------------------------------------- waiting */
 
-/* What says all of it alone: the system call would only say how. */
+/* Causes that need no further detail: the system call would add nothing. */
 static bool is_plain(uint32_t cause)
 {
     switch (cause) {
@@ -47,8 +47,8 @@ static bool is_plain(uint32_t cause)
 }
 
 /*
- * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody
- * anything.
+ * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". The numbers of unnamed pipes and sockets are
+ * left out, since they tell users nothing.
  */
 const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
 {
@@ -68,7 +68,7 @@ const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const st
     return hp_bottlenecks_keep(view, &line);
 }
 
-/* The sum of all that have a cause in common counts, not one long wait. */
+/* The sum per cause counts, not one long wait. */
 static uint32_t largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_queue)
 {
     uint32_t largest = 0;
@@ -78,7 +78,7 @@ static uint32_t largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_que
     return largest;
 }
 
-/* Who idles does that for something; who does not may idle, too, and is not asked about that. */
+/* For an idle function, among idle waits; for others, idle waits do not count. */
 uint32_t hp_bottleneck_largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle)
 {
     uint64_t by_cause[HP_WAIT_CAUSES];
@@ -89,11 +89,11 @@ uint32_t hp_bottleneck_largest_cause(const struct hp_site_waits *waits, bool has
     return by_cause[largest] > 0 ? largest : largest_of(waits->by_cause, has_queue);
 }
 
-/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
+/* The longest wait of that cause gives its name, and the sum of all of them its time. False: no memory. */
 static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *entry,
                        const struct hp_site_waits *waits)
 {
-    /* Who waits for something has not been starved: there the run queue is what came on top. */
+    /* A function that waits for something is not starved: its run queue time comes on top. */
     const enum hp_verdict verdict = entry->judgement.verdict;
     const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
     const uint32_t cause = hp_bottleneck_largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
@@ -113,7 +113,7 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
 
 /* ------------------------------------------------------------------------------------------- entries */
 
-/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
+/* Observations per second of a function that is always running. CPU samples are more frequent than wait samples. */
 static double hp_bottlenecks_observations(const struct hp_bottlenecks *view)
 {
     if (view->cpu != NULL) {
@@ -125,13 +125,13 @@ static double hp_bottlenecks_observations(const struct hp_bottlenecks *view)
                : 0;
 }
 
-/* Whether a share of its time means anything. */
+/* Whether a share of its time is meaningful. */
 bool hp_bottleneck_is_long_enough(const struct hp_bottleneck *entry)
 {
     return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
 }
 
-/* Its own time is what the calls that were timed lead to. */
+/* Its self time is extrapolated from timed calls. */
 bool hp_bottleneck_is_scaled(const struct hp_site_sums *site)
 {
     return site->sums.untimed > 0 || site->is_self_scaled;
@@ -185,7 +185,7 @@ static int compare_entries(const void *a, const void *b)
     return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
 }
 
-/* Coroutines that do not run are nobody's bottleneck: what others do meanwhile may be. */
+/* Suspended coroutines are no bottleneck: what runs meanwhile may be. */
 static bool is_left_out(const struct hp_bottlenecks *view, const struct hp_site_sums *site)
 {
     return site->kind == HOTPATH_KIND_SUSPENDED_ ||
@@ -193,8 +193,8 @@ static bool is_left_out(const struct hp_bottlenecks *view, const struct hp_site_
 }
 
 /*
- * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
- * shares of one another's time then, which is what can be compared.
+ * The main function's time, or that of the run. If threads ran in parallel and took more together, the sum of all
+ * threads: then shares are comparable with each other.
  */
 void hp_bottlenecks_set_whole(struct hp_bottlenecks *view)
 {
@@ -224,7 +224,7 @@ static void leave_out_idle(struct hp_bottlenecks *view)
         view->whole_ns = view->inside_ns;
 }
 
-/* What is known of each site, shown or not. NULL: no memory. */
+/* Collects what is known of each site, shown or not. NULL: no memory. */
 static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view)
 {
     const struct hp_profile *profile = view->results->model->profile;
@@ -240,7 +240,7 @@ static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view)
     return entries;
 }
 
-/* Leaves what is to be shown, in order. False: no memory. */
+/* Reduces the entries to those to be shown, sorted. False: no memory. */
 bool hp_bottlenecks_gather(struct hp_bottlenecks *view)
 {
     const struct hp_profile *profile = view->results->model->profile;
@@ -259,7 +259,7 @@ bool hp_bottlenecks_gather(struct hp_bottlenecks *view)
     return true;
 }
 
-/* In a sandbox samples end. One process among others does not matter much, if it is a small one. */
+/* Sampling stops in a sandbox. One small process among others does not matter. */
 static bool is_mostly_shut_in(const struct hp_run *run)
 {
     double shut_in = 0, all = 0;
@@ -276,7 +276,7 @@ bool hp_bottlenecks_measure(struct hp_bottlenecks *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->model->run;
-    const bool is_whole = run->stretch == NULL; /* there is no history of the others */
+    const bool is_whole = run->stretch == NULL; /* the others have no history */
     const bool has_cpu = is_whole && hp_run_has_cpu(run), has_allocs = is_whole && hp_run_has_allocs(run);
     const struct hp_cpu *cpu = has_cpu ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));

@@ -1,8 +1,8 @@
 /*
- * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
+ * The section `bottlenecks`: the functions with the most own time, what they do in it, and a verdict.
  *
- * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
- * them. The rules are in verdict.c. SPDX-License-Identifier: MIT
+ * One row per site, over all threads: waits are only known per site. The first line names the first row. The rules
+ * are in verdict.c. SPDX-License-Identifier: MIT
  */
 #include "bottleneck.h"
 
@@ -12,7 +12,7 @@
 #include "order.h"
 #include "shares.h"
 
-/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
+/* Default number of rows, unless HOTPATH_FUNCTIONS_LIMIT is changed from its default. */
 #define ROWS 5u
 
 struct columns {
@@ -23,7 +23,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum {
     HAS_CPU = HP_FACT_OWN,
     HAS_WAITS = HP_FACT_OWN << 1,
@@ -80,7 +80,7 @@ struct view {
     struct columns columns;
 };
 
-/* What has been measured beside time. */
+/* Whether more than time was measured. */
 static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_run *run = &results->model->run;

@@ -1,9 +1,8 @@
 /*
- * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
- * first.
+ * The section `calls`: one row per logged call, functions sorted by total time, the newest call of each first.
  *
- * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
- * is cut to the length that each of them has. SPDX-License-Identifier: MIT
+ * Every thread logs its own latest calls; here those of all threads and processes become one list, cut to the
+ * length of one thread's log. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -20,7 +19,7 @@ struct call {
     struct call *next; /* in order of arrival */
     const struct hp_site_sums *site;
     const struct hp_snapshot *session;
-    const char *thread; /* NULL: not known */
+    const char *thread; /* NULL: unknown */
     const char *note;   /* NULL: none */
     uint64_t ticks;
     uint64_t end;
@@ -35,7 +34,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_THREADS = HP_FACT_OWN, HAS_NOTES = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
@@ -68,7 +67,7 @@ struct view {
 
 /* -------------------------------------------------------------------------------------------- gather */
 
-/* What has no text is NULL; false: no memory. */
+/* An empty text becomes NULL. False: no memory. */
 static bool copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
 {
     *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
@@ -112,7 +111,7 @@ static bool gather(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rank */
 
-/* The functions in the order of their total time, no two of them mixed. */
+/* Sorts functions by total time; calls of different functions are not mixed. */
 static int by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
 {
     int order = hp_by_number(y->sums.total, x->sums.total);
@@ -139,7 +138,7 @@ static bool is_within(size_t count, uint32_t limit)
     return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
 }
 
-/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
+/* Keeps the allowed number of functions, and of calls of each, at the beginning; returns the number of calls. */
 static size_t cut(struct view *view)
 {
     const struct hp_settings *settings = view->results->settings;
@@ -173,7 +172,7 @@ static bool is_other_thread(const struct call *x, const struct call *y)
     return x->tid != y->tid || x->session != y->session;
 }
 
-/* What is the same in all rows needs no column. */
+/* A value that is the same in all rows needs no column. */
 static bool describe(struct view *view, struct hotpath_section *section, size_t count)
 {
     uint32_t facts = 0;

@@ -1,9 +1,9 @@
 /*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
- * that HOTPATH_SORT names.
+ * The section `calltree`: one row per call path, parents before children, siblings sorted by total time or by the
+ * column that HOTPATH_SORT names.
  *
- * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
- * whoever is kept keeps its parents. SPDX-License-Identifier: MIT
+ * The limit keeps the hottest rows, not the first ones. A row's heat is the smallest total on its path, so parents
+ * of rows that are kept are kept, too. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -19,7 +19,7 @@
 #include "tree_costs.h"
 #include "wait_profile.h"
 
-/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
+/* Deeper paths are left out and only counted: readers of nested JSON have limits, too. */
 #define DEEPEST 200u
 
 struct place {
@@ -27,8 +27,8 @@ struct place {
     struct place *first_child; /* in the order of rows */
     struct place *next_sibling;
     uint64_t rank;  /* among its siblings: the higher, the earlier */
-    uint64_t heat;  /* the smallest total on the way here */
-    bool is_wanted; /* it, or something below it, matches the focus */
+    uint64_t heat;  /* the smallest total on its path */
+    bool is_wanted; /* it, or a descendant, matches the focus */
     bool is_kept;
 };
 
@@ -38,7 +38,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
@@ -75,7 +75,7 @@ struct view {
     struct hp_tree_costs costs;
     struct place *places; /* by index of the node: parents first */
     struct place *first_root;
-    struct place **kept; /* the hottest first, then in order of the tree */
+    struct place **kept; /* the hottest first, then in tree order */
     size_t kept_count;
     size_t wanted_count;
 };
@@ -85,7 +85,7 @@ static struct place *place_of(const struct view *view, const struct hp_tree_node
     return &view->places[node->index];
 }
 
-/* Children come first, so a match has reached the parent when the parent's turn comes. */
+/* Visits children first, so a match has reached the parent when it is visited. */
 static void mark_wanted(struct view *view)
 {
     const struct hp_profile *profile = view->results->model->profile;
@@ -99,7 +99,7 @@ static void mark_wanted(struct view *view)
     }
 }
 
-/* As hot as the coldest on its path, so nobody is shown without its parents. */
+/* By heat, so that no row is shown without its parents. */
 static bool is_small(const struct view *view, const struct place *place)
 {
     const struct hotpath_results *results = view->results;
@@ -140,7 +140,7 @@ static void keep_hottest(struct view *view)
         view->kept[at]->is_kept = true;
 }
 
-/* A number that has no column here has the index of the first one, which is the name. */
+/* A number without a column here has index 0, which is the name. */
 static uint64_t cost_of(const struct view *view, const struct hp_tree_cost *cost, uint64_t otherwise)
 {
     const size_t column = view->section->order.column;
@@ -152,7 +152,7 @@ static uint64_t cost_of(const struct view *view, const struct hp_tree_cost *cost
                                         : otherwise;
 }
 
-/* What the order of siblings goes by; of text all are alike. */
+/* The sort key of siblings; equal for text columns. */
 static uint64_t rank_of(const struct view *view, const struct hp_tree_node *node)
 {
     const struct hp_order *order = &view->section->order;
@@ -189,7 +189,7 @@ static int compare_siblings(const void *a, const void *b)
     return by_name(x->node, y->node);
 }
 
-/* A list of siblings in the order of rows, made in an array that has room for all nodes. */
+/* Sorts siblings, in an array with room for all nodes. */
 static struct place *sort_siblings(const struct view *view, const struct hp_tree_node *first,
                                    struct place **scratch)
 {
@@ -223,7 +223,7 @@ static bool sort_tree(struct view *view)
     return true;
 }
 
-/* The next in the order of rows, parents first; without recursion, since the depth is the file's choice. */
+/* The next in the order of rows, parents first; without recursion, since the file determines the depth. */
 static const struct place *next_in_order(const struct view *view, const struct place *place)
 {
     if (place->first_child != NULL && place->is_kept)
@@ -274,7 +274,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct h
     return fill_costs(view, row, &view->costs.nodes[node->index]);
 }
 
-/* What is to be said of shares of one process stands below the functions. */
+/* The note on shares of several processes is below the functions. */
 static void add_notes(const struct view *view, struct hotpath_section *section)
 {
     bool has_open = false, has_scaled = false;

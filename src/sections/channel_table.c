@@ -1,6 +1,6 @@
 /*
- * The section `channels`: what goes through queues, pipes and rings, how full they are and who waits for whom. docs/channels.md says
- * what each number means. SPDX-License-Identifier: MIT
+ * The section `channels`: what goes through queues, pipes and rings, how full they are, and which side waits for
+ * the other. docs/channels.md describes each number. SPDX-License-Identifier: MIT
  */
 #include "arena.h"
 #include "channel_profile.h"
@@ -18,7 +18,7 @@ struct columns {
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
-enum { PIPES = HP_FACT_OWN, QUEUES = HP_FACT_OWN << 1 }; /* channels through which bytes go, and others */
+enum { PIPES = HP_FACT_OWN, QUEUES = HP_FACT_OWN << 1 }; /* byte channels, and others */
 
 #define AT(column) .index = offsetof(struct columns, column)
 
@@ -150,7 +150,7 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
 
 /* ------------------------------------------------------------------------------------------------- texts */
 
-/* Of what is the system's, a process that is over has none any more. */
+/* A process that has ended has no pipes or sockets open. */
 static bool is_over(const struct hp_object_record *record)
 {
     return record->kind.flags & HP_KIND_OF_RUN && !record->session->is_live;
@@ -168,7 +168,7 @@ static bool has_ended(const struct hp_object_entry *entry)
     return instances > 0 && ended >= instances;
 }
 
-/* Of several channels the room of all is not known. */
+/* The total capacity of several channels is unknown. */
 static const char *state_of(const struct hp_object_entry *entry, const struct hp_channel *channel)
 {
     const uint64_t capacity = entry->sums.count[HP_CHANNEL_CAPACITY];

@@ -1,12 +1,12 @@
 /*
- * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ * The section `cold`: functions compiled with -finstrument-functions that were never called.
  *
- * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
- * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
- * called is not where it was, and nothing is said about it.
+ * A session records which functions were called, and the file of each. The files are read, and the functions in
+ * them that were not called are cold. If a file was replaced since, the called functions are no longer at their
+ * addresses, and the file is skipped.
  *
- * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
- * SPDX-License-Identifier: MIT
+ * The recorder identifies a function by name and source. If two are equal in both, and one was called, neither is
+ * cold. SPDX-License-Identifier: MIT
  */
 #include "cold.h"
 
@@ -26,13 +26,13 @@
 
 hp_functions_reader *hp_cold_reader;
 
-/* A function that a session knows: it was called while the process ran, if not in this session. */
+/* A function in a session: it was called while the process ran, if not in this session. */
 struct known {
     const char *image, *name, *source;
     uint64_t address;
 };
 
-/* What was called in the run is known by these. */
+/* Identifies what was called in the run. */
 struct called {
     const char *name, *source;
 };
@@ -60,7 +60,7 @@ static const struct hp_column_spec column_table[] = {
     {"path", "Path", HOTPATH_UNIT_TEXT, 0, AT(path), "The program or library with its folder."},
 };
 
-/* What of a session's functions was recorded; NULL: all. */
+/* Which of a session's functions were recorded; NULL: all. */
 struct choice {
     struct hp_pattern_list *filter, *skip;
 };
@@ -70,16 +70,16 @@ struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct columns columns;
-    struct known **known; /* by image and address */
+    struct known **known; /* sorted by image and address */
     size_t known_count;
     struct called **called; /* sorted */
     size_t called_count;
     struct cold **rows;
     size_t row_count;
     size_t row_room;
-    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
-    size_t images;                    /* that were looked into */
-    size_t unrecognised;              /* functions that were called and do not look like it */
+    const char *long_name, *cut_name; /* the last name that was too long, and its shortened form */
+    size_t images;                    /* images read */
+    size_t unrecognised;              /* called functions that were not found in their files */
 };
 
 /* ------------------------------------------------------------------------------------------ what was called */
@@ -101,7 +101,7 @@ static int compare_known(const void *a, const void *b)
     return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
 }
 
-/* Functions that the compiler measures have no line. */
+/* Compiler-instrumented functions have no line. */
 static bool gather_called(struct view *view)
 {
     const struct hp_profile *profile = view->results->model->profile;
@@ -193,7 +193,7 @@ static const struct hp_function *function_at(const struct hp_functions *function
     return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
 }
 
-/* Whether the file is the one that ran: every function that is known lies where it lay. */
+/* Whether the file is the one that ran: every known function is still at its address. */
 static bool is_the_same(struct view *view, struct known **known, size_t count, const struct hp_functions *functions)
 {
     size_t unrecognised = 0;
@@ -208,7 +208,7 @@ static bool is_the_same(struct view *view, struct known **known, size_t count, c
     return true;
 }
 
-/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
+/* The filter list with which a session was recorded; NULL: none. False: no memory. */
 static bool read_choice(struct view *view, uint32_t session, uint32_t offset, bool is_skip,
                         struct hp_pattern_list **ret_list)
 {
@@ -233,7 +233,7 @@ static bool read_choices(struct view *view)
     return true;
 }
 
-/* Only what every session would have recorded could have been seen. */
+/* A function counts only if every session would have recorded it. */
 static bool could_be_recorded(const struct view *view, const struct hp_pattern_subject *subject)
 {
     for (size_t at = 0; at < view->results->model->run.count; at++) {
@@ -328,7 +328,7 @@ static int compare_sizes(const void *a, const void *b)
                                                           : 1;
 }
 
-/* Rows that share a long name stand one after the other, mostly. */
+/* Rows that share a long name are mostly adjacent. */
 static const char *cut_name(struct view *view, const char *linked)
 {
     if (linked != view->long_name) {
@@ -339,7 +339,7 @@ static const char *cut_name(struct view *view, const char *linked)
     return view->cut_name;
 }
 
-/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+/* Demangled as elsewhere; the linker's name if that is not possible, or without memory. */
 static const char *readable_name(struct view *view, const char *linked)
 {
     char signature[NAME_MAX_BYTES], name[NAME_MAX_BYTES];

@@ -1,8 +1,8 @@
 /*
- * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
+ * The section `cpu`: one row per site, or per site and thread, with its CPU time.
  *
- * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
- * so that exclusive times add up to that of the run. SPDX-License-Identifier: MIT
+ * Every site that was called has a row, even if it only slept. CPU time outside all sites has its own row, so that
+ * exclusive times add up to that of the run. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -60,21 +60,21 @@ static const struct hp_column_spec total_table[] = {
      .about = "Of threads that were sampled: since their first measured call."},
 };
 
-/* What becomes a row. */
+/* A future row. */
 struct entry {
-    const struct hp_site_sums *site; /* NULL: what no function has */
-    const char *name;                /* of that */
+    const struct hp_site_sums *site; /* NULL: the time of no function */
+    const char *name;                /* of that row */
     const struct hp_site_cpu *cpu;
-    const struct hp_cpu_sums *shown; /* its own, or with all inside */
+    const struct hp_cpu_sums *shown; /* own, or with inner zones */
 };
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_profile *profile; /* its sites are the rows: that of the results, or one by thread */
     const struct hp_cpu *cpu;
     struct hp_site_cpu outside, startup;
-    bool is_unranked; /* nobody has samples enough to say that he has more than others */
+    bool is_unranked; /* too few samples to rank the rows */
     uint64_t whole;
     struct columns columns;
     struct entry **entries;
@@ -114,7 +114,7 @@ static bool is_left_out(const struct view *view, const struct hp_site_sums *site
     return view->results->settings->show.exclude_wrapper && site->is_main;
 }
 
-/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
+/* What shares refer to: all CPU time, or the sum of all rows without main functions. */
 static void set_whole(struct view *view)
 {
     view->section->percent_of = "cpu";
@@ -177,7 +177,7 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : hp_by_number(thread_of(x), thread_of(y));
 }
 
-/* Where not even the first is sure to have what it has, an order by that would say what nobody knows. */
+/* If not even the first row's time is certain, sorting by it would be misleading. */
 static void rank(struct view *view)
 {
     const struct entry *first = NULL;
@@ -197,7 +197,7 @@ static void rank(struct view *view)
     view->section->order.is_ascending = true;
 }
 
-/* Leaves what is to be shown, in order. */
+/* Reduces the entries to those to be shown, sorted. */
 static void choose(struct view *view)
 {
     const struct hp_settings *settings = view->results->settings;
@@ -336,7 +336,7 @@ static const char *description_of(const struct hp_settings *settings)
                                         : "Exclusive processor time by each function.";
 }
 
-/* The profile of the results has its own; one by thread has it made anew. */
+/* The profile of the results has its own; for one by thread it is computed. */
 static const struct hp_cpu *cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
 {
     return profile == results->model->profile ? hp_model_cpu(results->model)

@@ -1,9 +1,9 @@
-/* In which zones a function was found. SPDX-License-Identifier: MIT */
+/* Rows of functions from stacks: their zones. SPDX-License-Identifier: MIT */
 #include "found_rows.h"
 
 #include "text.h"
 
-/* Parts that would be read as nothing are left out, and so are more than these. */
+/* Smaller parts, and more zones than this, are left out. */
 #define MOST_ZONES 3u
 #define LEAST_PERCENT 0.5
 

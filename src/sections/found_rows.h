@@ -1,4 +1,4 @@
-/* Rows of functions that stacks have found: which one it is and in which zones it was, in every section about them. SPDX-License-Identifier: MIT */
+/* Rows of functions from stacks: name and zones, for every section about them. SPDX-License-Identifier: MIT */
 #ifndef HP_SECTIONS_FOUND_ROWS_H
 #define HP_SECTIONS_FOUND_ROWS_H
 
@@ -7,7 +7,7 @@
 #include "identity.h"
 #include "section.h"
 
-/* Its name, library and source, in those columns, and its identity, which is made of the three. */
+/* Sets its name, library and source in those columns, and its identity, made of the three. */
 static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
                                      size_t library, size_t file)
 {
@@ -21,13 +21,13 @@ static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_f
 }
 
 /*
- * The zones that it was found in, as parts of the whole: a text of all ("parse 75 %, load 25 %"; where all of it is in one: "parse"), and the
- * first of them. False: no memory.
+ * Sets the zones it was found in, as parts of the whole: a text of all ("parse 75 %, load 25 %"; with a single
+ * zone: "parse"), and the first of them. False: no memory.
  */
 bool hp_found_row_zones(struct hp_row *row, struct hp_arena *arena, const struct hp_found_zones *zones,
                         uint64_t whole, size_t all, size_t first);
 
-/* What the first of them has. */
+/* The amount of the first of them. */
 static inline uint64_t hp_found_most(const struct hp_found_zones *zones)
 {
     return zones->count > 0 ? zones->all[0].amount : 0;

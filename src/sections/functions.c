@@ -1,6 +1,6 @@
 /*
- * The section `functions`: whose processor time it was, and whose waiting, by stacks, whether or not functions are measured. There
- * where somebody took stacks; the library does not. SPDX-License-Identifier: MIT
+ * The section `functions`: CPU time and waiting per function, by stacks, whether or not functions are measured.
+ * Present if stacks were sampled; the library does not do that. SPDX-License-Identifier: MIT
  */
 #include "function_profile.h"
 
@@ -22,7 +22,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_ZONES = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec column_table[] = {
@@ -239,13 +239,13 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "waits_recovered", profile->waits_recovered);
 }
 
-/* Whose turn it was in a handful of samples is chance, and all that had called them would be a long list of nothing. */
+/* A handful of samples says nothing about functions, and listing all their callers would be noise. */
 static bool has_few_samples(const struct view *view)
 {
     return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
 }
 
-/* The same of looks at threads that wait. */
+/* The same for wait samples. */
 static bool has_few_looks(const struct view *view)
 {
     return (double)view->profile->waited_ns < HP_VERDICT_LEAST_SAMPLES * 1e3 * (double)HP_WATCH_PERIOD_US;
@@ -256,8 +256,8 @@ static bool is_shown(const struct view *view, const struct hp_found_function *fu
     const struct hp_pattern_subject subject = {.names = {function->name},
                                                .files = {function->file, function->library}};
     const struct hp_show_settings *show = &view->results->settings->show;
-    const bool has_own =
-        function->user_ns + function->kernel_ns > 0; /* what no sample has seen is nobody's, and never left out */
+    const bool has_own = function->user_ns + function->kernel_ns >
+                         0; /* time without a sample belongs to no function, and is never left out */
     const bool is_busy = function->total_ns > 0 && (has_own || !has_few_samples(view)) &&
                          !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
     const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !has_few_looks(view)) &&

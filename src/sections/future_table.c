@@ -1,7 +1,7 @@
 /*
- * The section `futures`: tasks, class by class. How long they took from creation to end, how much of that they ran and waited, how many
- * were open at a time, and what they allocated, which is known exactly however many threads they hop over: by the zones of their
- * polls. SPDX-License-Identifier: MIT
+ * The section `futures`: tasks by class. How long they took from creation to end, how much of that they ran and
+ * waited, how many were open at a time, and what they allocated, which is exact even if they change threads: it
+ * comes from the zones of their polls. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_AWAITS = HP_FACT_OWN, HAS_LONG_POLLS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
@@ -85,7 +85,7 @@ struct view {
     struct hotpath_results *results;
     struct columns columns;
     const struct hp_tasks *tasks;
-    const struct hp_slow_poll *slow_polls; /* of each */
+    const struct hp_slow_poll *slow_polls; /* one per class */
     struct hp_value_distribution *distribution;
 };
 

@@ -23,7 +23,7 @@ static uint64_t amount_of(const hp_duration_line line, size_t first)
     return amount;
 }
 
-/* Counters of the first line count one value each, those of the others twice as many as those of the line before. */
+/* Counters of the first line count one value each, those of every further line twice as many as the line before. */
 static double bound_of(size_t line, size_t step)
 {
     const uint64_t width = line > 0 ? UINT64_C(1) << (line - 1) : 1;

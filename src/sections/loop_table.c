@@ -1,5 +1,5 @@
 /*
- * The section `loops`: one row per event loop and thread, those first that were busy for longest. SPDX-License-Identifier: MIT
+ * The section `loops`: one row per event loop and thread, the busiest first. SPDX-License-Identifier: MIT
  */
 #include "loop_profile.h"
 
@@ -23,7 +23,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_CALLBACKS = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
@@ -64,14 +64,14 @@ struct view {
     struct hotpath_section *section;
     struct columns columns;
     struct hp_magnitudes *turns;
-    const struct hp_loop *slowest; /* that which had the longest turn; NULL: there are none */
+    const struct hp_loop *slowest; /* the one with the longest turn; NULL: none */
 };
 
 static const struct hp_run *run_of(const struct view *view) { return &view->results->model->run; }
 
 /* ------------------------------------------------------------------------------------------------- rows */
 
-/* Where the loop is: "server.c:120", "libuv.so.1". */
+/* The place of the loop: "server.c:120", "libuv.so.1". */
 static bool set_place(const struct view *view, struct hp_row *row, const struct hp_location *location)
 {
     char bytes[512];
@@ -117,7 +117,7 @@ static void set_times(const struct view *view, struct hp_row *row, const struct 
         hp_section_set_number(row, columns->longest_at, hp_run_ns(run, loop->longest_since - start));
 }
 
-/* Of its longest turn; NULL: none is known. */
+/* The callback of its longest turn; NULL: unknown. */
 static const char *callback_of(const struct view *view, const struct hp_loop *loop)
 {
     return loop->inside > 0 ? hp_object_name_of_node(view->results->model->profile, loop->record, loop->callback)
@@ -149,7 +149,7 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
     hp_section_set_text(row, columns->name, loop->record->name);
     hp_section_set_count(row, columns->turns, loop->turns);
     hp_section_set_count(row, columns->waits, loop->waits);
-    if (loop->record->location.line == 0) { /* found, not told of */
+    if (loop->record->location.line == 0) { /* found automatically, not declared */
         hp_section_set_count(row, columns->events, loop->events);
         hp_section_set_number(row, columns->per_turn, (double)loop->events / (double)loop->turns);
     }
@@ -224,7 +224,7 @@ static uint32_t facts_of(const struct view *view, const struct hp_loops *loops)
     return facts;
 }
 
-/* Waits at a place that came to nothing are no loops, so all have to be looked at. */
+/* Places with few waits are no loops, so all have to be checked. */
 static bool has_data(const struct hotpath_results *results)
 {
     if (!hp_run_has_objects(&results->model->run, hp_is_loop))

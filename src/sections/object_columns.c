@@ -10,7 +10,7 @@
 
 #define LONGEST_NAME 48u
 
-/* What a column is called, and what it has. */
+/* Name and unit of a column. */
 struct name {
     char key[2 * LONGEST_NAME], title[2 * LONGEST_NAME];
     uint32_t unit;
@@ -53,7 +53,7 @@ static bool begin_name(const struct hp_object_record *record, const struct hp_ki
     return true;
 }
 
-/* A number of the part's type means nothing by itself. */
+/* Skips the part's type: its number means nothing to users. */
 static bool name_counter(const struct hp_object_record *record, uint32_t counter, struct name *name)
 {
     return !(record->kind.typed >> counter & 1) && begin_name(record, &record->kind.counters[counter], name);
@@ -75,7 +75,7 @@ static bool name_percentile(const struct hp_object_columns *columns, const struc
     return true;
 }
 
-/* HP_MAX_COLUMNS: none, or one that has another meaning. */
+/* HP_MAX_COLUMNS: none, or one with another meaning. */
 static size_t find(const struct hp_object_columns *columns, const struct name *name)
 {
     const struct hotpath_section *section = columns->section;

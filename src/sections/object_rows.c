@@ -1,4 +1,4 @@
-/* Rows of classes, of instances and of what is left. SPDX-License-Identifier: MIT */
+/* Rows of classes, of instances, and of the rest. SPDX-License-Identifier: MIT */
 #include "object_rows.h"
 
 #include <string.h>
@@ -37,7 +37,10 @@ static void add_sums(struct hp_object_sums *to, const struct hp_object_sums *fro
         to->count[counter] += from->count[counter];
 }
 
-/* The instances of a class, which follow it in the model, and what is left. One alone would say the same as its class. */
+/*
+ * Adds the instances of a class, which follow it in the model, and the rest. A single instance would repeat its
+ * class.
+ */
 static bool add_instances(struct hp_object_rows *rows, const struct hp_objects *objects, size_t from, size_t count,
                           const struct hp_object_entry *class_)
 {
@@ -62,7 +65,7 @@ static bool add_instances(struct hp_object_rows *rows, const struct hp_objects *
     return true;
 }
 
-/* Returns how many rows of the model that were; 0: no memory. */
+/* Returns how many rows of the model it took; 0: no memory. */
 static size_t add_class(struct hp_object_rows *rows, const struct hp_objects *objects, size_t from)
 {
     size_t end = from + 1;
@@ -111,7 +114,7 @@ bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_secti
 {
     if (!hp_order_choose(rows->results, section, usual, HP_MAX_COLUMNS))
         return false;
-    section->order.is_set = !section->order.is_usual; /* the usual one is that of no column */
+    section->order.is_set = !section->order.is_usual; /* the default order is not that of a column */
     section->total_rows = rows->count;
     return hp_order_fill(rows->results, section, rows->results->settings->show.functions_limit,
                          (const void *const *)rows->entries, rows->count, fill, view);

@@ -1,7 +1,7 @@
 /*
- * Rows of objects, as every table of a kind has them: one for each class, then one for each instance that has a record, those that
- * counted most first. What is left of a class, by instances whose records were used again or that never had one, is <other>. A
- * class with a single instance has one row, since the other would say the same.
+ * Rows of objects, common to the tables of all kinds: one for each class, then one for each instance with a record,
+ * largest count first. The rest of a class, from instances whose records were reused or that never had one, is
+ * <other>. A class with a single instance has one row, since the other would be the same.
  *
  *     struct columns {
  *         struct hp_object_cells object;
@@ -24,12 +24,15 @@
 
 #define HP_OBJECT_OTHER "<other>"
 
-/* Columns that all such tables have. */
+/* Columns of all such tables. */
 struct hp_object_cells {
     size_t name, instance, state, instances, live, threads, location;
 };
 
-/* What their tables say of them. `state` is that of the record: a kind that knows better sets the cell again. */
+/*
+ * Their lines in the tables of columns. `state` is that of the record: a kind that knows better sets the cell
+ * again.
+ */
 #define HP_OBJECT_ABOUT_INSTANCE                                                                                   \
     "The address of an instance; " HP_OBJECT_OTHER                                                                 \
     ": all that have no row of their own; null: the row is about all of them."
@@ -38,37 +41,40 @@ struct hp_object_cells {
 #define HP_OBJECT_ABOUT_LIVE "Of these, those that have not ended."
 #define HP_OBJECT_ABOUT_THREADS "Thread records that used it."
 
-/* A row to be. */
+/* A future row. */
 struct hp_object_entry {
-    const struct hp_object_record *record; /* of <other>, that of its class */
+    const struct hp_object_record *record; /* for <other>, that of its class */
     struct hp_object_sums sums;
-    size_t class_; /* among classes */
+    size_t class_; /* rank among classes */
     bool is_instance;
-    bool is_other; /* stands for instances without a record */
+    bool is_other; /* the sum of instances without a record */
 };
 
 struct hp_object_rows {
     struct hotpath_results *results;
-    const struct hp_object_entry **entries; /* in the usual order */
+    const struct hp_object_entry **entries; /* in the default order */
     size_t count;
 };
 
-/* The objects of the run whose kinds are wanted. False: no memory. */
+/* Collects the objects of the run whose kinds are wanted. False: no memory. */
 bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results *results, hp_wants_kind *is_wanted);
 
-/* The order that the settings ask for, the limit, and `fill` for each. The section has all its columns. False: no memory. */
+/*
+ * Applies the order and the limit of the settings, and calls `fill` for each. The section already has all its
+ * columns. False: no memory.
+ */
 bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
                          hp_fill_row *fill, void *view);
 
 /*
- * The percentiles that the settings ask for, of a histogram of ticks, into a family of columns. `distribution` is the histogram
- * afterwards.
+ * Sets the requested percentiles of a histogram of ticks, in a family of columns. `distribution` holds the
+ * histogram afterwards.
  */
 void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
                                const struct hp_object_record *record, uint32_t histogram,
                                struct hp_value_distribution *distribution);
 
-/* Who it is: all of `cells`, and the identity of the row. False: no memory. */
+/* Sets all of `cells` and the identity of the row. False: no memory. */
 bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
                          const struct hp_object_entry *entry);
 

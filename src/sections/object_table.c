@@ -1,6 +1,6 @@
 /*
- * The section `objects`: whatever kinds of objects a session has that have no section of their own, as their kinds describe
- * themselves. SPDX-License-Identifier: MIT
+ * The section `objects`: objects of all kinds without their own section, shown as their kinds describe themselves.
+ * SPDX-License-Identifier: MIT
  */
 #include "arena.h"
 #include "object_columns.h"
@@ -73,7 +73,7 @@ static bool has_data(const struct hotpath_results *results)
     return hp_run_has_objects(&results->model->run, is_wanted);
 }
 
-/* Classes come first, in the order of kinds and names. */
+/* Classes come first, sorted by kind and name. */
 static bool add_columns(struct view *view)
 {
     for (size_t at = 0; at < view->rows.count && !view->rows.entries[at]->is_instance; at++)

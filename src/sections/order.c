@@ -1,6 +1,6 @@
 /*
- * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
- * which come last whatever the direction, stay in the usual order. SPDX-License-Identifier: MIT
+ * The order of a section's rows. Rows with equal values keep the default order; rows without a value come last in
+ * either direction, in the default order. SPDX-License-Identifier: MIT
  */
 #include "order.h"
 
@@ -27,7 +27,7 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
     return copy != NULL;
 }
 
-/* Pictures are not larger or smaller than others. */
+/* Histograms and series cannot be compared. */
 static bool has_order(uint32_t unit) { return unit != HOTPATH_UNIT_HISTOGRAM && unit != HOTPATH_UNIT_SERIES; }
 
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
@@ -51,14 +51,14 @@ bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *se
 
 /* ----------------------------------------------------------------------------------------------- sorting */
 
-/* A row and what counts of it. */
+/* A row and its sort key. */
 struct key {
     struct hp_row row;
     const char *text; /* NULL: the number counts */
     double number;
     bool has_value;
     bool is_ascending;
-    size_t index; /* in the usual order */
+    size_t index; /* in the default order */
 };
 
 static int compare_values(const struct key *x, const struct key *y)

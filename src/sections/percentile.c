@@ -1,4 +1,4 @@
-/* What the column of a percentile is called. SPDX-License-Identifier: MIT */
+/* Names of percentile columns. SPDX-License-Identifier: MIT */
 #include "percentile.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "text.h"
 
-/* "P99.9": up to three decimals, no zeros at the end. */
+/* "P99.9": up to three decimals, no trailing zeros. */
 static void put_title(struct hp_text *title, double percentile)
 {
     if (percentile <= 0 || percentile >= 100) {

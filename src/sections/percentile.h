@@ -1,4 +1,4 @@
-/* What the column of a percentile is called. SPDX-License-Identifier: MIT */
+/* Names of percentile columns. SPDX-License-Identifier: MIT */
 #ifndef HP_SECTIONS_PERCENTILE_H
 #define HP_SECTIONS_PERCENTILE_H
 
@@ -11,7 +11,7 @@ struct hp_percentile_names {
     const char *key;   /* "p99_9_ns" */
 };
 
-/* What is around it: "delay" for "delay_p99_ns", "Delay" for "Delay P99"; NULL: nothing. */
+/* Prefixes: "delay" for "delay_p99_ns", "Delay" for "Delay P99"; NULL: none. */
 struct hp_percentile_family {
     const char *before_key, *before_title;
     const char *after_key, *after_title;

@@ -1,9 +1,9 @@
 /*
- * The section `processes`: one row per session, by the time it measured.
+ * The section `processes`: one row per session, sorted by measured time.
  *
- * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
- * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
- * out what main functions do themselves. SPDX-License-Identifier: MIT
+ * That is the time of all outermost zones, added up over its threads, which equals the sum of the self times of all
+ * its functions. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves out the self
+ * time of main functions. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -18,9 +18,9 @@
 #include "text.h"
 #include "utf8.h"
 
-#define COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
-#define MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
-#define MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
+#define COMMAND_COLUMNS 80u /* of the command in the name; its own column has all of it */
+#define MOST_SINGLE 100u    /* up to this many processes, one row each; beyond, one row per program */
+#define MOST_REASONS 4u     /* listed below the table; a column has all of them */
 
 /* A session, or those of all processes of one program. */
 struct process {
@@ -29,7 +29,7 @@ struct process {
     uint64_t cpu_ns, calls, threads;
     uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
     uint64_t count;             /* processes */
-    size_t number;              /* in the order they were given in */
+    size_t number;              /* in the given order */
     bool is_program, is_scaled;
 };
 
@@ -40,7 +40,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_CPU = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
@@ -76,7 +76,7 @@ static const struct hp_column_spec column_table[] = {
 struct view {
     struct hotpath_results *results;
     struct columns columns;
-    uint64_t whole; /* ticks that all of them measured */
+    uint64_t whole; /* ticks measured by all of them */
 };
 
 static const char *program_of(const struct hp_snapshot *snapshot)
@@ -173,7 +173,7 @@ static void fill_process(struct process *process, const struct hotpath_results *
     };
 }
 
-/* The most time first, of the same the most processor time; else in the order they were given in. */
+/* The most time first, then the most CPU time; else in the given order. */
 static int compare_processes(const void *a, const void *b)
 {
     const struct process *x = a, *y = b;
@@ -218,7 +218,9 @@ static void add_process(const struct hp_run *run, struct process *sum, const str
     sum->elapsed = higher(sum->elapsed, end);
 }
 
-/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
+/*
+ * One row per program. Sessions are sorted by their beginning, so the first one of a program gives its beginning.
+ */
 static size_t merge(const struct hp_run *run, struct process **order, size_t count)
 {
     size_t kept = 0;
@@ -231,7 +233,7 @@ static size_t merge(const struct hp_run *run, struct process **order, size_t cou
     return kept;
 }
 
-/* The processes in order; NULL: no memory. */
+/* The sorted processes; NULL: no memory. */
 static struct process **rank(struct view *view, size_t *ret_count)
 {
     const struct hotpath_results *results = view->results;

@@ -6,10 +6,10 @@
 #include "section.h"
 #include "text.h"
 
-/* One of them. */
+/* Writes one of them. */
 void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent);
 
-/* All, the newest first, with commas between them; where there is none, the cell stays empty. False: no memory. */
+/* Writes all, the newest first, separated by commas; without values, the cell stays empty. False: no memory. */
 bool hp_recent_set(struct hotpath_results *results, struct hp_row *row, size_t column,
                    const struct hp_recent_list *list);
 

@@ -1,9 +1,10 @@
 /*
- * Results: the sections a report asks for, and the public way to walk them.
+ * Results: the requested sections of a report, and the public functions that read them.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "short" (the same, which text for
- * people shortens), "all", names (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
- * matter: the report has one order. HOTPATH_SLOWEST adds its section. SPDX-License-Identifier: MIT
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not on request only), "short" (the same,
+ * but text for people is shortened), "all", names (exactly those), "-name" (without it; alone or first it means
+ * auto without it). The order of the items does not matter: the report has a fixed order. HOTPATH_SLOWEST adds its
+ * section. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -46,7 +47,7 @@ static bool has_data(const struct hotpath_results *results, const struct hp_sect
     return type->has_data == NULL || type->has_data(results);
 }
 
-/* No function was measured, and stacks say which there are; a few of them say little. */
+/* No function was measured, but stacks show functions; a handful of samples would say too little. */
 static bool have_stacks_alone(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
@@ -99,7 +100,7 @@ static void warn_unknown(struct hotpath_results *results, const char *name, size
     hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
 }
 
-/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
+/* Whether the list names a section to show; if it only has exclusions, they apply to auto. */
 static bool has_plain_item(const char *spec)
 {
     size_t length;
@@ -122,7 +123,7 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
     return set_named(results, chosen, item, length, value);
 }
 
-/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
+/* Sections are added first and excluded afterwards, so that "-timing,all" and "all,-timing" mean the same. */
 static void choose(struct hotpath_results *results, bool *chosen)
 {
     const char *spec = results->settings->show.report;
@@ -211,7 +212,7 @@ static bool fill_chosen(struct hotpath_results *results)
 
 /* ------------------------------------------------------------------------------------------ building */
 
-/* What the reader of the report asked for wins over what was recorded. */
+/* What the reader of the report requested takes precedence over what was recorded. */
 static const char *first_text(const char *asked, const char *recorded)
 {
     return asked[0] != '\0' ? asked : recorded;
@@ -233,7 +234,7 @@ static void warn_without_history(struct hotpath_results *results)
         hp_results_warn_line(results, copy);
 }
 
-/* That malloc is not watched is no mistake, unless somebody counts on it. */
+/* Unwatched malloc is no error, unless allocations were requested. */
 static void warn_no_allocs(struct hotpath_results *results)
 {
     if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
@@ -242,7 +243,7 @@ static void warn_no_allocs(struct hotpath_results *results)
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
-/* Functions and blocks, but for the one with HOTPATH_MAIN. */
+/* Functions and blocks, except the one with HOTPATH_MAIN. */
 static bool has_called(const struct hp_profile *profile)
 {
     for (size_t at = 0; at < profile->site_count; at++)
@@ -251,7 +252,7 @@ static bool has_called(const struct hp_profile *profile)
     return false;
 }
 
-/* A filter by which nothing is left is probably misspelt. */
+/* A filter that matches nothing is probably misspelt. */
 static void warn_no_match(struct hotpath_results *results)
 {
     const char *filter = results->settings->record.filter;
@@ -447,7 +448,7 @@ size_t hotpath_section_rows(const hotpath_section *section) { return section->ro
 
 size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
 
-/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
+/* Out of range: HOTPATH_E_OPTIONS and an empty cell. */
 int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
 {
     if (row >= section->row_count || column >= section->column_count) {
@@ -466,7 +467,10 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
     return HOTPATH_OK;
 }
 
-/* Copies what the caller knows of a struct that begins with its size; what it does not know of ours is 0. */
+/*
+ * Copies as much of a struct that begins with its size as the caller knows; fields that we do not know are set to
+ * 0.
+ */
 static int hand_over(void *to, size_t size, const void *from, size_t known)
 {
     if (size < sizeof size)

@@ -4,14 +4,14 @@
 #include "arena.h"
 #include "identity.h"
 
-/* An identity, and how many rows have it. */
+/* An identity, and the number of rows with it. */
 struct seen {
-    uint64_t id; /* 0: a free place */
+    uint64_t id; /* 0: a free slot */
     uint64_t rows;
 };
 
 struct seen_table {
-    struct seen *places; /* by the lowest bits, and from there on */
+    struct seen *places; /* open addressing, from the lowest bits */
     size_t mask;
 };
 
@@ -33,7 +33,7 @@ static struct seen *find(const struct seen_table *table, uint64_t id)
     return &table->places[at];
 }
 
-/* The identity, or one that is made from it where others have it. */
+/* The identity, or one derived from it if it is taken. */
 static uint64_t alone(const struct seen_table *table, uint64_t id)
 {
     struct seen *seen = find(table, id);
@@ -46,7 +46,7 @@ static uint64_t alone(const struct seen_table *table, uint64_t id)
     return id;
 }
 
-/* Rows come parent first, so the parent is above, and what is between is below it, too. */
+/* Rows come parent first, so the parent is above, and all rows in between are its descendants. */
 static uint32_t parent_of(const struct hotpath_section *section, size_t row)
 {
     uint32_t above = (uint32_t)row;
@@ -55,7 +55,7 @@ static uint32_t parent_of(const struct hotpath_section *section, size_t row)
     return above;
 }
 
-/* That of its name, where the section gave none. */
+/* Derived from its name, if the section set none. */
 static uint64_t content_of(const struct hotpath_section *section, const struct hp_row *row)
 {
     size_t name = 0;

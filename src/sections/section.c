@@ -1,4 +1,4 @@
-/* What sections are made with. SPDX-License-Identifier: MIT */
+/* Functions for making sections. SPDX-License-Identifier: MIT */
 #include "section.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     struct hp_text number;
     const size_t length = strlen(location->file);
     if (length == 0)
-        return true; /* there is no place to name */
+        return true; /* no location to show */
     hp_text_init(&number, line, sizeof line);
     hp_text_char(&number, ':');
     hp_text_u64(&number, location->line);

@@ -6,8 +6,8 @@
  *   results ─▶ sections ─▶ columns (key, title, unit)
  *                       └▶ rows ─▶ cells, one per column
  *
- * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function
- * here that returns a pointer returns NULL when the memory does not suffice. SPDX-License-Identifier: MIT
+ * All memory comes from an arena of mapped memory, so results can be built in a signal handler. Functions that
+ * return a pointer return NULL if memory runs out. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_SECTION_H
 #define HP_SECTIONS_SECTION_H
@@ -33,8 +33,8 @@ struct hp_site_sums;
 struct hp_cell {
     bool has_value;
     uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER, RATE, VALUE: of a whole number, `count` has it as an int64_t */
-    const char *text; /* TEXT, STATE; of locations "file:line", of threads "name tid" */
+    double number;    /* NS, PERCENT, NUMBER, RATE, VALUE; an integer is also in `count`, as an int64_t */
+    const char *text; /* TEXT, STATE; "file:line" for locations, "name tid" for threads */
     union {
         const struct hp_location *location;        /* HP_COLUMN_LOCATION */
         const struct hp_thread_label *thread;      /* HP_COLUMN_THREAD */
@@ -45,25 +45,25 @@ struct hp_cell {
 
 struct hp_row {
     struct hp_cell *cells; /* one per column */
-    uint64_t id;           /* of its content (identity.h); 0: of its name; in the end unlike that of any other */
-    uint32_t parent;       /* in a tree, the row above it, from 1; 0: none. Found at the end */
+    uint64_t id;           /* from its content (identity.h); 0: from its name; unique in the end */
+    uint32_t parent;       /* in a tree, the row above it, from 1; 0: none. Set at the end */
     uint32_t depth;        /* in a tree; rows come parent first */
-    bool is_open;          /* counts something that has not ended */
-    bool is_rough;         /* measuring may be a good part of its numbers */
-    bool is_main;          /* the row the shares refer to */
-    bool is_sampled;       /* not all of its calls were timed */
-    bool is_self_sampled;  /* nor were all that say what is left to it by itself */
+    bool is_open;          /* includes something that has not ended */
+    bool is_rough;         /* measuring may be a large part of its numbers */
+    bool is_main;          /* the row that shares refer to */
+    bool is_sampled;       /* some of its calls were not timed */
+    bool is_self_sampled;  /* some inner calls were not, so its self time is an estimate */
 };
 
 /* The order of a section's rows, or of siblings in a tree (order.h). */
 struct hp_order {
     size_t column;
     bool is_ascending;
-    bool is_usual; /* that which the section has by itself */
-    bool is_set;   /* false: rows have an order that no column stands for */
+    bool is_usual; /* the section's default */
+    bool is_set;   /* false: the order is not that of a column */
 };
 
-/* A number about the whole of a section: an entry of its `totals` in JSON. */
+/* A number about the whole section: an entry of its `totals` in JSON. */
 struct hp_total {
     const char *key;
     uint32_t unit; /* enum hotpath_unit */
@@ -73,11 +73,11 @@ struct hp_total {
 struct hotpath_section {
     const struct hp_section_type *type;
     const char *name;
-    const char *group; /* what the title of the report calls it */
+    const char *group; /* its name in the title of the report */
     const char *description;
-    const char *main;       /* name of the row the shares refer to, or NULL */
+    const char *main;       /* name of the row that shares refer to, or NULL */
     const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
-    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *if_empty;   /* text instead of a table without rows */
     const char *summary;    /* a line above the table, or NULL */
     struct hp_total totals[HP_MAX_TOTALS];
     size_t total_count;
@@ -99,34 +99,34 @@ struct hotpath_results {
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
-    const char *headline; /* what the bottleneck is, in a sentence; NULL: nobody asked */
+    const char *headline; /* the bottleneck, in a sentence; NULL: not requested */
     struct hotpath_section *sections[HP_MAX_SECTIONS];
     size_t section_count;
     const char *warnings[HP_MAX_WARNINGS];
     size_t warning_count;
 };
 
-/* What becomes of it in the short report (brief.h). */
+/* Its form in the short report (brief.h). */
 enum hp_brief_role {
-    HP_BRIEF_TABLE,      /* a table of its own, of a few rows */
+    HP_BRIEF_TABLE,      /* its own table, of a few rows */
     HP_BRIEF_FUNCTIONS,  /* the table of functions ... */
     HP_BRIEF_VERDICTS,   /* ... with columns of this one */
-    HP_BRIEF_LINE,       /* its line above the table, alone */
-    HP_BRIEF_UNMEASURED, /* where no function was measured a table, else a line */
+    HP_BRIEF_LINE,       /* only its line above the table */
+    HP_BRIEF_UNMEASURED, /* a table if no function was measured, else a line */
 };
 
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
-    const char *alias;   /* another name it answers to, or NULL */
+    const char *alias;   /* an alternative name, or NULL */
     const char *group;   /* a name that it shares with others, or NULL */
     bool is_on_request;  /* "auto" leaves it out */
-    bool has_history;    /* it can tell of a stretch of the run (stretch.h) */
-    bool is_of_measured; /* and where no function was measured and stacks say more */
+    bool has_history;    /* it can show a stretch of the run (stretch.h) */
+    bool is_of_measured; /* "auto" leaves it out if no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
-    bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
-    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
-    const char *elsewhere;                                   /* where it is to be had, if it is not */
+    bool is_left_out_empty;                                  /* "all" leaves it out if it has no data */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves it out if not */
+    const char *elsewhere;                                   /* where it is available, if not here */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
     const struct hp_column_spec *columns;
@@ -135,14 +135,13 @@ struct hp_section_type {
     size_t total_count;
     enum hp_brief_role in_brief;
     bool is_tree;
-    bool has_own_columns;  /* beside those of the table: numbers that sessions describe */
+    bool has_own_columns;  /* in addition to those of the table: columns that sessions describe */
     const char *about;     /* for the schema: what the section is, or NULL ... */
-    const char *about_row; /* ... and what a row of it */
-    const char
-        *always; /* keys of the section in JSON that are there whatever it shows, "order|totals"; NULL: none */
+    const char *about_row; /* ... and what a row is */
+    const char *always;    /* keys of the section in JSON that are always present, "order|totals"; NULL: none */
 };
 
-/* All of them, in the order of the report. */
+/* All sections, in the order of the report. */
 #define HP_SECTION(type, source) extern const struct hp_section_type type;
 #include "sections.def"
 #undef HP_SECTION
@@ -150,66 +149,65 @@ extern const struct hp_section_type *const hp_section_types[];
 extern const size_t hp_section_type_count;
 
 /*
- * Builds the sections that the settings ask for, from all the snapshots together. What is known of one process only
- * (its label, its command) is that of the first. Everything passed in must stay as long as the results are used.
- * NULL: the arena has no memory.
+ * Builds the requested sections from all snapshots together. What belongs to one process (its label, its command)
+ * is that of the first. All arguments must outlive the results. NULL: the arena has no memory.
  */
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings);
 
-/* The same from a model that there is already, with memory of its arena. */
+/* The same from an existing model, with memory of its arena. */
 const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings);
 
 /* For sections: describing and filling (section.c). */
 
-/* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+/* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS: no room. */
 size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
                              enum hotpath_unit unit, uint32_t traits, bool is_visible);
-/* Makes the columns visible that the settings ask for. */
+/* Makes the columns visible that the settings request. */
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /*
- * Gives the section the columns of its type's table for which the facts hold, those that all sections know and `facts`, and
- * shows those that the settings ask for, too. Each one's index is written into `indexes`, the struct that the table means.
- * False: no memory.
+ * Adds the columns of its type's table for which the facts hold, common ones and `facts`, and makes those visible
+ * that the settings request. Writes each index into `indexes`, the struct that the table refers to. False: no
+ * memory.
  */
 bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
                          void *indexes);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
-/* Its index, or how many there are. */
+/* Its index, or the number of columns. */
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
 void hp_section_set_number(struct hp_row *row, size_t column, double number);
-/* A VALUE, which is shown as a whole number if it is one. */
+/* A VALUE, shown as an integer if it is one. */
 void hp_section_set_value(struct hp_row *row, size_t column, double number);
 /* Also as text, "file:line". */
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
-/* As text "name tid", with the process before the tid where there are several. */
+/* As text "name tid", with the process before the tid if there are several. */
 bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
-/* These stay where they are. */
+/* Not copied. */
 void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram);
 void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series);
-/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
+/* The text instead of a table without rows, if `total_rows` existed before small ones were left out. */
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 void hp_section_note(struct hotpath_section *section, const char *line);
 /*
- * What tables of sites say below their rows: that calls are still open, and with the line `outside` that there is a row
- * without a site, which has nothing in the column `of_sites`.
+ * Adds the notes of tables of sites: that calls are still open, and with the line `outside` that there is a row
+ * without a site, which is empty in the column `of_sites`.
  */
 void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
                            const char *outside);
-/* A number about the whole, of the table of the section's type; of SIGNED units an int64_t. */
+/* Adds a number about the whole, as listed in the section's type; an int64_t for SIGNED units. */
 void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
 
-/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+/* Whether HOTPATH_FOCUS includes the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
 
@@ -217,13 +215,13 @@ bool hp_results_show_subject(const struct hotpath_results *results, const struct
 bool hp_unit_is_whole(uint32_t unit);
 bool hp_unit_is_text(uint32_t unit);
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
-/* Whether a VALUE is a whole number, which is in `count`. */
+/* Whether a VALUE is an integer, which is in `count`. */
 bool hp_cell_is_whole_value(const struct hp_cell *cell);
 
-/* Keeps a line for the reader of the report, as it is. */
+/* Adds a line for the reader of the report, as it is. */
 void hp_results_warn_line(struct hotpath_results *results, const char *line);
 
-/* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
+/* Adds a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
 

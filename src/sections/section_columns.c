@@ -80,7 +80,7 @@ static bool equal_stem(const char *name, size_t length, const char *key, size_t 
     return hp_text_equal_nocase(name, length, hp_text_end(&stem));
 }
 
-/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
+/* A column is named by its title or its key, with or without the unit: "self", "self_ns". */
 static bool is_called(const struct hp_column *column, const char *name, size_t length)
 {
     const char *key = column->shown.key;

@@ -1,4 +1,4 @@
-/* Shares of the whole, and what the marks of rows mean. SPDX-License-Identifier: MIT */
+/* Shares of the whole, and the meaning of row marks. SPDX-License-Identifier: MIT */
 #include "shares.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static bool has_every_session_main(const struct hp_profile *profile)
     return at == profile->run->count;
 }
 
-/* With several processes, which may run at the same time, a share is not what one would expect. */
+/* Several processes may run at the same time, so shares can add up to more than 100 %. */
 const char *hp_share_note(const struct hp_profile *profile, const char *percent_of)
 {
     if (strcmp(percent_of, "rows") == 0)

@@ -1,12 +1,12 @@
 /*
- * The section `slowest`: the slowest call of a function and, below it, what ran inside that one call.
+ * The section `slowest`: the slowest call of a function and, below it, what ran inside that call.
  *
- * Each thread keeps the slowest call it made itself; of all threads and processes the slowest one is shown. Functions are
- * those with the name that was asked for, or if there is none those whose name matches it as a pattern.
+ * Each thread records its own slowest call; the slowest of all threads and processes is shown. The functions are
+ * those with the requested name or, if there is none, those whose name matches it as a pattern.
  *
- * A kept call names nodes of its thread's tree. Here these become a tree of their own: below the row of a node's parent,
- * or of the nearest ancestor that has a row, or else below the call itself. Only a row that comes earlier can be a
- * parent, so there are no circles, whatever the file says. SPDX-License-Identifier: MIT
+ * A recorded call refers to nodes of its thread's tree. Here they become a tree of their own: below the row of a
+ * node's parent, or of the nearest ancestor that has a row, or else below the call itself. Only an earlier row can
+ * be a parent, so there are no cycles, whatever the file says. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -23,40 +23,40 @@
 #include "units.h"
 #include "utf8.h"
 
-/* Deeper paths are left out, as they are in the call tree. */
+/* Deeper paths are left out, as in the call tree. */
 #define DEEPEST 200u
-/* How far up an ancestor is looked for: those in between were left out for want of space. */
+/* How far up an ancestor is searched: those in between were left out for lack of space. */
 #define MOST_STEPS_UP 64u
 #define NAME_COLUMNS 40u /* of a name within a sentence */
 #define LINE_BYTES 240u
 
-/* The call, or a path of calls inside it. */
+/* The call, or a call path inside it. */
 struct part {
     const struct hp_slow_row *stored; /* NULL: the call itself */
     const char *name;
-    uint64_t id; /* of the site; 0: it has come up since */
+    uint64_t id; /* of the site; 0: it appeared since */
     struct part *parent;
     struct part *first_child;
     struct part *next_sibling;
-    uint64_t heat; /* the smallest total on the way here */
+    uint64_t heat; /* the smallest total on its path */
     uint32_t parent_node;
     uint32_t depth;
     bool is_kept;
 };
 
-/* A function whose slowest call is asked for. */
+/* A function whose slowest call is requested. */
 struct function {
     const struct hp_site_sums *site;
     struct hp_site_details details;
-    const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
+    const struct hp_snapshot *session; /* of its slowest call; NULL: none was recorded */
     uint32_t session_index;
-    uint32_t record_tid; /* of the thread record, to which the name belongs */
+    uint32_t record_tid; /* of the thread record, which has the name */
     char thread[sizeof((struct hp_thread *)0)->name];
     struct hotpath_stat_ stat;
     uint64_t ticks;
     struct hp_slow_copy copy;
     struct part *parts;    /* the call, then its rows */
-    struct part **by_node; /* the rows by node and number */
+    struct part **by_node; /* the rows sorted by node and number */
     size_t part_count;
 };
 
@@ -67,7 +67,7 @@ struct columns {
 
 #define AT(column) .index = offsetof(struct columns, column)
 
-/* What this section knows beside. */
+/* Facts of this section. */
 enum { HAS_NOTES = HP_FACT_OWN, HAS_SEVERAL = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
@@ -111,9 +111,9 @@ struct view {
     struct columns columns;
     struct function *functions; /* by number of the site */
     struct function **order;    /* the slowest first */
-    size_t count;               /* of functions that match */
+    size_t count;               /* of matching functions */
     size_t shown;
-    uint64_t bytes_left; /* for copies: no more than the sessions have in all, even if many claim the same */
+    uint64_t bytes_left; /* limit of copies: no more than the sessions have in all, even if many claim the same */
     uint64_t now;
 };
 
@@ -124,7 +124,7 @@ static int compare_sites(const void *a, const void *b)
     return hp_by_number(hp_site_number(a), hp_site_number(b));
 }
 
-/* Those with this very name, or those that match the pattern. */
+/* Those with exactly this name, or those that match the pattern. */
 static size_t choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
                      const struct hp_site_sums **sites)
 {
@@ -208,7 +208,7 @@ static int compare_functions(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->site->name, y->site->name);
 }
 
-/* Copies the call, if it can be had. False: no memory. */
+/* Copies the call, if it is available. False: no memory. */
 static bool copy_call(struct view *view, struct function *function)
 {
     if (function->session == NULL)
@@ -288,7 +288,7 @@ static struct part *parent_of(const struct function *function, const struct part
     return function->parts;
 }
 
-/* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
+/* The site's name in other sections; a site that appeared since they were made has the name in the file. */
 static const char *name_of(const struct hp_site_sums *site, const struct function *function, uint32_t id)
 {
     struct hp_site stored;
@@ -311,7 +311,7 @@ static void set_part(const struct view *view, const struct function *function, s
     part->parent_node = node.parent;
 }
 
-/* Parents come first, so theirs is known when it is asked for. */
+/* Parents come first, so they are linked already. */
 static void link_parts(struct function *function)
 {
     for (size_t at = 1; at < function->part_count; at++) {
@@ -357,12 +357,12 @@ static int compare_siblings(const void *a, const void *b)
     return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
+/* Keeps the hottest, with their ancestors. Returns how many, without the call itself. */
 static size_t keep_hottest(const struct view *view, struct function *function)
 {
     const uint32_t limit = view->results->settings->show.calltree_limit;
     const size_t rows = function->part_count - 1;
-    struct part **parts = function->by_node; /* not needed any more */
+    struct part **parts = function->by_node; /* no longer needed */
     size_t kept = 0;
     hp_sort(parts, rows, compare_heat);
     for (size_t at = 0; at < rows && (limit == 0 || kept < limit); at++) {
@@ -372,7 +372,7 @@ static size_t keep_hottest(const struct view *view, struct function *function)
     return kept;
 }
 
-/* Siblings are hung onto their parents from the shortest to the longest, each in front. */
+/* Siblings are added from the shortest to the longest, each at the front. */
 static void link_children(struct function *function)
 {
     const size_t rows = function->part_count - 1;
@@ -386,7 +386,7 @@ static void link_children(struct function *function)
     }
 }
 
-/* The next part in order of the tree, parents first; without recursion, since the depth is the file's choice. */
+/* The next part in tree order, parents first; without recursion, since the file determines the depth. */
 static const struct part *next_in_order(const struct part *part)
 {
     if (part->first_child != NULL)
@@ -400,7 +400,7 @@ static const struct part *next_in_order(const struct part *part)
 
 static bool describe(struct view *view, bool has_notes)
 {
-    /* What is said of a single one in the heading needs no column. */
+    /* For a single call, the heading says it and no column is needed. */
     const uint32_t facts = (has_notes ? HAS_NOTES : 0u) | (view->shown > 1 ? HAS_SEVERAL : 0u);
     return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
@@ -418,7 +418,7 @@ static uint64_t ago(const struct view *view, const struct function *function)
     return view->now > end ? view->now - end : 0;
 }
 
-/* The name of the thread that made the call, or NULL: a record has the name of its latest thread only. */
+/* The name of the thread that made the call, or NULL: a record has only the name of its latest thread. */
 static const char *thread_of(const struct function *function)
 {
     return function->copy.call.tid == function->record_tid && function->thread[0] != '\0' ? function->thread : NULL;
@@ -466,7 +466,7 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     return set_note(view, row, function->copy.call.note, function->copy.call.note_length);
 }
 
-/* What is inside cannot have taken longer, but files can say so. */
+/* Inner calls cannot have taken longer, but a file can say so. */
 static double percent_of(uint64_t ticks, uint64_t whole)
 {
     return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
@@ -535,14 +535,14 @@ static void put_name(struct hp_text *line, const char *name)
     hp_utf8_put_fitted(line, bytes, safe.length, NAME_COLUMNS);
 }
 
-/* A line that was put together, or where that did not go another one. */
+/* Keeps a formatted line, or without memory the other text. */
 static const char *keep_line(const struct view *view, struct hp_text *line, const char *otherwise)
 {
     const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model->arena, line->bytes, line->length);
     return copy != NULL ? copy : otherwise;
 }
 
-/* Where and when the one call was that is shown. */
+/* Where and when the call was. */
 static const char *description(const struct view *view)
 {
     char bytes[LINE_BYTES];
@@ -624,7 +624,7 @@ static void note_left_out(const struct view *view)
     hp_section_note(view->section, keep_line(view, &line, "more was inside and was not kept"));
 }
 
-/* The first of those whose longest call is another one than the one that is shown. */
+/* Names the first function whose longest call is not the one shown. */
 static void note_slower(const struct view *view)
 {
     char bytes[LINE_BYTES];

@@ -1,6 +1,6 @@
 /*
- * The section `streams`: what generators, iterators and readers yield, and whether the producer or the consumer takes the time.
- * docs/streams.md says what each number means. SPDX-License-Identifier: MIT
+ * The section `streams`: what generators, iterators and readers yield, and whether the producer or the consumer
+ * takes the time. docs/streams.md describes each number. SPDX-License-Identifier: MIT
  */
 #include "arena.h"
 #include "object_rows.h"

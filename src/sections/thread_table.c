@@ -1,5 +1,5 @@
 /*
- * The section `threads`: one row per thread, those included that have ended, and what it used. SPDX-License-Identifier: MIT
+ * The section `threads`: one row per thread, including ended ones, with what it used. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -87,7 +87,7 @@ static bool describe(struct view *view)
 
 /* ----------------------------------------------------------------------------------------------- rows */
 
-/* Of a thread that lives; several are told by what most of them do as little as by what one does. */
+/* Only for a single live thread. */
 static const char *state_of(const struct hp_crew_member *member)
 {
     if (member->living == 0)
@@ -107,7 +107,7 @@ static const char *state_of(const struct hp_crew_member *member)
     }
 }
 
-/* When it began is known in steps, so a short life may seem shorter than its time on a processor. */
+/* The beginning is only known to the sampling period, so a short life may seem shorter than its CPU time. */
 static double average_of(const struct hp_crew_member *member)
 {
     const double lived_ns = (double)member->lived_ns, cpu_ns = (double)hp_crew_cpu_ns(member);
@@ -128,7 +128,7 @@ static void set_times(const struct columns *columns, struct hp_row *row, const s
         hp_section_set_number(row, columns->now, member->now_percent);
     const double average = average_of(member);
     hp_section_set_number(row, columns->average, average);
-    /* A thread that lived for less than a sample has no other. */
+    /* A thread shorter than the sampling period has no other value. */
     hp_section_set_number(row, columns->most, member->max_percent > average ? member->max_percent : average);
     hp_section_set_count(row, columns->voluntary, member->voluntary);
     hp_section_set_count(row, columns->involuntary, member->involuntary);
@@ -148,7 +148,7 @@ static bool set_waits(const struct view *view, struct hp_row *row, const struct 
     return causes != NULL;
 }
 
-/* Threads that are counted together are known by their name. */
+/* Threads that are counted together are identified by their name. */
 static uint64_t identity_of(const struct hp_crew_member *member)
 {
     const struct hp_thread_label *label = member->label;

@@ -1,5 +1,6 @@
 /*
- * The section `timeline`: how the numbers of a run went, a row for each, with a line of small columns. SPDX-License-Identifier: MIT
+ * The section `timeline`: the numbers of a run over time, one row each, drawn as a line of small bars.
+ * SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -53,7 +54,7 @@ struct view {
 
 /* ------------------------------------------------------------------------------------------------ cells */
 
-/* The highest value of the slots that column `at` of the picture stands for; below zero: none. */
+/* The highest value of the slots that column `at` of the drawing stands for; negative: none. */
 static double value_at(const struct view *view, const struct hp_line *line, uint32_t at, uint32_t columns)
 {
     const uint32_t from = at * view->timeline->slots / columns, to = (at + 1) * view->timeline->slots / columns;
@@ -64,7 +65,7 @@ static double value_at(const struct view *view, const struct hp_line *line, uint
     return highest;
 }
 
-/* "▁▁▃█▂": of the highest value, eighths; what is nothing at all is a point, what is not known a blank. */
+/* "▁▁▃█▂": eighths of the highest value; a dot is zero, a blank is unknown. */
 static const char *picture(const struct view *view, const struct hp_line *line)
 {
     static const char *const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -178,7 +179,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     hp_section_add_total(section, "slot_ns", view.timeline->slot_ns);
     if (!hp_order_choose(results, section, view.columns.highest, HP_MAX_COLUMNS))
         return false;
-    section->order.is_set = !section->order.is_usual; /* what is alike is together, in the order of its coming */
+    section->order.is_set = !section->order.is_usual; /* similar lines stay together, in order of arrival */
     return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
                          view.count, fill_row, &view) &&
            set_summary(&view, section);

@@ -1,9 +1,9 @@
 /*
- * The section `timing`: one row per site, or per site and thread, and the time its calls took.
+ * The section `timing`: one row per site, or per site and thread, with the time of its calls.
  *
- * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
- * known only when a row is filled, so then all rows are, and the limit comes last. SPDX-License-Identifier: MIT
+ * Sorted by total time with the main row on top, or by self time if HOTPATH_TIME_EXCLUSIVE is set. Then percentiles
+ * are left out: they are only known for whole calls. Another order (order.h) may need numbers that are only known
+ * when a row is filled, so then all rows are filled, and the limit is applied last. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -78,7 +78,7 @@ static const struct hp_column_spec column_table[] = {
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_profile *profile; /* its sites are the rows: that of the results, or one by thread */
     struct columns columns;
     struct hp_durations *durations;
     struct hp_value_distribution *walls; /* of tasks */
@@ -101,7 +101,7 @@ static int by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const s
     return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
-/* Of tasks it is the time from their creation to their end, in which they may run or not. */
+/* For tasks it is the time from creation to end, running or not. */
 static uint64_t total_of(const struct hp_site_sums *site)
 {
     return site->task != NULL ? site->task->wall : site->sums.total;
@@ -119,7 +119,7 @@ static int compare_selfs(const void *a, const void *b)
     return by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
 }
 
-/* The row of the main function, where the run has one; by thread, that of the first process. */
+/* The row of the main function, if the run has one; by thread, that of the first process. */
 static bool is_main_row(const struct view *view, const struct hp_site_sums *site)
 {
     return view->results->model->profile->main != NULL && site->is_main &&
@@ -139,7 +139,7 @@ static size_t add_sites(const struct view *view, const struct hp_site_sums **sit
     return count;
 }
 
-/* Those of tasks that have told of no poll, so that their sites have no calls. */
+/* Adds tasks without reported polls: their sites have no calls. */
 static size_t add_tasks(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
     for (size_t at = 0; view->tasks != NULL && at < view->tasks->count; at++) {
@@ -150,7 +150,7 @@ static size_t add_tasks(const struct view *view, const struct hp_site_sums **sit
     return count;
 }
 
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+/* The sites that may be shown, sorted. The main row is what shares refer to, and comes first. */
 static size_t rank(const struct view *view, const struct hp_site_sums **sites)
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
@@ -162,7 +162,7 @@ static size_t rank(const struct view *view, const struct hp_site_sums **sites)
     return count;
 }
 
-/* Leaves out what has too small a share, but never the main row. */
+/* Leaves out rows with too small a share, but never the main row. */
 static size_t drop_small(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
     const struct hp_settings *settings = view->results->settings;
@@ -176,7 +176,7 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     return kept;
 }
 
-/* Cuts to the limit. The main row is in it wherever it stands. */
+/* Cuts to the limit. The main row is kept wherever it is. */
 static size_t cut(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
     const uint32_t limit = view->results->settings->show.functions_limit;
@@ -201,7 +201,7 @@ static void set_ticks(struct view *view, struct hp_row *row, size_t column, doub
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
-/* Of a stretch no more is known than sums. */
+/* For a stretch only sums are known. */
 static void fill_average(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
@@ -220,7 +220,7 @@ static bool fill_durations(struct view *view, struct hp_row *row, const struct h
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
         settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    /* What was spent is scaled up, so all calls share it. */
+    /* The time is scaled up, so all calls share it. */
     if (timed > 0)
         set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
     hp_section_set_count(row, columns->timed, timed);
@@ -241,7 +241,7 @@ static bool fill_durations(struct view *view, struct hp_row *row, const struct h
     return histogram != NULL;
 }
 
-/* Calls are tasks, and how long they took is their wall time; self time is that of their polls. */
+/* Calls are tasks, and their duration is their wall time; self time is that of their polls. */
 static void fill_task(struct view *view, struct hp_row *row, const struct hp_task_sums *task)
 {
     const struct columns *columns = &view->columns;
@@ -350,7 +350,7 @@ static const char *describe_rows(const struct hp_settings *settings)
                                          : "Function execution time.";
 }
 
-/* Neither thread by thread nor of a stretch is anything known of tasks but their polls. False: no memory. */
+/* By thread, and for a stretch, only the polls of tasks are known. False: no memory. */
 static bool need_tasks(struct view *view)
 {
     struct hp_model *model = view->results->model;

@@ -1,4 +1,4 @@
-/* What is known of the places of the call tree beside their time. SPDX-License-Identifier: MIT */
+/* What is known of call tree nodes besides their time. SPDX-License-Identifier: MIT */
 #include "tree_costs.h"
 
 #include "alloc_profile.h"
@@ -9,7 +9,7 @@
 #include "sort.h"
 #include "wait_profile.h"
 
-/* Children come after their parents, so theirs is whole when it is added. */
+/* Children come after their parents, so their sums are complete when they are added. */
 static bool find_cpu(struct hotpath_results *results, struct hp_tree_costs *costs)
 {
     const struct hp_profile *profile = results->model->profile;

@@ -1,4 +1,4 @@
-/* What is known of the places of the call tree beside their time. SPDX-License-Identifier: MIT */
+/* What is known of call tree nodes besides their time. SPDX-License-Identifier: MIT */
 #ifndef HP_SECTIONS_TREE_COSTS_H
 #define HP_SECTIONS_TREE_COSTS_H
 
@@ -11,14 +11,14 @@ struct hp_node_waits;
 
 struct hp_tree_cost {
     uint64_t own_cpu_ns;
-    uint64_t all_cpu_ns;               /* with what is below */
-    const struct hp_node_waits *waits; /* NULL: nobody saw it wait */
+    uint64_t all_cpu_ns;               /* with descendants */
+    const struct hp_node_waits *waits; /* NULL: no waits were seen */
     uint64_t own_bytes;
-    bool has_bytes; /* what its function allocates is known of sites: of a place only if it is the only one */
+    bool has_bytes; /* allocations are known per site: for a node only if it is the site's only one */
 };
 
 struct hp_tree_costs {
-    struct hp_tree_cost *nodes; /* as many as the profile has, in the same order */
+    struct hp_tree_cost *nodes; /* one per node of the profile, in the same order */
     bool has_cpu, has_waits, has_allocs;
 };
 

@@ -101,7 +101,7 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, "clock ");
     hp_text_string(text, trust->clock);
     if (strcmp(trust->clock, "monotonic") == 0)
-        return; /* counts nanoseconds: a rate would say nothing */
+        return; /* it counts nanoseconds: a rate would say nothing */
     if (trust->clock_hz > 0) {
         hp_text_string(text, " at ");
         hp_units_hz(text, trust->clock_hz);
@@ -110,7 +110,7 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
     }
 }
 
-/* Two numbers that are so near are one. */
+/* Two numbers closer than this are printed as one. */
 #define NEAR_TIMES 1.3
 #define LITTLE_PERCENT 0.1
 
@@ -158,7 +158,7 @@ static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
     return true;
 }
 
-/* Where programs with zones were sampled, too, but by somebody who does not know them. */
+/* If programs with zones were sampled, too, but from outside, where zones are unknown. */
 static void put_zoneless(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;
@@ -235,7 +235,7 @@ static bool put_unmade(struct hp_text *text, const char *what, uint32_t processe
     return true;
 }
 
-/* What hotpath itself could not keep, or make sense of; no session knows of it. */
+/* What hotpath itself could not keep or parse; no session knows of it. */
 static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;

@@ -1,5 +1,5 @@
 /*
- * How far a report can be trusted: the clock, what measuring cost, what could not be recorded, each in words.
+ * How far a report can be trusted: the clock, the cost of measuring, what could not be recorded, each in words.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_TRUST_LINE_H
@@ -15,20 +15,20 @@ struct hp_loss_words {
     const char *many; /* "... zones were left ..." */
 };
 
-/* One per enum hp_loss that has a meaning. */
+/* One per valid enum hp_loss. */
 extern const struct hp_loss_words hp_loss_words[];
 extern const size_t hp_loss_count;
 
-/* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
+/* Why a session ran out of space, or is not in its own file; NULL: nothing to report. */
 const char *hp_trust_refusal(const struct hp_trust *trust);
 const char *hp_trust_storage(const struct hp_trust *trust);
-/* What a sandbox has kept from it; NULL: nothing. */
+/* What a sandbox prevented; NULL: nothing. */
 const char *hp_trust_sandbox(const struct hp_trust *trust);
 
-/* That files of the run, at least one, have lost their ends. */
+/* That at least one file of the run is truncated. */
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
 
-/* The closing line of a report, without its end. */
+/* The last line of a report, without a newline. */
 void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who uses an object, as text. SPDX-License-Identifier: MIT */
+/* The users of an object, as text. SPDX-License-Identifier: MIT */
 #include "users_cell.h"
 
 #include <string.h>

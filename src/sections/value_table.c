@@ -1,6 +1,6 @@
 /*
- * The section `values`: one row per key of HOTPATH_VALUE, HOTPATH_GAUGE_SET and _ADD, HOTPATH_COUNT, and per HOTPATH_DEBUG. The most often
- * updated comes first. SPDX-License-Identifier: MIT
+ * The section `values`: one row per key of HOTPATH_VALUE, HOTPATH_GAUGE_SET and _ADD, HOTPATH_COUNT, and per
+ * HOTPATH_DEBUG. The most often updated comes first. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ struct view {
     struct hp_value_distribution *distribution;
 };
 
-/* A row to be: how often it was updated says where it stands. */
+/* A future row: sorted by the number of updates. */
 struct entry {
     const struct hp_object_record *record;
     struct hp_value_sums sums;
@@ -84,7 +84,7 @@ static bool set_copy(struct view *view, struct hp_row *row, size_t column, const
     return copy != NULL;
 }
 
-/* A gauge is at its level; of the others it is the newest value. */
+/* The level of a gauge; for others the newest value. */
 static bool fill_last(struct view *view, struct hp_row *row, const struct hp_value_sums *sums)
 {
     char bytes[HP_RECENT_TEXT + 32];
@@ -111,7 +111,7 @@ static bool fill_last(struct view *view, struct hp_row *row, const struct hp_val
     return set_copy(view, row, view->columns.last, &text);
 }
 
-/* From the first update to the last, which are one less than updates. */
+/* From the first update to the last, so one interval fewer than updates. */
 static void fill_rate(struct view *view, struct hp_row *row, const struct hp_value_sums *sums)
 {
     if (sums->updates < 2 || sums->last_tick <= sums->first_tick)
@@ -192,7 +192,7 @@ static bool fill_rows(struct view *view, const struct hp_objects *objects)
         if (hp_is_value(objects->rows[at]->kind_name, &objects->rows[at]->kind)) {
             if (!add_entry(view, objects->rows[at], &entries[count]))
                 return false;
-            count += entries[count]->sums.updates > 0; /* for all updates there was no space */
+            count += entries[count]->sums.updates > 0; /* no space for any update */
         }
     hp_sort(entries, count, compare_entries);
     section->total_rows = count;

@@ -1,6 +1,6 @@
 /*
- * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
- * of threads that was watched, so what is missing to 100 % is time on a processor. SPDX-License-Identifier: MIT
+ * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of
+ * the watched time of all threads, so the rest to 100 % is CPU time. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -175,7 +175,7 @@ static bool choose(struct view *view)
     return view->shown != NULL;
 }
 
-/* The file, or where the thread is that has the lock or is waited for: "held in update", "in parse". */
+/* The file, or the place of the thread that holds the lock or is waited for: "held in update", "in parse". */
 static bool set_what(const struct view *view, struct hp_row *row, const struct hp_wait_sums *wait)
 {
     char bytes[256];
