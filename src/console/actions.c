@@ -1,4 +1,4 @@
-/* What keys do. SPDX-License-Identifier: MIT */
+/* Actions of keys. SPDX-License-Identifier: MIT */
 #include "actions.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ void hp_act_move_by(struct hp_console *console, int lines)
 
 size_t hp_act_page(const struct hp_console *console) { return console->area.rows > 2 ? console->area.rows - 2 : 1; }
 
-/* A pattern that is the name and nothing else. */
+/* Makes a pattern that matches exactly this name. */
 static void find_slowest_pattern(struct hp_console *console)
 {
     const struct hp_watched_function *function = hp_console_function(console);
@@ -59,7 +59,7 @@ void hp_act_choose_tab(struct hp_console *console, unsigned tab)
     hp_console_prepare(console);
 }
 
-/* The view of the table begins anew, with rows in their order. */
+/* Resets the table's view and sorts the rows. */
 static void order_anew(struct hp_console *console)
 {
     console->view->order_count = 0;
@@ -135,7 +135,7 @@ void hp_act_choose_window(struct hp_console *console, enum hp_window_kind kind)
                    "There is no history of this run, so it is shown since the start: 'hotpath run' keeps one");
 }
 
-/* One slot of the time axis, or a second where these are shorter. */
+/* One slot of the time axis, but at least a second. */
 void hp_act_step_in_time(struct hp_console *console, bool is_back)
 {
     struct hp_watched *watched = &console->watched;
@@ -216,7 +216,7 @@ void hp_act_fold_all(struct hp_console *console, bool is_folded)
     hp_console_prepare(console);
 }
 
-/* To the row above it in a tree. */
+/* To the parent row in a tree. */
 static void move_up_tree(struct hp_console *console)
 {
     size_t line = console->view->line;
@@ -247,7 +247,7 @@ void hp_act_turn_left_or_right(struct hp_console *console, bool is_left)
     hp_console_prepare(console);
 }
 
-/* The next row whose name has the filter in it. */
+/* The next row whose name contains the filter. */
 void hp_act_find_match(struct hp_console *console, bool is_back)
 {
     const size_t count = console->shown.count;
@@ -317,7 +317,7 @@ void hp_act_edit(struct hp_console *console)
     console->edited_line = location->line;
 }
 
-/* Its address has the stretch that is shown here. */
+/* The page's address has the same window as the console. */
 void hp_act_write_page(struct hp_console *console)
 {
     char text[200], stretch[64] = "";

@@ -1,4 +1,4 @@
-/* What keys do to the console. SPDX-License-Identifier: MIT */
+/* Actions of keys in the console. SPDX-License-Identifier: MIT */
 #ifndef HP_CONSOLE_ACTIONS_H
 #define HP_CONSOLE_ACTIONS_H
 
@@ -6,7 +6,7 @@
 
 void hp_act_move_to(struct hp_console *console, size_t line);
 void hp_act_move_by(struct hp_console *console, int lines);
-/* How many lines a page has. */
+/* Lines of a page. */
 size_t hp_act_page(const struct hp_console *console);
 void hp_act_say(struct hp_console *console, const char *text);
 
@@ -23,16 +23,16 @@ void hp_act_fold_all(struct hp_console *console, bool is_folded);
 void hp_act_turn_left_or_right(struct hp_console *console, bool is_left);
 void hp_act_find_match(struct hp_console *console, bool is_back);
 void hp_act_copy_name(struct hp_console *console);
-/* Opens the row at the cursor, or what is to be seen of its function. */
+/* Opens the row at the cursor, or the details of its function. */
 void hp_act_enter(struct hp_console *console);
 void hp_act_inspect(struct hp_console *console, enum hp_inspected what);
-/* The source of the function at the cursor, in the editor of the user. */
+/* Opens the source of the function at the cursor in the user's editor. */
 void hp_act_edit(struct hp_console *console);
-/* The report as a page, in a file. */
+/* Writes the report as an HTML page. */
 void hp_act_write_page(struct hp_console *console);
-/* Into the stacks of the function at the cursor, or out again. */
+/* Zooms into the stacks of the function at the cursor, or out again. */
 void hp_act_zoom(struct hp_console *console, bool is_in);
-/* Writes the table that is shown into the present folder, as CSV or as JSON. */
+/* Writes the visible table to the current folder, as CSV or as JSON. */
 void hp_console_write_table(struct hp_console *console, bool is_json);
 
 #endif

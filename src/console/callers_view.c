@@ -1,16 +1,22 @@
-/* The call tree turned round: below each function those that called it, with the time that it had of its own then. SPDX-License-Identifier: MIT */
+/*
+ * The call tree inverted: below each function its callers, with the function's own time when they called it.
+ * SPDX-License-Identifier: MIT
+ */
 #include <string.h>
 
 #include "sort.h"
 #include "views.h"
 
-/* Rows of the section that a row of the turned tree stands for: where time was spent, and how far up it has come. */
+/*
+ * Rows of the section that a row of the inverted tree stands for: where the time was spent (`origins`), and the
+ * caller reached so far (`currents`).
+ */
 struct turned {
     const struct hotpath_section *section;
     struct hp_console *console;
     size_t name, self, calls;
     double elapsed, sum;
-    uint32_t *origins, *currents; /* of all rows that have time of their own */
+    uint32_t *origins, *currents; /* of all rows with own time */
     size_t made, room;
 };
 
@@ -49,7 +55,7 @@ static void make_turned_row(struct turned *turned, size_t from, size_t to, unsig
     hp_view_set_number(&row->cells[3], true, calls * 1e9 / turned->elapsed);
 }
 
-/* Those of one name, side by side: a stretch of the list. */
+/* Entries of one name, adjacent in the list. */
 struct group {
     size_t from, to;
     double time;
@@ -70,7 +76,7 @@ static void swap(struct turned *turned, size_t one, size_t other)
     turned->currents[other] = current;
 }
 
-/* Brings all that have the name of the first to the front; returns where they end. */
+/* Moves all entries with the first one's name to the front; returns where they end. */
 static size_t take_group(struct turned *turned, size_t from, size_t to)
 {
     const char *name = turned_name(turned, turned->currents[from]);
@@ -81,7 +87,7 @@ static size_t take_group(struct turned *turned, size_t from, size_t to)
     return end;
 }
 
-/* One up: what has nobody above it ends here, and stays behind. Returns where the others end. */
+/* Moves each entry to its caller; entries without one are left behind. Returns where the others end. */
 static size_t step_up(struct turned *turned, const struct group *group)
 {
     size_t end = group->from;
@@ -103,7 +109,7 @@ static uint64_t id_of(uint64_t above, const char *name)
     return id;
 }
 
-/* The rows of a stretch of the list, those with the most time first, each with its callers below it. */
+/* Makes the rows of a part of the list, most time first, each with its callers below it. */
 static void turn(struct turned *turned, size_t from, size_t to, unsigned depth, uint64_t id)
 {
     struct group **order = hp_arena_take_array(&turned->console->arena, to - from + 1, sizeof(void *));

@@ -1,4 +1,4 @@
-/* What a user chose. SPDX-License-Identifier: MIT */
+/* Remembers the user's choices. SPDX-License-Identifier: MIT */
 #include "choices.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define USUAL_MS 1000u
 
-/* Below the folder of settings, which need not be there. */
+/* In the user's configuration folder, which need not exist. */
 static void find_path(struct hp_choices *choices)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -117,7 +117,7 @@ void hp_choices_read(struct hp_choices *choices)
     choices->has_changed = false;
 }
 
-/* All folders above it that are missing. */
+/* Creates all missing folders above it. */
 static void make_folders(const char *path)
 {
     char folder[1024];
@@ -128,7 +128,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* Beside it first, so that there is always a whole one. */
+/* Writes a new file and renames it, so that there is always a complete one. */
 void hp_choices_write(struct hp_choices *choices)
 {
     char beside[sizeof choices->path + 16];

@@ -1,6 +1,6 @@
 /*
- * What a user chose, from one time to the next: how often the screen is read anew, by what tables are sorted, which columns are
- * hidden, which functions are idle. A small file of lines. SPDX-License-Identifier: MIT
+ * The user's choices, kept between sessions of the console: refresh interval, sort columns, hidden columns, which
+ * functions are idle. A small text file. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_CHOICES_H
 #define HP_CONSOLE_CHOICES_H
@@ -13,7 +13,7 @@
 
 struct hp_choice {
     char what[16]; /* "sort", "reverse", "hide", "idle", "busy" */
-    char of[32];   /* the table; "" of functions */
+    char of[32];   /* the table; "" for functions */
     char name[200];
 };
 
@@ -25,7 +25,7 @@ struct hp_choices {
     size_t count;
 };
 
-/* Reads the user's file: $XDG_CONFIG_HOME/hotpath/console, or below $HOME/.config. What is broken in it counts as not there. */
+/* Reads the user's file: $XDG_CONFIG_HOME/hotpath/console, or below $HOME/.config. Invalid lines are ignored. */
 void hp_choices_read(struct hp_choices *choices);
 
 /* Writes it, if something has changed. */
@@ -35,7 +35,7 @@ bool hp_choice_has(const struct hp_choices *choices, const char *what, const cha
 /* The first of its kind; NULL: none. */
 const char *hp_choice_find(const struct hp_choices *choices, const char *what, const char *of);
 void hp_choice_set(struct hp_choices *choices, const char *what, const char *of, const char *name, bool is_chosen);
-/* Takes away all of a kind. */
+/* Removes all of a kind. */
 void hp_choice_clear(struct hp_choices *choices, const char *what, const char *of);
 
 #endif

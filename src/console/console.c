@@ -1,4 +1,4 @@
-/* The console: what it watches, and what time does to it. SPDX-License-Identifier: MIT */
+/* The console: what it watches, and its updates over time. SPDX-License-Identifier: MIT */
 #include "console.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ void hp_console_free(struct hp_console *console)
 
 /* ---------------------------------------------------------------------------------------------- sessions */
 
-/* Those of a run that are new. */
+/* Adds new sessions of a run. */
 static void add_parts(struct hp_console *console)
 {
     struct hp_programs parts = {0};
@@ -106,7 +106,7 @@ static void list_programs(struct hp_console *console)
     console->listed_ns = console->now_ns;
 }
 
-/* The same command, in a session that began later, of a program that is over. */
+/* Finds a later session of the same command, after the program has ended. */
 static void find_restarted(struct hp_console *console)
 {
     const struct hp_watched *watched = &console->watched;
@@ -129,7 +129,7 @@ static void find_restarted(struct hp_console *console)
     }
 }
 
-/* Known a moment after it has ended. */
+/* The runner writes it a moment after the program has ended. */
 static void find_ending(struct hp_console *console)
 {
     const struct hp_program_source *source = console->source;
@@ -153,7 +153,7 @@ static void find_tabs_with_data(struct hp_console *console)
     hp_console_find_subs(console);
 }
 
-/* A run leaves stacks when it is over. */
+/* A run writes its stacks when it is over. */
 static void read_stacks(struct hp_console *console)
 {
     char folder[sizeof console->path];
@@ -174,7 +174,7 @@ static void read_stacks(struct hp_console *console)
         hp_named_stacks_free(&console->stacks);
 }
 
-/* Reads what the view is made of. False: that turned out to be something else, by what there is. */
+/* Reads what the view needs. False: with these data, the view is another one. */
 static bool read_view(struct hp_console *console)
 {
     char whole[200], stretch[200], whole_now[200], stretch_now[200];
@@ -209,7 +209,7 @@ void hp_console_refresh(struct hp_console *console)
     console->spent_ns = hp_clock_thread_ns() - before;
 }
 
-/* Whoever watches a large session takes no more than a tenth of a processor for it. */
+/* For a large session the console uses at most a tenth of a CPU. */
 #define SHARE 10u
 
 uint64_t hp_console_due_ns(const struct hp_console *console)

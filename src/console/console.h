@@ -1,10 +1,10 @@
 /*
- * The console: keys change its state (state.h), time passes when it is told so, and what is to be seen is drawn into a grid; it never touches a
- * terminal.
+ * The console: keys change its state (state.h), the caller tells it the time, and it draws into a grid; it never
+ * touches a terminal.
  *
  *     hp_console_init(&console, &settings, &source);
  *     hp_console_choose(&console, path) or none: then it shows the list of programs
- *     hp_console_tick(&console, now_ns);         reads anew if it is due
+ *     hp_console_tick(&console, now_ns);         reads again if it is due
  *     hp_console_key(&console, '2', now_ns);
  *     hp_console_draw(&console, &screen);
  *     hp_console_free(&console);
@@ -19,9 +19,9 @@
 
 void hp_console_init(struct hp_console *console, const struct hp_settings *settings,
                      const struct hp_program_source *source);
-/* A session's file, or the folder of a run. False: `watched.problem` says why. */
+/* A session file, or the folder of a run. False: `watched.problem` says why. */
 bool hp_console_choose(struct hp_console *console, const char *path);
-/* When it is to be read anew. */
+/* When the next reading is due. */
 uint64_t hp_console_due_ns(const struct hp_console *console);
 void hp_console_tick(struct hp_console *console, uint64_t now_ns);
 void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64_t now_ns);

@@ -1,4 +1,4 @@
-/* What is to be seen: the view of the tab, in the frame, below what lies on top. SPDX-License-Identifier: MIT */
+/* Draws the tab's view, the frame around it, and overlays on top. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define LEAST_COLUMNS 60u
 #define LEAST_ROWS 15u
 
-/* What the view is, above its table, where there is a line for it. */
+/* Draws what the view is, above its table, if there is a line for it. */
 static void draw_caption(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end_at)
 {
     char window[80], bytes[300];
@@ -59,7 +59,7 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
                              section != NULL ? "since the start" : window);
 }
 
-/* What did not fit, and how to see it; returns the column before it. */
+/* Draws what did not fit, and how to see it; returns the column before it. */
 static unsigned draw_hidden(const struct hp_console *console, struct hp_screen *screen, unsigned row,
                             const struct hp_hidden_columns *hidden)
 {
@@ -73,7 +73,7 @@ static unsigned draw_hidden(const struct hp_console *console, struct hp_screen *
     return screen->columns - 1 - hp_screen_width(bytes);
 }
 
-/* Below the rows: which function it is that the cursor is on. */
+/* Draws details of the function at the cursor, below the rows. */
 static void draw_detail(struct hp_console *console, struct hp_screen *screen, unsigned row)
 {
     const struct hp_watched_function *function = hp_console_function(console);
@@ -124,7 +124,7 @@ static void draw_empty(const struct hp_console *console, struct hp_screen *scree
 
 /* ------------------------------------------------------------------------------------ one below the other */
 
-#define LEAST_BELOW 4u /* lines of a table with a blank one before it: its name, headings, a row */
+#define LEAST_BELOW 4u /* least lines of a table and a blank line before it: name, headings, a row */
 
 static size_t rows_below(const struct hp_console *console, unsigned sub)
 {
@@ -140,7 +140,7 @@ static bool has_tables_below(const struct hp_console *console)
     return has;
 }
 
-/* Draws the table of another sub-view, without a cursor; returns the line behind it. */
+/* Draws the table of another sub-view, without a cursor; returns the line after it. */
 static unsigned draw_below(struct hp_console *console, struct hp_screen *screen, unsigned sub, unsigned row,
                            unsigned rows)
 {
@@ -207,7 +207,7 @@ static void draw_table(struct hp_console *console, struct hp_screen *screen)
     draw_caption(console, screen, row, end);
 }
 
-/* One that has become longer stays so, on this tab: what is below it is to stand still. */
+/* On one tab the verdict never gets shorter, so that the lines below do not move. */
 static void give_verdict_lines(struct hp_console *console)
 {
     const unsigned needed = hp_verdict_lines(console, console->columns, console->rows);

@@ -1,13 +1,13 @@
-/* Numbers as the console shows them. SPDX-License-Identifier: MIT */
+/* Formats numbers for the console. SPDX-License-Identifier: MIT */
 #include "figures.h"
 
 #include "units.h"
 
-/* What rounding makes of it decides, so that nothing has four digits: 9.996 is "10.0". */
+/* By the rounded value, so that nothing has four digits: 9.996 is "10.0". */
 static unsigned decimals_of(double number) { return number < 9.995 ? 2 : number < 99.95 ? 1 : 0; }
 
 struct scale {
-    double factor; /* of the next */
+    double factor; /* to the next unit */
     const char *name;
 };
 

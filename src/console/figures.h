@@ -1,5 +1,5 @@
 /*
- * Numbers as the console shows them: three significant digits and a unit, at most seven columns. SPDX-License-Identifier: MIT
+ * Numbers in the console: three significant digits and a unit, at most seven columns. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_FIGURES_H
 #define HP_CONSOLE_FIGURES_H
@@ -15,11 +15,11 @@ enum hp_figure {
     HP_FIGURE_PERCENT, /* "65 %", "2.7 %" */
     HP_FIGURE_THREADS, /* "4.56" */
     HP_FIGURE_COUNT,   /* "4,289", "75.9 k" */
-    HP_FIGURE_RATE,    /* the same for a second, with decimals below 10 */
+    HP_FIGURE_RATE,    /* the same per second, with decimals below 10 */
     HP_FIGURE_NUMBER,  /* three digits, no unit */
 };
 
-/* Into HP_FIGURE_BYTES bytes; returns them. */
+/* Formats into HP_FIGURE_BYTES bytes; returns them. */
 const char *hp_figure(char *bytes, enum hp_figure figure, double number);
 
 /* "1:12", "2:03:04": a time since the beginning. */

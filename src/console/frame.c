@@ -10,7 +10,7 @@
 static const char *const tab_names[HP_CONSOLE_TABS] = {"Overview", "Functions", "Tree",  "Stacks",
                                                        "Flow",     "Threads",   "Waits", "Calls"};
 
-#define WIDE 90u /* columns from which on tabs have more room */
+#define WIDE 90u /* screen width from which tabs have more space */
 
 /* ----------------------------------------------------------------------------------------------- status */
 
@@ -99,7 +99,9 @@ static void draw_status(const struct hp_console *console, struct hp_screen *scre
 
 /* ------------------------------------------------------------------------------------------------- tabs */
 
-/* The current one has brackets: "[1 Overview] 2 Functions  3 Tree"; with more room, two blanks more between them. */
+/*
+ * The current one has brackets: "[1 Overview] 2 Functions 3 Tree"; on wide screens, two more blanks between them.
+ */
 static unsigned tab_width(unsigned columns, unsigned tab)
 {
     return (unsigned)strlen(tab_names[tab]) + 2 + (columns >= WIDE ? 4 : 2);
@@ -158,7 +160,7 @@ void hp_console_name_window(const struct hp_console *console, char *text, size_t
     }
 }
 
-/* The function with the most work, as the user sees it; NULL: none has any. */
+/* The function with the most work, as the user classifies it; NULL: none has any. */
 static const struct hp_watched_function *first_function(const struct hp_console *console)
 {
     const struct hp_watched_function *first = NULL;
@@ -174,7 +176,7 @@ static const struct hp_watched_function *first_function(const struct hp_console 
     return first;
 }
 
-/* What the user has called idle, or not, changes what comes first. */
+/* The user's choice of idle functions changes which one is first. */
 static bool is_by_user(const struct hp_console *console)
 {
     return hp_choice_find(&console->choices, "busy", "") != NULL ||
@@ -228,7 +230,7 @@ void hp_console_verdict(const struct hp_console *console, char *bytes, size_t si
     hp_text_end(&text);
 }
 
-/* How many bytes of a text fit into a line; where it is longer, up to a blank. */
+/* How many bytes of a text fit into a line; a longer one is broken at a blank. */
 static size_t line_of(const char *text, unsigned width)
 {
     const char *at = text, *end = text + strlen(text), *blank = NULL;
@@ -253,7 +255,7 @@ static unsigned lines_of(const char *text, unsigned width)
     return lines;
 }
 
-/* Sentences that do not fit go, the last one first. */
+/* Drops sentences that do not fit, the last one first. */
 static void drop_sentences(char *sentences, unsigned width, unsigned lines)
 {
     while (lines_of(sentences, width) > lines) {
@@ -266,7 +268,7 @@ static void drop_sentences(char *sentences, unsigned width, unsigned lines)
     }
 }
 
-/* What is left ends with a sign where it is cut. */
+/* Text that is cut ends with a mark. */
 static void put_lines(struct hp_screen *screen, unsigned row, const char *text, unsigned width, unsigned lines)
 {
     char line[700];
@@ -281,7 +283,7 @@ static void put_lines(struct hp_screen *screen, unsigned row, const char *text, 
     }
 }
 
-/* What stands on line 3. True: it is not the verdict, and wants to be seen. */
+/* The text of line 3. True: it is not the verdict, and needs attention. */
 static bool line_3(const struct hp_console *console, unsigned columns, char *text, size_t size)
 {
     const char *problem = console->watched.problem;
@@ -297,7 +299,7 @@ static bool line_3(const struct hp_console *console, unsigned columns, char *tex
     return false;
 }
 
-/* The overview has a line to spare; where rows are few, one of them is given only for what would be cut. */
+/* The overview has a line to spare; on low screens a second line is used only for text that would be cut. */
 unsigned hp_verdict_lines(const struct hp_console *console, unsigned columns, unsigned rows)
 {
     char text[700];
@@ -313,7 +315,7 @@ static void draw_verdict(const struct hp_console *console, struct hp_screen *scr
     char text[700];
     const unsigned width = screen->columns > 2 ? screen->columns - 2 : 1, lines = console->verdict_lines;
     const bool is_urgent = line_3(console, screen->columns, text, sizeof text);
-    /* Which stretch it is about can be read elsewhere, too. */
+    /* The window is also shown elsewhere. */
     const char *about = strstr(text, ": ");
     if (!is_urgent && lines_of(text, width) > lines && strstr(text, ". ") == NULL && about != NULL)
         memmove(text, about + 2, strlen(about + 2) + 1);
@@ -335,7 +337,7 @@ void hp_draw_frame(const struct hp_console *console, struct hp_screen *screen)
 
 /* ------------------------------------------------------------------------------------------------- keys */
 
-/* From the most useful to the least: what does not fit is left out, but for the last two. */
+/* From the most useful to the least: what does not fit is left out, except the last two. */
 static const char *const keys_of_tab[HP_CONSOLE_TABS][10] = {
     {"1-8 tabs", "Enter inspect", "/ filter", "[ ] time", "space pause", "t totals", "z zero"},
     {"Enter inspect", "2 next view", "s sort", "S reverse", "c columns", "t totals", "z zero", "x idle", "/ filter",

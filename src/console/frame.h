@@ -1,4 +1,4 @@
-/* The four lines around every view, and what lies on top of it. SPDX-License-Identifier: MIT */
+/* The four lines around every view, and overlays. SPDX-License-Identifier: MIT */
 #ifndef HP_CONSOLE_FRAME_H
 #define HP_CONSOLE_FRAME_H
 
@@ -10,23 +10,23 @@ unsigned hp_verdict_lines(const struct hp_console *console, unsigned columns, un
 static inline unsigned hp_first_line(const struct hp_console *console) { return 2 + console->verdict_lines; }
 /* Status, tabs and verdict: lines 0 to 2, or 3. */
 void hp_draw_frame(const struct hp_console *console, struct hp_screen *screen);
-/* The keys, or what is typed: the last line. */
+/* The keys, or the user's input: the last line. */
 void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen);
 /* The tab at a column of the line of tabs; HP_CONSOLE_TABS: none. */
 unsigned hp_tab_at(unsigned columns, unsigned column);
 
-/* The views that are drawn by hand. */
+/* Views with their own drawing code. */
 void hp_draw_overview(struct hp_console *console, struct hp_screen *screen);
 void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen);
 bool hp_shows_flame(const struct hp_console *console);
-/* The node of a function that has the most, with all that it called; 0: there is none. */
+/* The node of a function with the most time, callees included; 0: none. */
 uint32_t hp_stack_find(const struct hp_console *console, const char *function);
 
-/* What lies on top. */
+/* Overlays. */
 void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area);
 void hp_draw_help(const struct hp_console *console, struct hp_screen *screen);
 void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen);
-/* A box with a title and something on the right of it; what was there is gone. */
+/* Draws a box with a title and a text on the right, and clears its inside. */
 void hp_draw_box(struct hp_screen *screen, const struct hp_area *area, const char *title, const char *right);
 
 #endif

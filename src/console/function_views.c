@@ -1,6 +1,7 @@
 /*
- * Tables of functions, made of what is known of them in the stretch that is shown. A view is a list of columns, and a column says how its
- * cell is filled; what takes a look at all threads is filled in later, for rows on the screen alone. SPDX-License-Identifier: MIT
+ * Tables of functions in the current window. A view is a list of columns, and each column has a function that fills
+ * its cell. Cells that need to visit all threads are filled later, only for visible rows. SPDX-License-Identifier:
+ * MIT
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ bool hp_console_is_idle(const struct hp_console *console, const struct hp_watche
     return function->is_idle || hp_choice_has(&console->choices, "idle", "", function->name);
 }
 
-/* Whether users see it otherwise than the report does. */
+/* Whether the user has overridden the report's idle functions. */
 static bool has_overrides(const struct hp_console *console)
 {
     return hp_choice_find(&console->choices, "busy", "") != NULL ||
@@ -46,12 +47,12 @@ double hp_console_share(const struct hp_console *console, const struct hp_watche
 
 /* ------------------------------------------------------------------------------------------------- cells */
 
-/* A function whose row is filled, and what is said of all of them. */
+/* A function whose row is filled, and values common to all of them. */
 struct filling {
     struct hp_console *console;
     const struct hp_watched_function *function;
     bool is_idle;
-    bool has_cpu;       /* somebody sampled */
+    bool has_cpu;       /* CPU time was sampled */
     double cpus, bytes; /* of all functions */
 };
 
@@ -120,7 +121,7 @@ static void fill_average(const struct filling *filling, struct hp_table_cell *ce
     hp_view_set_number(cell, filling->function->has_average, filling->function->average_ns);
 }
 
-/* 0 is not worth a figure among times. */
+/* A 0 among times is left out. */
 static void fill_some_bytes(const struct filling *filling, struct hp_table_cell *cell)
 {
     const double bytes = filling->function->bytes_per_second;
@@ -157,7 +158,7 @@ static void fill_cpu_share(const struct filling *filling, struct hp_table_cell *
         hp_view_set_number(cell, knows_cpu(filling), 100 * cpu_of(filling->function) / filling->cpus);
 }
 
-/* Modes are known of all of the run. */
+/* Modes are known for the whole run only. */
 static void fill_user(const struct filling *filling, struct hp_table_cell *cell)
 {
     hp_view_set_number(cell, knows_cpu(filling) && filling->console->watched.is_whole,
@@ -234,9 +235,9 @@ struct function_column {
     enum hp_column_kind kind;
     enum hp_figure figure;
     unsigned width, rank;
-    unsigned gap;                                                            /* 0: the usual one */
-    unsigned from;                                                           /* columns of the screen, at least */
-    void (*fill)(const struct filling *filling, struct hp_table_cell *cell); /* NULL: later, or by nobody */
+    unsigned gap;                                                            /* 0: default */
+    unsigned from;                                                           /* minimum width of the screen */
+    void (*fill)(const struct filling *filling, struct hp_table_cell *cell); /* NULL: filled later, or not at all */
     const char *about;
 };
 
@@ -324,7 +325,7 @@ static const struct function_view {
     size_t column_count;
     const char *sort;
     const char *if_empty;
-    uint32_t history; /* of the column for it: enum hp_axis_kind */
+    uint32_t history; /* for the history column: enum hp_axis_kind */
     bool has_idle_last;
 } views[] = {
     {"timing", timing, sizeof timing / sizeof timing[0], "own", NULL, HP_AXIS_SITE_SELF, true},
@@ -416,13 +417,13 @@ static void fill_percentiles_of(struct hp_console *console, size_t index)
     }
 }
 
-/* Those that are sorted by percentiles need all of them. */
+/* Sorting by percentiles needs all of them. */
 static bool is_sorted_by_percentile(const struct hp_table_view *view)
 {
     return view->sort[0] == 'p' || strcmp(view->sort, "max") == 0;
 }
 
-/* Only of rows on the screen: each takes a look at all threads. */
+/* Only for visible rows: each visits all threads. */
 static void fill_percentiles(struct hp_console *console)
 {
     const size_t first = console->view->top > 2 ? console->view->top - 2 : 0;

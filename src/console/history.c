@@ -1,4 +1,4 @@
-/* How the numbers of a run went. SPDX-License-Identifier: MIT */
+/* Histories of a run's numbers. SPDX-License-Identifier: MIT */
 #include "history.h"
 
 #include "arena.h"
@@ -54,7 +54,7 @@ static double step_of(const struct hp_history *history)
     return (double)(history->to_ns - history->from_ns) / (double)history->columns;
 }
 
-/* The place of a series, and from when on it is known; HP_AXIS_SERIES: there is none. */
+/* The index of a series, and the time from which it is known; HP_AXIS_SERIES: none. */
 static uint32_t find(const struct hp_history_axis *axis, uint32_t session, uint32_t kind, uint32_t id,
                      uint32_t *ret_first)
 {
@@ -110,7 +110,7 @@ bool hp_history_add_level(const struct hp_history *history, uint32_t kind, uint3
                 const uint64_t value = hp_axis_value(&axis->axis, place, (uint32_t)slot);
                 highest = value > highest ? value : highest;
             }
-            /* The present slot may not have begun. */
+            /* The current slot may not have begun. */
             if (moment_of(history, column + 1) == 0)
                 highest = 0;
             else if (from >= header->used && moment_of(history, column) < axis->end_ns)

@@ -1,6 +1,6 @@
 /*
- * How the numbers of a run went, in as many equal steps as there are columns for it: read from the time axes of its sessions
- * (axis.h), with the same rule by which stretches of a run are cut.
+ * Histories of a run's numbers, in as many equal steps as there are columns: read from the time axes of its
+ * sessions (axis.h), by the rules for stretches of a run.
  *
  *     hp_history_read(&history, arena, run);
  *     hp_history_choose(&history, length_ns, to_ns, 60);
@@ -16,15 +16,15 @@
 
 struct hp_arena;
 
-#define HP_HISTORY_MOST 16u /* sessions that have one: the first so many */
+#define HP_HISTORY_MOST 16u /* only the first sessions with a time axis are read */
 #define HP_HISTORY_ALL UINT32_MAX
 #define HP_HISTORY_COLUMNS 240u
 
 struct hp_history_axis {
     uint32_t session; /* of the run */
-    uint32_t moments; /* place of the series of that */
+    uint32_t moments; /* index of the series with the times of the samples */
     struct hp_axis axis;
-    uint64_t end_ns; /* when the session was over, since the run began */
+    uint64_t end_ns; /* end of the session, since the run began */
 };
 
 struct hp_history {
@@ -39,25 +39,25 @@ struct hp_history {
 /* Reads what there is, before the run is cut. False: no memory. */
 bool hp_history_read(struct hp_history *history, struct hp_arena *arena, const struct hp_run *run);
 
-/* What the following are about: so long a time, up to a moment. */
+/* Selects the time for the following functions: this length, up to a moment. */
 void hp_history_choose(struct hp_history *history, uint64_t length_ns, uint64_t to_ns, unsigned columns);
 
 /*
- * Adds how fast a counter went in each step, times `unit`: for a second of nanoseconds that is 1e-9 threads. Of one session, or of all that
- * have it. False: nobody has.
+ * Adds the rate of a counter in each step, times `unit`: with 1e-9, nanoseconds per second become threads. For one
+ * session, or for all that have it. False: none has.
  */
 bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id, double unit,
                     double *values);
 
-/* The same of a level, such as memory: the highest of each step. */
+/* The same for a level, such as memory: the highest in each step. */
 bool hp_history_add_level(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id,
                           double *values);
 
-/* What a counter of all sessions went up by between two moments. */
+/* The increase of a counter between two moments, over all sessions. */
 double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t id, uint64_t from_ns,
                        uint64_t to_ns);
 
-/* How long a slot is, of the first that has some; 0: nobody has. */
+/* Length of a slot of the first session with a time axis; 0: none. */
 uint64_t hp_history_slot_ns(const struct hp_history *history);
 
 #endif

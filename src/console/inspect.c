@@ -1,6 +1,5 @@
 /*
- * What lies on top of a list: the page about a function, or all that a row knows; help; the columns to choose from.
- * SPDX-License-Identifier: MIT
+ * Overlays: the page about a function or about a row; help; the choice of columns. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,8 @@
 struct page {
     struct hp_console *console;
     struct hp_screen *screen;
-    unsigned row, bottom;     /* the next line; behind the last */
-    unsigned column, columns; /* inside of the box */
+    unsigned row, bottom;     /* the next line; the line after the last */
+    unsigned column, columns; /* inside the box */
 };
 
 static void put_line(struct page *page, const char *text)
@@ -35,7 +34,7 @@ static void put_line(struct page *page, const char *text)
 /* Calls by duration, in steps of equal ratio. */
 struct bars {
     double amounts[BARS];
-    double least, ratio; /* of the first one; of one to the next */
+    double least, ratio; /* start of the first bar; ratio of each to the next */
     unsigned count;
 };
 
@@ -47,7 +46,7 @@ static double power(double base, unsigned exponent)
     return result;
 }
 
-/* The root of a ratio, by bisection. */
+/* The nth root of a ratio, by bisection. */
 static double root_of(double number, unsigned degree)
 {
     double low = 1, high = number > 1 ? number : 1;
@@ -61,7 +60,7 @@ static double root_of(double number, unsigned degree)
     return high;
 }
 
-/* Where a step of such a histogram begins, in ticks: see HP_DURATION_LINES. */
+/* Where a step of the histogram begins, in ticks: see HP_DURATION_LINES. */
 static double bound_of(unsigned line, unsigned step)
 {
     if (line == 0)
@@ -200,7 +199,7 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
 
 /* ------------------------------------------------------------------------------------------- neighbours */
 
-/* Another function, and how often it calls this one or is called. */
+/* A caller or callee, and the number of calls. */
 struct neighbour {
     const struct hp_site_sums *site; /* NULL: none */
     uint64_t calls;
@@ -403,7 +402,7 @@ static void draw_function(struct page *page, const struct hp_watched_function *f
     draw_source(page, &function->site->location);
 }
 
-/* Of rows that are no functions: every column. */
+/* For rows that are not functions: every column. */
 static void draw_row(struct page *page, const struct hp_table_row *row)
 {
     const struct hp_table *table = &page->console->table;

@@ -1,4 +1,4 @@
-/* Which key does what. SPDX-License-Identifier: MIT */
+/* Key bindings. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "actions.h"
@@ -105,7 +105,7 @@ static void move(struct hp_console *console, uint32_t code)
     }
 }
 
-/* One Esc undoes one thing. */
+/* Each Esc undoes one thing. */
 static void escape(struct hp_console *console)
 {
     if (console->overlay == HP_OVERLAY_INSPECT && console->inspected != HP_INSPECTED_PAGE)

@@ -1,18 +1,18 @@
-/* Keys, as terminals and scripts give them. SPDX-License-Identifier: MIT */
+/* Keys from terminals and scripts. SPDX-License-Identifier: MIT */
 #ifndef HP_CONSOLE_KEYS_H
 #define HP_CONSOLE_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Those that are no characters. */
+/* Keys that are not characters. */
 enum {
     HP_KEY_NONE = 0,
     HP_KEY_TAB = '\t',
     HP_KEY_ENTER = '\n',
     HP_KEY_ESCAPE = 27,
     HP_KEY_BACKSPACE = 127,
-    HP_KEY_UP = 0x110000, /* beyond all characters */
+    HP_KEY_UP = 0x110000, /* above all characters */
     HP_KEY_DOWN,
     HP_KEY_LEFT,
     HP_KEY_RIGHT,
@@ -21,7 +21,7 @@ enum {
     HP_KEY_HOME,
     HP_KEY_END,
     HP_KEY_BACK_TAB,
-    HP_KEY_CLICK, /* with a place */
+    HP_KEY_CLICK, /* with a position */
     HP_KEY_DOUBLE_CLICK,
     HP_KEY_WHEEL_UP,
     HP_KEY_WHEEL_DOWN,

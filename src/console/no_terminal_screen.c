@@ -1,4 +1,4 @@
-/* Where there is no ncurses. SPDX-License-Identifier: MIT */
+/* Used in builds without ncurses. SPDX-License-Identifier: MIT */
 #include "terminal_screen.h"
 
 bool hp_terminal_screen_is_there(void) { return false; }

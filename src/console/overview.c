@@ -1,4 +1,7 @@
-/* The first tab: what threads do, how it went, and which functions it is. Drawn by hand. SPDX-License-Identifier: MIT */
+/*
+ * The first tab: what threads do, its history, and the top functions. Has its own drawing code.
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +26,7 @@ struct overview {
     unsigned row;
     unsigned spark;   /* column where histories begin */
     unsigned columns; /* of these */
-    unsigned end;     /* column behind the peaks */
+    unsigned end;     /* column after the peaks */
 };
 
 static double peak_of(const struct overview *view, const struct line *line)
@@ -72,7 +75,7 @@ static void draw_heading(struct overview *view, double seconds)
     view->row++;
 }
 
-/* What threads do; processor time is one line where there is little room. */
+/* Draws what threads do; on low screens CPU time is one line. */
 static void draw_parts(struct overview *view, bool is_short)
 {
     static const char *const names[HP_PARTS + 1] = {"cpu user", "cpu kernel", "run queue", "disk",

@@ -1,4 +1,4 @@
-/* How long the calls of the last seconds took. SPDX-License-Identifier: MIT */
+/* Durations of the calls in the last seconds. SPDX-License-Identifier: MIT */
 #include "recent_durations.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void hp_recent_free(struct hp_recent_durations *recent)
         forget_site(&recent->sites[at]);
 }
 
-/* Its place, or that of the one that was not looked at for longest. */
+/* Its slot, or that of the function not visible for the longest time. */
 static struct hp_recent_site *site_of(struct hp_recent_durations *recent, uint64_t id)
 {
     struct hp_recent_site *oldest = &recent->sites[0];
@@ -78,7 +78,7 @@ static void keep(struct hp_recent_site *site, uint64_t elapsed_ns, const struct 
     site->moments[site->count++] = moment;
 }
 
-/* The latest that is old enough, else the oldest that there is. */
+/* The latest copy that is old enough, else the oldest. */
 static const struct hp_recent_moment *before(const struct hp_recent_site *site, uint64_t from_ns,
                                              uint64_t elapsed_ns)
 {
@@ -88,7 +88,7 @@ static const struct hp_recent_moment *before(const struct hp_recent_site *site, 
     return best != NULL && best->elapsed_ns + STEP_NS <= elapsed_ns ? best : NULL;
 }
 
-/* The highest counter that is left says what the longest call was, nearly. */
+/* The highest remaining counter tells the longest call approximately. */
 static void find_most(struct hp_durations *durations)
 {
     for (unsigned at = HP_DURATION_LINES * STEPS; at-- > 0;) {

@@ -1,6 +1,7 @@
 /*
- * How long the calls of the last seconds took: distributions as they were at moments before, of those functions that were on the
- * screen. Nobody else keeps them, so percentiles of a stretch are known from when on somebody looked. SPDX-License-Identifier: MIT
+ * Durations of the calls in the last seconds: keeps earlier copies of the distributions of functions that are on
+ * the screen. They are stored nowhere else, so percentiles of a window are known only from the time a function
+ * became visible. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_RECENT_DURATIONS_H
 #define HP_CONSOLE_RECENT_DURATIONS_H
@@ -10,11 +11,11 @@
 #define HP_RECENT_SITES 64u
 #define HP_RECENT_MOMENTS 14u
 
-/* What had been counted by a moment: only the counters that are not 0. */
+/* Counters at a moment: only those that are not 0. */
 struct hp_recent_moment {
     uint64_t elapsed_ns;
     uint32_t count;
-    uint16_t *places; /* line and step; one piece of memory with the following */
+    uint16_t *places; /* line and step; one allocation with the following */
     uint64_t *amounts;
 };
 
@@ -30,8 +31,8 @@ struct hp_recent_durations {
 };
 
 /*
- * Keeps what a function has at a moment of the run, once a second; and takes away from `durations`, which becomes what came after
- * `from_ns`, what had been before. False: nobody looked by then, nor a second ago.
+ * Stores the distribution of a function once a second, and subtracts from `durations` what was counted before
+ * `from_ns`. False: it was not visible then, nor a second ago.
  */
 bool hp_recent_cut(struct hp_recent_durations *recent, uint64_t id, uint64_t elapsed_ns, uint64_t from_ns,
                    struct hp_durations *durations);

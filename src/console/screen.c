@@ -1,4 +1,4 @@
-/* A screen as a grid of spots. SPDX-License-Identifier: MIT */
+/* A screen as a grid of cells. SPDX-License-Identifier: MIT */
 #include "screen.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static struct hp_spot *spot_at(struct hp_screen *screen, unsigned row, unsigned 
                                                           : NULL;
 }
 
-/* Half of a wide character is none. */
+/* Half of a wide character is removed. */
 static void break_pair(struct hp_screen *screen, unsigned row, unsigned column)
 {
     struct hp_spot *spot = spot_at(screen, row, column), *next = spot_at(screen, row, column + 1);
@@ -59,7 +59,7 @@ void hp_screen_glyph(struct hp_screen *screen, unsigned row, unsigned column, en
     *spot = (struct hp_spot){.glyph = glyph, .ink = (uint8_t)ink};
 }
 
-/* What would steer a terminal is none of its glyphs. */
+/* Replaces terminal control characters. */
 static uint32_t harmless(uint32_t character)
 {
     return character == HP_UTF8_INVALID || hp_utf8_is_harmful(character) ? 0xfffd : character;

@@ -1,6 +1,6 @@
 /*
- * A screen as a grid of spots: what views draw into. It knows nothing of terminals: it can be printed as text, and the terminal
- * copies it (terminal_screen.h).
+ * A screen as a grid of cells that views draw into. It knows nothing of terminals: it can be printed as text, and
+ * the terminal copies it (terminal_screen.h).
  *
  *     struct hp_screen screen = {0};
  *     hp_screen_resize(&screen, 100, 30);
@@ -8,7 +8,8 @@
  *     hp_screen_print(&screen, &text);
  *     hp_screen_free(&screen);
  *
- * What is outside of it is not drawn. Texts are UTF-8; control characters in them do no harm. SPDX-License-Identifier: MIT
+ * Drawing outside it has no effect. Texts are UTF-8; control characters in them are replaced.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_SCREEN_H
 #define HP_CONSOLE_SCREEN_H
@@ -21,7 +22,7 @@
 
 #define HP_SCREEN_MOST 1000u /* columns, or rows */
 
-/* What a fill stands for: a terminal gives it a colour. Text is plain. */
+/* What a fill means: a terminal gives it a colour. Text is plain. */
 enum hp_ink {
     HP_INK_PLAIN,
     HP_INK_DIM,
@@ -37,50 +38,50 @@ enum hp_ink {
     HP_INKS
 };
 
-/* Beside its ink. */
+/* Attributes besides the ink. */
 enum hp_look { HP_LOOK_BOLD = 1, HP_LOOK_REVERSE = 2 };
 
 struct hp_spot {
-    uint32_t glyph; /* 0: the right half of the one before it */
+    uint32_t glyph; /* 0: the right half of a wide character */
     uint8_t ink;    /* enum hp_ink */
     uint8_t look;   /* enum hp_look */
 };
 
 struct hp_screen {
     unsigned columns, rows;
-    bool is_ascii; /* glyphs have to be: hp_glyph_ascii */
+    bool is_ascii; /* glyphs must be ASCII: hp_glyph_ascii */
     struct hp_spot *spots;
 };
 
-/* Also clears it. False: no memory, and it is as it was. */
+/* Also clears it. False: no memory, and it is unchanged. */
 bool hp_screen_resize(struct hp_screen *screen, unsigned columns, unsigned rows);
 void hp_screen_clear(struct hp_screen *screen);
 void hp_screen_free(struct hp_screen *screen);
 
-/* Puts a text; returns the column behind it. */
+/* Writes a text; returns the column after it. */
 unsigned hp_screen_put(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, const char *text);
-/* The same in at most `width` columns: a longer one is shortened in its middle. */
+/* The same in at most `width` columns: a longer text is shortened in the middle. */
 unsigned hp_screen_put_fitted(struct hp_screen *screen, unsigned row, unsigned column, unsigned width,
                               enum hp_ink ink, const char *text);
-/* So that it ends before column `end`. */
+/* Right-aligned: ends before column `end`. */
 void hp_screen_put_right(struct hp_screen *screen, unsigned row, unsigned end, enum hp_ink ink, const char *text);
 void hp_screen_glyph(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, uint32_t glyph);
 
-/* Gives spots a look, from one column up to before another. */
+/* Sets attributes from one column up to before another. */
 void hp_screen_look(struct hp_screen *screen, unsigned row, unsigned from, unsigned to, enum hp_look look);
 
-/* Blanks in a part of a row. */
+/* Clears part of a row. */
 void hp_screen_blank(struct hp_screen *screen, unsigned row, unsigned from, unsigned to);
 
-/* How many columns a text takes. */
+/* Width of a text in columns. */
 unsigned hp_screen_width(const char *text);
 
-/* What stands for a glyph where there is only ASCII. */
+/* The ASCII replacement of a glyph. */
 uint32_t hp_glyph_ascii(uint32_t glyph);
-/* What a spot shows. */
+/* The glyph that a cell shows. */
 uint32_t hp_screen_shown(const struct hp_screen *screen, const struct hp_spot *spot);
 
-/* As lines of text, without blanks at their ends. */
+/* As lines of text, without trailing blanks. */
 void hp_screen_print(const struct hp_screen *screen, struct hp_text *text);
 
 #endif

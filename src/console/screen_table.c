@@ -10,7 +10,7 @@
 #include "text.h"
 
 #define MARGIN 3u     /* before names, for the cursor */
-#define NOT_KNOWN "–" /* never 0 */
+#define NOT_KNOWN "–" /* unknown, as opposed to 0 */
 
 struct hp_table_column *hp_table_add(struct hp_table *table, const char *key, const char *title,
                                      enum hp_column_kind kind, enum hp_figure figure)
@@ -69,7 +69,7 @@ static int compare_texts(const char *a, const char *b) { return strcmp(a != NULL
 static int compare_cells(const struct hp_table_cell *x, const struct hp_table_cell *y, enum hp_column_kind kind)
 {
     if (x->has_value != y->has_value)
-        return x->has_value ? -1 : 1; /* what is not known is last, whatever the order */
+        return x->has_value ? -1 : 1; /* unknown values are last in either order */
     if (kind == HP_CELL_NAME || kind == HP_CELL_TEXT)
         return sorting.is_ascending ? compare_texts(x->text, y->text) : compare_texts(y->text, x->text);
     if (x->number == y->number)
@@ -89,7 +89,7 @@ static int compare_rows(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The column that rows are sorted by; how many there are: none. */
+/* The column that rows are sorted by; the number of columns: none. */
 static size_t sort_column(const struct hp_table *table, const struct hp_table_view *view, bool *ret_ascending)
 {
     const size_t chosen = view->sort[0] != '\0' ? hp_table_find(table, view->sort) : table->column_count;
@@ -149,7 +149,7 @@ static const struct hp_table_row *find_row(const struct places *places, uint64_t
     return places->all[at];
 }
 
-/* As they stood, then those that are new, in the order of the table. */
+/* In the previous order, then new rows, in the order of the table. */
 static bool stand_still(const struct hp_table *table, const struct hp_table_view *view, struct hp_arena *arena,
                         const struct hp_table_row **rows)
 {
@@ -202,7 +202,7 @@ static bool is_match(const char *name, const char *filter)
     return length == 0;
 }
 
-/* In a tree what is above a match stays, too. */
+/* In a tree the ancestors of a match stay, too. */
 static void keep_above(const struct hp_table *table, bool *is_kept, size_t row)
 {
     unsigned depth = table->rows[row].depth;
@@ -227,7 +227,7 @@ static bool *find_matches(const struct hp_table *table, const struct hp_table_vi
     return is_kept;
 }
 
-/* The cursor stays on its row; if that is gone, on its line. */
+/* The cursor stays on its row or, if that is gone, on its line. */
 static void place_cursor(struct hp_table_view *view, const struct hp_shown_rows *rows)
 {
     for (size_t at = 0; view->cursor != 0 && at < rows->count; at++)
@@ -249,7 +249,7 @@ bool hp_table_arrange(const struct hp_table *table, struct hp_table_view *view, 
     *ret_rows = (struct hp_shown_rows){.of = table->row_count};
     if (is_kept == NULL || !put_in_order(table, view, arena, may_sort, rows))
         return false;
-    unsigned folded_at = UINT32_MAX; /* rows that are deeper are not shown */
+    unsigned folded_at = UINT32_MAX; /* deeper rows are not shown */
     for (size_t at = 0; at < table->row_count; at++) {
         const struct hp_table_row *row = rows[at];
         if (table->is_tree && row->depth > folded_at)
@@ -275,7 +275,7 @@ struct layout {
 static unsigned larger(unsigned a, unsigned b) { return a > b ? a : b; }
 static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* As wide as the widest text on the screen. */
+/* Width of the widest visible text. */
 static unsigned text_width(const struct hp_table *table, const struct hp_shown_rows *rows, size_t column)
 {
     unsigned width = 0;
@@ -326,7 +326,7 @@ static unsigned total_of(const struct hp_table *table, const struct layout *layo
     return total;
 }
 
-/* The column that leaves next; how many there are: none can. */
+/* The column to drop next; the number of columns: none can be dropped. */
 static size_t next_to_leave(const struct hp_table *table, const struct layout *layout)
 {
     size_t next = table->column_count;
@@ -337,7 +337,7 @@ static size_t next_to_leave(const struct hp_table *table, const struct layout *l
     return next;
 }
 
-/* Fills can be shorter before anything leaves. */
+/* Bars and histories are shortened before any column is dropped. */
 static void shorten_fills(const struct hp_table *table, struct layout *layout, unsigned columns)
 {
     for (size_t at = 0; at < table->column_count; at++) {
@@ -349,7 +349,7 @@ static void shorten_fills(const struct hp_table *table, struct layout *layout, u
     }
 }
 
-/* Texts too, down to their titles, before names do. */
+/* Then texts, down to their titles, before names are. */
 static void shorten_texts(const struct hp_table *table, struct layout *layout, unsigned columns)
 {
     for (size_t at = table->column_count; at-- > 1;) {
@@ -360,7 +360,7 @@ static void shorten_texts(const struct hp_table *table, struct layout *layout, u
     }
 }
 
-/* Names have what is left, and no more than they need; then fills have it. */
+/* Names get the rest, but no more than they need; then bars and histories get it. */
 static void spread(const struct hp_table *table, const struct hp_shown_rows *rows, struct layout *layout,
                    unsigned columns)
 {
@@ -441,7 +441,7 @@ void hp_draw_bar(struct hp_screen *screen, unsigned row, unsigned column, unsign
         hp_screen_glyph(screen, row, column, HP_INK_PLAIN, 0x258f);
         return;
     }
-    /* Each spot is what has most of it: the part that its middle is in. */
+    /* Each cell shows the part that contains its middle. */
     for (unsigned at = 0, part = 0; at < length; at++) {
         const double middle = ((double)at + 0.5) / (double)length * sum;
         while (part + 1 < HP_PARTS && done + parts[part] < middle)
@@ -552,7 +552,7 @@ static void draw_cell(struct hp_screen *screen, const struct hp_table_column *ab
     }
 }
 
-/* So that the cursor is on the screen. */
+/* Scrolls the cursor into view. */
 static void scroll(struct hp_table_view *view, const struct hp_shown_rows *rows, unsigned lines)
 {
     if (lines == 0 || view->line < view->top)

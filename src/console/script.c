@@ -42,7 +42,7 @@ static void wait_ms(struct hp_console *console, uint64_t ms)
     hp_console_tick(console, now);
 }
 
-/* As often as that, one after the other. */
+/* Refreshes this many times in succession. */
 static void refresh(struct hp_console *console, struct hp_screen *screen, unsigned long count)
 {
     for (; count > 0; count--) {
@@ -52,7 +52,7 @@ static void refresh(struct hp_console *console, struct hp_screen *screen, unsign
     }
 }
 
-/* The number behind a word; false: there is none. */
+/* The number after a word; false: none. */
 static bool read_number(char **rest, unsigned long most, unsigned long *ret_number)
 {
     char *word = strtok_r(NULL, " \t\n", rest), *end;
@@ -93,7 +93,7 @@ static bool play_line(struct hp_console *console, struct hp_screen *screen, char
                 return false;
         } else if (hp_key_read(word, &key)) {
             press(console, &key);
-            hp_console_draw(console, screen); /* what is on it decides where keys lead */
+            hp_console_draw(console, screen); /* the effect of keys depends on what is drawn */
         } else {
             return false;
         }

@@ -1,12 +1,13 @@
 /*
- * The console without a terminal: one screen as text, or keys from a file and the screens that they lead to. Tests and documents use it.
+ * The console without a terminal: prints one screen as text, or plays keys from a file and prints the resulting
+ * screens. For tests and documentation.
  *
  *     # a comment
  *     size 100 30
  *     2 Down Down Enter     keys, by their names (keys.h)
  *     type stock            each letter is a key
- *     wait 500              milliseconds, in which the screen is read anew as usual
- *     refresh 100           reads it anew, and draws it, so many times
+ *     wait 500              milliseconds, with refreshes as usual
+ *     refresh 100           reads and draws this many times
  *     screen                prints it
  *
  * SPDX-License-Identifier: MIT
@@ -18,10 +19,10 @@
 
 #include "console.h"
 
-/* Prints what the console shows at this moment. False: it could not be written, or there is no memory. */
+/* Prints what the console shows now. False: it could not be written, or no memory. */
 bool hp_console_print(struct hp_console *console, struct hp_screen *screen, FILE *output);
 
-/* Plays a script. False: something is wrong with it, and `problem`, of `size` bytes, says what. */
+/* Plays a script. False: the script is invalid, and `problem`, of `size` bytes, says why. */
 bool hp_console_play(struct hp_console *console, struct hp_screen *screen, FILE *script, FILE *output,
                      char *problem, size_t size);
 

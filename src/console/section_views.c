@@ -1,4 +1,4 @@
-/* Sections of reports as tables: a new one has a sub-view by itself. SPDX-License-Identifier: MIT */
+/* Sections of reports as tables: a new section gets a sub-view automatically. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static enum hp_figure figure_of(uint32_t unit)
     }
 }
 
-/* The sooner the further to the right, but what reports keep longer. */
+/* The further right, the sooner it is dropped; columns that reports keep are dropped later. */
 static unsigned rank_of(const struct hp_column *column, size_t place)
 {
     if (column->traits & (HP_COLUMN_KEEP | HP_COLUMN_NAME))
@@ -40,7 +40,7 @@ static unsigned rank_of(const struct hp_column *column, size_t place)
     return (unsigned)place + (column->traits & HP_COLUMN_LATE ? 1 : 100);
 }
 
-/* What the report itself calls less useful is there for those who ask for it. */
+/* Columns that the report hides by default are hidden here, too. */
 static bool is_listed(const struct hp_column *column)
 {
     return (column->shown.visible || (column->traits & HP_COLUMN_NAME)) && !(column->traits & HP_COLUMN_BELOW) &&
@@ -52,7 +52,7 @@ static bool is_number_of_task(const char *key) { return strcmp(key, "tid") == 0 
 
 static void add_section_columns(struct hp_table *table, const struct hotpath_section *section, size_t *columns)
 {
-    /* The name is the first, wherever the section has it. */
+    /* The name comes first, wherever the section has it. */
     size_t name = 0;
     while (name < section->column_count && !(section->columns[name].traits & HP_COLUMN_NAME))
         name++;
@@ -104,7 +104,7 @@ bool hp_view_is_folded(const struct hp_table_view *view, uint64_t id)
     return false;
 }
 
-/* How busy each thread was; the column is there already. */
+/* How busy each thread was; the column exists already. */
 static void add_thread_histories(struct hp_console *console, const struct hotpath_section *section)
 {
     struct hp_history *history = &console->watched.history;
@@ -146,7 +146,7 @@ static bool is_ended(const struct hp_table *table, const struct hp_table_row *ro
            strcmp(row->cells[state].text, "ended") == 0;
 }
 
-/* What is different is not known of all together. */
+/* Cells that differ are unknown for the group. */
 static void add_cell(const struct hp_table_column *column, struct hp_table_cell *to,
                      const struct hp_table_cell *from, double *room)
 {
@@ -166,7 +166,7 @@ static void add_cell(const struct hp_table_column *column, struct hp_table_cell 
     }
 }
 
-/* One row for those of a kind: "worker × 6". */
+/* One row per kind: "worker × 6". */
 static void group_threads(struct hp_console *console)
 {
     struct hp_table *table = &console->table;
@@ -199,7 +199,7 @@ static void group_threads(struct hp_console *console)
     table->row_count = counts != NULL ? kept : table->row_count;
 }
 
-/* While others live, those that have ended are a number only. */
+/* While others live, ended threads are only counted. */
 static void leave_out_ended(struct hp_console *console)
 {
     struct hp_table *table = &console->table;
@@ -269,7 +269,7 @@ static uint32_t cause_named(const char *name)
     return cause;
 }
 
-/* What a place of the tree does itself: processor time, and waiting by cause. */
+/* What a tree node does itself: CPU time, and waiting by cause. */
 static void find_own_parts(const struct hotpath_section *section, const struct hp_row *row, double elapsed,
                            double *parts)
 {
@@ -284,7 +284,7 @@ static void find_own_parts(const struct hotpath_section *section, const struct h
         parts[hp_part_of_cause(cause_named(causes->labels[at]))] += (double)causes->amounts[at] / elapsed;
 }
 
-/* What is not known of a place's own time is waiting, and what was seen beyond it was not there. */
+/* The unknown rest of a node's own time is waiting; what exceeds its own time is cut. */
 static void fit_parts(double *parts, double own)
 {
     double known = 0;
@@ -296,7 +296,7 @@ static void fit_parts(double *parts, double own)
         parts[HP_PART_SLEEP] += own - known;
 }
 
-/* With all that is below: rows come parent first. */
+/* Adds children to their parents: rows come parent first. */
 static void add_to_parents(const struct hotpath_section *section, double *parts)
 {
     for (size_t row = section->row_count; row-- > 0;) {

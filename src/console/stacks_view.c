@@ -1,4 +1,7 @@
-/* The fourth tab: stacks as a flame, and the functions in them. Drawn by hand. SPDX-License-Identifier: MIT */
+/*
+ * The fourth tab: stacks as a flame graph, and the functions in them. Has its own drawing code.
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +29,11 @@ static uint64_t weight_of(const struct hp_named_node *node, enum hp_measure meas
     }
 }
 
-/* A node with all that is above it. */
+/* A node with its ancestors. */
 struct flame {
     const struct hp_named_stacks *stacks;
     uint64_t *totals;
-    uint32_t *order; /* nodes of a parent side by side: first child, next sibling */
+    uint32_t *order; /* adjacent children of a parent: first child, next sibling */
     uint32_t *next;
 };
 
@@ -86,7 +89,7 @@ uint32_t hp_stack_find(const struct hp_console *console, const char *function)
     return found;
 }
 
-/* In a narrow box the beginning of a name says more than its ends. */
+/* In a narrow box the beginning of a name says more than beginning and end. */
 static void put_beginning(struct hp_screen *screen, unsigned row, unsigned column, unsigned width, const char *text)
 {
     const char *at = text, *end = text + strlen(text);

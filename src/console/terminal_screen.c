@@ -28,7 +28,7 @@ bool hp_terminal_screen_is_there(void) { return true; }
 
 /* ----------------------------------------------------------------------------------------------- colours */
 
-/* The eight of every terminal, and better ones where there are 256. */
+/* The eight basic colours, and better ones on terminals with 256. */
 static void make_colors(void)
 {
     static const struct {
@@ -64,7 +64,7 @@ static attr_t look_of(const struct hp_spot *spot)
     return look;
 }
 
-/* ncurses compares it with what is there, and sends what has changed. */
+/* ncurses compares it with the current contents, and sends the changes. */
 static void copy_spots(const struct hp_screen *screen, bool has_color)
 {
     for (unsigned row = 0; row < screen->rows; row++)
@@ -139,7 +139,7 @@ static uint32_t code_of(wint_t key)
     }
 }
 
-/* False: there is none that means something. */
+/* False: no key with a meaning. */
 static bool translate(int status, wint_t read, struct clicks *clicks, struct hp_key *ret_key)
 {
     *ret_key = (struct hp_key){0};
@@ -154,7 +154,7 @@ static bool translate(int status, wint_t read, struct clicks *clicks, struct hp_
 
 /* --------------------------------------------------------------------------------------------------- copy */
 
-/* What the terminal puts into its clipboard: OSC 52, in base64. */
+/* Sets the terminal's clipboard: OSC 52, in base64. */
 static void copy_text(const char *text)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -177,7 +177,7 @@ static void copy_text(const char *text)
 
 /* ------------------------------------------------------------------------------------------------- editor */
 
-/* The terminal is the editor's until it ends; the shell takes care of an editor that has arguments. */
+/* The editor has the terminal until it ends; it is run by the shell, which splits its arguments. */
 static void edit(const char *file, uint32_t line, int standard_error)
 {
     char place[16];
@@ -195,7 +195,7 @@ static void edit(const char *file, uint32_t line, int standard_error)
     }
     while (editor > 0 && waitpid(editor, &status, 0) < 0 && errno == EINTR)
         if (told_to_end == SIGINT || told_to_end == SIGQUIT)
-            told_to_end = 0; /* typed for the editor */
+            told_to_end = 0; /* a signal typed for the editor */
     reset_prog_mode();
     clearok(stdscr, TRUE);
     refresh();
@@ -203,7 +203,7 @@ static void edit(const char *file, uint32_t line, int standard_error)
 
 /* ------------------------------------------------------------------------------------------------ the loop */
 
-/* Whether whoever sits at the terminal is gone. */
+/* Whether the terminal is gone. */
 static bool is_hung_up(void)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -261,7 +261,7 @@ static void listen_to(const int *signals, size_t count, struct sigaction *before
         sigaction(signals[at], &action, &before[at]);
 }
 
-/* Nobody else may write between our lines. */
+/* Redirects stderr: nothing else may write to the screen. */
 static int hush(void)
 {
     const int kept = isatty(STDERR_FILENO) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
@@ -311,7 +311,7 @@ int hp_terminal_screen_run(struct hp_console *console, bool has_color, const cha
     if (uses_color)
         make_colors();
     loop(console, &screen, uses_color, kept);
-    /* Where there is only one screen, what follows begins on a line of its own. */
+    /* On terminals without an alternate screen, later output begins on its own line. */
     move(LINES - 1, 0);
     clrtoeol();
     refresh();

@@ -1,4 +1,7 @@
-/* The console on a real terminal, by ncurses: copies the grid, reads keys, leaves the terminal as it was. SPDX-License-Identifier: MIT */
+/*
+ * The console on a real terminal, with ncurses: copies the grid, reads keys, restores the terminal.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CONSOLE_TERMINAL_SCREEN_H
 #define HP_CONSOLE_TERMINAL_SCREEN_H
 
@@ -8,7 +11,7 @@
 bool hp_terminal_screen_is_there(void);
 
 /*
- * Shows the console until somebody quits, or until we are told to end. Returns the signal that told us so, 0: none; -1: the terminal
+ * Shows the console until the user quits, or a signal ends it. Returns that signal, 0: none; -1: the terminal
  * cannot be used, and `problem` says why.
  */
 int hp_terminal_screen_run(struct hp_console *console, bool has_color, const char **ret_problem);

@@ -1,6 +1,7 @@
 /*
- * Which tables the tabs have, and what they are made of. Those about functions are made of what is known of them in the stretch that is
- * shown; all others are sections, as reports have them: a new section has a sub-view by itself. SPDX-License-Identifier: MIT
+ * The tables of each tab, and what they are made of. Tables about functions are made from their numbers in the
+ * current window; all others are sections, as in reports: a new section gets a sub-view automatically.
+ * SPDX-License-Identifier: MIT
  */
 #include "views.h"
 
@@ -9,11 +10,11 @@
 
 /* ------------------------------------------------------------------------------------------- sub-views */
 
-/* Where sections are; one that is not named here is beside the channels. */
+/* The tabs of sections; one that is not listed is next to the channels. */
 static const struct {
-    const char *section; /* or the name of a view of its own */
+    const char *section; /* or the name of a view that is not a section */
     enum hp_tab tab;
-    bool is_own; /* no section */
+    bool is_own; /* not a section */
 } places[] = {
     {"timing", HP_TAB_FUNCTIONS, true},
     {"cpu", HP_TAB_FUNCTIONS, true},
@@ -37,7 +38,7 @@ static const struct {
     {"cold", HP_TAB_CALLS, false},
 };
 
-/* Those that tables of functions stand for. */
+/* Sections that are covered by tables of functions. */
 static bool is_shown_otherwise(const char *section)
 {
     static const char *const names[] = {"bottlenecks", "timing", "cpu", "alloc-bytes", "alloc-count"};
@@ -63,7 +64,7 @@ static const struct hp_section_type *type_of(const char *name)
     return NULL;
 }
 
-/* What takes long to find out, or is there whenever somebody asks. */
+/* Sections that are expensive to check, or available on request, always count as having data. */
 static bool has_data(const struct hp_console *console, const struct hp_section_type *type)
 {
     const bool is_dear =
@@ -72,7 +73,7 @@ static bool has_data(const struct hp_console *console, const struct hp_section_t
         return false;
     if (is_dear)
         return true;
-    /* Stacks are of all of the run, whatever stretch is shown. */
+    /* Stacks are of the whole run, in any window. */
     if (strcmp(type->name, "functions") == 0 || strcmp(type->name, "alloc-functions") == 0)
         return console->has_stacks && (type->name[0] == 'f' || console->found.allocs > 0);
     return type->has_data == NULL || console->watched.stretch == NULL || type->has_data(console->watched.stretch);
@@ -110,7 +111,7 @@ const char *hp_console_sub(const struct hp_console *console)
 
 static bool is_section_tab(enum hp_tab tab) { return tab != HP_TAB_OVERVIEW && tab != HP_TAB_FUNCTIONS; }
 
-/* What flows is shown together. */
+/* Flows are shown together. */
 static void wish_all(const struct hp_console *console, char *whole, char *stretch, size_t size)
 {
     for (unsigned at = 0; at < console->sub_count; at++) {
@@ -263,7 +264,7 @@ static void find_hidden(struct hp_console *console)
             console->view->hidden |= UINT64_C(1) << at;
 }
 
-/* Rows are sorted anew every three seconds at most, and not while somebody moves among them. */
+/* Rows are sorted at most every three seconds, and not while the user moves among them. */
 #define SORT_NS UINT64_C(3000000000)
 #define QUIET_NS UINT64_C(2000000000)
 

@@ -1,4 +1,7 @@
-/* What tables are made with, and those that take more than a few lines (views.c says which tab has which). SPDX-License-Identifier: MIT */
+/*
+ * Functions for making tables, and the larger tables (views.c lists the tables of each tab).
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CONSOLE_VIEWS_H
 #define HP_CONSOLE_VIEWS_H
 
@@ -17,17 +20,17 @@ bool hp_view_is_folded(const struct hp_table_view *view, uint64_t id);
 
 /* The table of functions of that name: "timing", "cpu", "memory", "waiting". */
 void hp_view_functions(struct hp_console *console, const char *name);
-/* What takes a look at all threads: before rows are put in order, if that needs it; and behind, of those on the screen. */
+/* Fills cells that visit all threads: before sorting, if the order needs them; and afterwards, for visible rows. */
 void hp_view_functions_before_order(struct hp_console *console);
 void hp_view_functions_shown(struct hp_console *console);
 
-/* NULL: nobody asked for it, or there is none. */
+/* NULL: not requested, or there is none. */
 const struct hotpath_section *hp_view_section_named(const struct hp_console *console, const char *name);
 /* A section of a report. */
 void hp_view_section(struct hp_console *console, const struct hotpath_section *section);
-/* The call tree: times as threads, as everywhere; a bar instead of the percentage alone. */
+/* The call tree: times are in threads, as everywhere; a bar is added to the percentage. */
 void hp_view_tree(struct hp_console *console, const struct hotpath_section *section);
-/* The same turned round: below each function those that called it. */
+/* The inverted tree: below each function its callers. */
 void hp_view_callers(struct hp_console *console, const struct hotpath_section *section);
 
 #endif

@@ -1,4 +1,4 @@
-/* The program that is watched. SPDX-License-Identifier: MIT */
+/* The watched program. SPDX-License-Identifier: MIT */
 #include "watched.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void set_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
-/* All rows, in their usual order: which are shown, and how, is for views to say. */
+/* All rows, in their default order: views decide which are shown, and how. */
 static void settle(struct hp_settings *settings, const char *sections, const struct hp_wish *wish)
 {
     struct hp_show_settings *show = &settings->show;
@@ -125,7 +125,7 @@ enum hp_activity hp_part_of_cause(uint32_t cause)
     }
 }
 
-/* A moment of the waiting of a place, as the model would have it of a stretch. */
+/* The idle part of a node's waiting, by the model's rules for a stretch. */
 static double idle_of(uint32_t cause, double ns, double beside_ns)
 {
     const struct hp_wait_sums wait = {
@@ -168,7 +168,7 @@ void hp_watched_parts_history(const struct hp_watched *watched, double (*values)
     }
 }
 
-/* What all threads together did in the stretch. */
+/* What all threads together did in the window. */
 static void add_up_parts(struct hp_watched *watched, double window_ns)
 {
     for (size_t at = 0; watched->waits != NULL && at < watched->waits->count; at++) {
@@ -233,7 +233,7 @@ static const struct hp_row *find_row(const struct row_table *table, uint64_t id)
     return table->places[at];
 }
 
-/* Columns of bottlenecks that are looked at. */
+/* Columns of bottlenecks that are read. */
 struct places {
     size_t percent, work, verdict, cause, why;
 };
@@ -285,8 +285,8 @@ static void find_mostly(struct hp_watched_function *function, const struct hp_si
 }
 
 /*
- * What is left of its time when it was on a processor is waiting, as for the verdict; where nobody sampled that, what it did not wait it
- * ran.
+ * The own time of a function off CPU is waiting, as for the verdict; without CPU samples, what is not waiting is
+ * CPU time.
  */
 static void share_out(struct hp_watched *watched, struct hp_watched_function *function,
                       const struct hp_cpu_sums *cpu, double window_ns)
@@ -316,7 +316,7 @@ static void share_out(struct hp_watched *watched, struct hp_watched_function *fu
     if (waited <= 0)
         function->parts[HP_PART_SLEEP] += rest / window_ns;
     find_mostly(function, &waits, scale, window_ns);
-    /* Nobody saw for what. */
+    /* Waiting of unknown cause. */
     if (waited <= 0 && rest > user + kernel && own_ns > 0) {
         function->mostly = "waiting";
         function->mostly_percent = 100 * rest / own_ns;
@@ -382,7 +382,7 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
         watched->work += function->work;
         watched->function_count++;
     }
-    /* Where nothing but time was measured, shares are of the time of all functions. */
+    /* If only time was measured, shares are of the time of all functions. */
     for (size_t at = 0; at < watched->function_count; at++)
         if (!watched->functions[at].has_share && watched->work > 0) {
             watched->functions[at].has_share = true;
@@ -436,7 +436,7 @@ static void count_up(struct hp_watched *watched)
     watched->rss_bytes = crew != NULL ? crew->rss_bytes : 0;
 }
 
-/* A program that goes on is known up to the latest sample: until the next one its counters would seem to rest. */
+/* A live program is known up to the latest sample: after it, its counters would seem to stop. */
 static uint64_t latest_of(const struct hp_watched *watched)
 {
     const struct hp_history *history = &watched->history;
@@ -448,7 +448,7 @@ static uint64_t latest_of(const struct hp_watched *watched)
     return watched->is_live && latest > 0 && latest < watched->elapsed_ns ? latest : watched->elapsed_ns;
 }
 
-/* Which stretch is meant; of all of the run where there is no other. */
+/* Selects the stretch; the whole run if there is no history. */
 static void choose_stretch(struct hp_watched *watched, const struct hp_window *window)
 {
     const uint64_t elapsed = window->kind == HP_WINDOW_TOTALS ? watched->elapsed_ns : latest_of(watched);
@@ -457,13 +457,13 @@ static void choose_stretch(struct hp_watched *watched, const struct hp_window *w
         from = elapsed > window->length_ns ? elapsed - window->length_ns : 0;
     else if (window->kind != HP_WINDOW_TOTALS)
         from = window->from_ns;
-    /* What is counted from now on is known with the next sample. */
+    /* Counts from now on are known with the next sample. */
     if (window->kind == HP_WINDOW_SINCE && from + HP_AXIS_FIRST_SLOT_NS > to)
         from = to > HP_AXIS_FIRST_SLOT_NS ? to - HP_AXIS_FIRST_SLOT_NS : 0;
     if (window->kind == HP_WINDOW_PAST && window->to_ns < to)
         to = window->to_ns;
     watched->has_history = watched->history.count > 0;
-    /* Of all of a run that has ended more is known than of a stretch: percentiles, for one. */
+    /* For a whole run that has ended more is known than for a stretch, such as percentiles. */
     const bool is_all = !watched->is_live && from == 0 && to >= watched->elapsed_ns;
     watched->is_whole = window->kind == HP_WINDOW_TOTALS || !watched->has_history || from >= to || is_all;
     watched->from_ns = watched->is_whole ? 0 : from;

@@ -1,4 +1,4 @@
-/* The table that is shown, as a file. SPDX-License-Identifier: MIT */
+/* Writes the visible table to a file. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
 #include "actions.h"
@@ -12,7 +12,7 @@ static bool is_text(const struct hp_console *console, size_t column)
     return kind == HP_CELL_NAME || kind == HP_CELL_TEXT;
 }
 
-/* A bar has no number of its own, nor has a history. */
+/* Bars and histories are not numbers. */
 static bool is_written(const struct hp_console *console, size_t column)
 {
     return is_text(console, column) || console->table.columns[column].kind == HP_CELL_FIGURE;
@@ -72,7 +72,7 @@ static void write_json_row(const struct hp_console *console, struct hp_json *jso
     hp_json_end_object(json);
 }
 
-/* With what it is about: a number without its stretch says little. */
+/* With its window: a number without it says little. */
 static void write_json(const struct hp_console *console, FILE *file)
 {
     char buffer[4096];

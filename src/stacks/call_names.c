@@ -1,5 +1,5 @@
 /*
- * Names of system calls. No machine has all of them: what the headers do not know is left out.
+ * Names of system calls. No machine has all of them: those that the headers do not define are left out.
  * SPDX-License-Identifier: MIT
  */
 #include "call_names.h"

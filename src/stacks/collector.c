@@ -1,4 +1,4 @@
-/* Stacks, as they come. SPDX-License-Identifier: MIT */
+/* Collects stacks as they arrive. SPDX-License-Identifier: MIT */
 #include "collector.h"
 
 #include <stdio.h>
@@ -25,26 +25,26 @@
 
 #define MOST_FRAMES 512u
 #define PAUSE_MS 20
-#define SETTLED_NS UINT64_C(20000000) /* another processor may be about to tell something earlier */
-#define AGAIN_NS UINT64_C(1000000000) /* between two readings of what a process has mapped */
+#define SETTLED_NS UINT64_C(20000000) /* another CPU may still deliver an earlier event */
+#define AGAIN_NS UINT64_C(1000000000) /* between two readings of a process's mappings */
 #define MOST_TEXTS 4096u
-#define MOST_PERIODS 4u /* that a sample stands for where some are missing */
+#define MOST_PERIODS 4u /* at most per sample, if samples are missing */
 
-/* Where in the tree, and in which zone. */
+/* A node of the tree, and a zone. */
 struct place {
     uint32_t node; /* 0: nowhere */
-    uint32_t zone; /* among those of the stacks; HP_NO_PAIR: none is known */
+    uint32_t zone; /* among those of the stacks; HP_NO_PAIR: unknown */
 };
 
 static struct {
     struct hp_stacks stacks;
     struct hp_unwinder unwinder;
     struct hp_space_table spaces;
-    struct place *waits; /* of threads that wait, by number */
+    struct place *waits; /* of waiting threads, by number */
     size_t wait_room;
     struct hp_heap_live *heaps; /* by number */
     size_t heap_count, heap_room;
-    struct hp_pair_table heap_places; /* of blocks: a node, and 1 more than a zone */
+    struct hp_pair_table heap_places; /* of blocks: a node, and a zone plus 1 */
     struct hp_sample_window windows[HP_PERF_PROCESSORS];
     struct hp_quiet_thread thread;
     bool has_perf;
@@ -62,7 +62,7 @@ static uint32_t below(uint32_t parent, const struct hp_space *space, const struc
                                is_known ? pc + mapping->bias : pc);
 }
 
-/* A stack that was followed. */
+/* An unwound stack. */
 struct found {
     uint32_t node; /* the innermost one */
     bool is_whole, is_recovered;
@@ -78,7 +78,7 @@ static size_t unwind(const struct hp_seen *seen, struct hp_space *space, struct 
     return hp_unwind(&collector.unwinder, space, machine, &seen->registers, &memory, frames, MOST_FRAMES, ret_end);
 }
 
-/* From the outermost frame to the innermost. */
+/* Adds the frames from the outermost to the innermost. */
 static struct found put_stack(const struct hp_space *space, const struct hp_frame *frames, size_t count,
                               bool is_whole)
 {
@@ -115,7 +115,7 @@ static void put_weight(void *unused, const struct hp_waiting_sample *sample, uin
         tree->nodes[node].weight[sample->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS] += ns;
 }
 
-/* Where samples do not come from the kernel, its time is counted all the same. */
+/* If kernel mode is not sampled, its time is still counted. */
 static void add_count(const struct hp_seen *seen)
 {
     const uint64_t most = collector.stacks.period_ns * (collector.stacks.has_kernel ? MOST_PERIODS : 1);
@@ -129,7 +129,10 @@ static void end_counts(void)
         hp_sample_window_end(&collector.windows[at], collector.stacks.period_ns, put_weight, NULL);
 }
 
-/* It came into the kernel from where nothing is any more: the program is being replaced, and these are the old one's registers. */
+/*
+ * Its return address in user space is no longer mapped: exec is replacing the program, and these are the old
+ * registers.
+ */
 static bool is_in_exec(const struct hp_seen *seen, const struct hp_space *space)
 {
     const unsigned pc = hp_machine_here()->pc;
@@ -151,7 +154,7 @@ static struct place place_of(const struct hp_seen *seen, uint32_t node)
                                          : HP_NO_PAIR};
 }
 
-/* To what is in a zone, alone. */
+/* Adds only to the zone. */
 static void add_to_zone(const struct place *place, enum hp_stack_weight weight, uint64_t amount)
 {
     struct hp_zone_share *share =
@@ -160,7 +163,7 @@ static void add_to_zone(const struct place *place, enum hp_stack_weight weight, 
         share->weight[weight] += amount;
 }
 
-/* To a stack, and of that what is in its zone. */
+/* Adds to a stack and to its zone. */
 static void add_to(const struct place *place, enum hp_stack_weight weight, uint64_t amount)
 {
     if (amount == 0 || place->node >= collector.stacks.tree.count)
@@ -198,7 +201,10 @@ static void add_sample(const struct hp_seen *seen)
 
 /* ---------------------------------------------------------------------------------------------- waiting */
 
-/* What is waited for, as a place in the tree: the cause, and which of its texts. Of too many texts the cause alone is left. */
+/*
+ * What is waited for, as a place in the tree: the cause, and the number of its text. If there are too many texts,
+ * only the cause.
+ */
 static uint64_t place_of_text(uint32_t cause, const char *text)
 {
     struct hp_text_cache *texts = &collector.stacks.wait_texts;
@@ -213,8 +219,8 @@ static uint64_t place_of_text(uint32_t cause, const char *text)
 }
 
 /*
- * Where the kernel does not tell what processes have mapped, they are asked: at first, and now and then where a stack leads to a place
- * that is not known.
+ * Without kernel events the mappings are read from /proc: at first, and again from time to time when a stack leads
+ * to an unknown address.
  */
 static bool ask_for_maps(struct hp_process_space *process, uint64_t now)
 {
@@ -269,7 +275,7 @@ static void begin_wait(const struct hp_seen *seen)
     add_to(&place, HP_STACK_WAITS, 1);
 }
 
-/* What was lost of it is where it was: the time is known. */
+/* The stack was lost, but its time is known: counts it at an unknown place. */
 static struct place unknown_wait(void)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
@@ -292,7 +298,7 @@ static void end_wait(const struct hp_seen *seen)
 
 /* --------------------------------------------------------------------------------------------------- heaps */
 
-/* That of a number, made if it is new. NULL: no memory. */
+/* The heap of a number, created on first use. NULL: no memory. */
 static struct hp_heap_live *heap_of(uint32_t number)
 {
     while (collector.heap_count <= number) {
@@ -306,7 +312,7 @@ static struct hp_heap_live *heap_of(uint32_t number)
     return &collector.heaps[number];
 }
 
-/* What malloc and we have put on the stack is nobody's business: frames that end below where it was called. */
+/* Removes the frames of malloc and of our own code: those below the frame that called malloc. */
 static size_t own_frames(const struct hp_frame *frames, size_t count, uint64_t place)
 {
     size_t own = 0;
@@ -361,7 +367,7 @@ static void end_allocation(const struct hp_seen *seen)
         hp_heap_live_remove(heap, seen->block, seen->live_bytes);
 }
 
-/* Of each process by itself: their peaks were at different times. */
+/* Each process by itself: their peaks were at different times. */
 static void end_heaps(void)
 {
     for (size_t at = 0; at < collector.heap_count; at++) {
@@ -382,7 +388,7 @@ static void end_heaps(void)
     hp_pair_table_free(&collector.heap_places);
 }
 
-/* Where the kernel tells, it has told already. */
+/* Where the kernel sends events, it has done so already. */
 static void meet(const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
@@ -488,7 +494,7 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bo
 
 enum hp_stack_source hp_collector_source(void) { return collector.stacks.source; }
 
-/* What is mapped already the kernel does not tell; and of how many threads it has, only the end. */
+/* The kernel does not report existing mappings; and of existing threads, only their end. */
 bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
 {
     if (collector.thread.is_begun || hp_machine_here() == NULL)

@@ -1,4 +1,4 @@
-/* Functions by stacks. SPDX-License-Identifier: MIT */
+/* Sums stacks by function. SPDX-License-Identifier: MIT */
 #include "function_sums.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "waiting_sums.h"
 #include "zone_sums.h"
 
-/* What functions have with all that they called: the weights that it is made of, and where it is kept. */
+/* Totals of functions with callees: the weights they are made of, and where they are stored. */
 #define NO_WEIGHT HP_STACK_WEIGHTS
 #define TOTAL(field) offsetof(struct hp_found_function, field)
 static const struct {
@@ -27,13 +27,13 @@ static const struct {
 };
 #define SUMS (sizeof sums / sizeof sums[0])
 
-/* What is needed on the way through the tree. */
+/* State of the walk through the tree. */
 struct walk {
     const struct hp_named_stacks *stacks;
     struct hp_found_function *functions;
-    uint64_t (*inside)[SUMS];        /* of each node: what it has with all below it */
-    uint32_t *first_child, *sibling; /* of each node; 0: none */
-    uint32_t *open;                  /* of each function: how often it is between the root and where we are */
+    uint64_t (*inside)[SUMS];        /* by node: its sum with all nodes below it */
+    uint32_t *first_child, *sibling; /* by node; 0: none */
+    uint32_t *open;                  /* by function: how often it is on the path from the root */
 };
 
 static uint64_t weight_of(const struct hp_named_node *node, size_t sum)
@@ -70,7 +70,7 @@ static void add_totals(struct hp_found_function *function, const uint64_t *insid
         *(uint64_t *)(void *)((char *)function + sums[sum].total) += inside[sum];
 }
 
-/* The outermost of them has all of it; one that is open already has it from there. */
+/* The outermost call of a function has the total; inner ones are part of it. */
 static void enter(struct walk *walk, uint32_t node)
 {
     uint32_t count;
@@ -101,7 +101,7 @@ static void add_own(struct walk *walk, uint32_t number)
     function->kernel_ns += node->weight[HP_STACK_KERNEL_NS];
 }
 
-/* Deep stacks need none of ours: parents are known. */
+/* Without recursion, since stacks may be deep: nodes know their parents. */
 static void walk_through(struct walk *walk)
 {
     const struct hp_named_node *nodes = walk->stacks->nodes;
@@ -173,7 +173,7 @@ static void end(struct walk *walk)
     free(walk->functions);
 }
 
-/* What is waited for is no function, though stacks end with it. Returns how many are left. */
+/* Wait causes are not functions, though stacks end with them. Returns how many functions remain. */
 static size_t leave_causes_out(struct walk *walk)
 {
     size_t count = 0;

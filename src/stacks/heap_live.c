@@ -1,8 +1,9 @@
 /*
- * Sampled blocks that live.
+ * Live sampled blocks.
  *
- * The peak by stack is a copy of what lives by stack, made whenever more was counted than ever before. Only stacks that have changed since the last
- * copy are copied, so a sample costs the same however many stacks there are. SPDX-License-Identifier: MIT
+ * The peak by stack is a copy of the live bytes by stack, made whenever the counted total reaches a new maximum.
+ * Only stacks that have changed since the last copy are copied, so the cost of a sample does not depend on the
+ * number of stacks. SPDX-License-Identifier: MIT
  */
 #include "heap_live.h"
 
@@ -13,7 +14,7 @@
 
 /* ---------------------------------------------------------------------------------------------------- worth */
 
-/* 1 - exp(-x), where that is all but x itself: to subtract would leave nothing of it. */
+/* 1 - exp(-x) for small x: plain subtraction would lose all digits. */
 static double share_of_small(double x)
 {
     double term = x, sum = 0;
@@ -41,7 +42,7 @@ double hp_heap_share(uint64_t bytes, uint64_t mean)
     return share;
 }
 
-/* More than that is in no memory: whoever says so has written anything into its ring. */
+/* A larger size cannot be real: the ring is corrupt. */
 #define MOST_WORTH (UINT64_C(1) << 60)
 
 static uint64_t rounded(double value, double *left)
@@ -110,7 +111,7 @@ static bool find(const struct hp_heap_index *index, uint32_t key, uint32_t *ret_
     return true;
 }
 
-/* Those behind it move up, unless they would come before their home. */
+/* Following entries move up, unless that would put them before their home slot. */
 static void take_out(struct hp_heap_index *index, uint32_t key)
 {
     const size_t mask = index->size - 1;
@@ -128,7 +129,7 @@ static void take_out(struct hp_heap_index *index, uint32_t key)
 
 /* --------------------------------------------------------------------------------------------------- stacks */
 
-/* Its place, made if it is new. Keys are one more: a stack may be number 0. */
+/* Its index, created on first use. Keys are one more: a stack may be number 0. */
 static bool find_stack(struct hp_heap_live *heap, uint32_t stack, uint32_t *ret_at)
 {
     if (find(&heap->stack_index, stack + 1, ret_at))
@@ -176,7 +177,7 @@ void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes)
 
 /* --------------------------------------------------------------------------------------------------- blocks */
 
-/* A place for one more block; it stays free until it is used. */
+/* Room for one more block; it stays free until it is used. */
 static bool find_place(struct hp_heap_live *heap, uint32_t *ret_at)
 {
     if (heap->unused_count > 0) {
@@ -204,7 +205,7 @@ bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack
                       const struct hp_heap_worth *worth)
 {
     uint32_t stack_at, place;
-    hp_heap_live_remove(heap, number, 0); /* whoever has its number now */
+    hp_heap_live_remove(heap, number, 0); /* the previous owner of the number */
     if (number == 0 || !find_stack(heap, stack, &stack_at) || !make_room_for_change(heap) ||
         !find_place(heap, &place) || !has_room(&heap->block_index))
         return false;
@@ -232,7 +233,7 @@ static void give_place_back(struct hp_heap_live *heap, uint32_t place)
     unused[heap->unused_count++] = place;
 }
 
-/* What is not in the list of changes, for want of memory, makes the peak a little wrong, and nothing else. */
+/* If the list of changes has no memory, the peak becomes slightly wrong, nothing else. */
 void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t counted_bytes)
 {
     uint32_t place;

@@ -1,6 +1,6 @@
 /*
- * What sampled blocks of one process's heap stand for, by stack: what lives now, what lived when the most did, and how much each block is
- * worth. Stacks are numbers that the caller gives them.
+ * What the sampled blocks of one process's heap stand for, by stack: live bytes now, at the peak, and the weight of
+ * each block. Stacks are numbers from the caller.
  *
  *     struct hp_heap_live heap = {0};
  *     struct hp_heap_worth worth = hp_heap_worth(&heap, bytes, mean);
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All that a sample stands for. */
+/* What a sample stands for. */
 struct hp_heap_worth {
     uint64_t bytes, blocks;
 };
@@ -30,7 +30,7 @@ struct hp_heap_stack {
     struct hp_heap_worth live, peak;
 };
 
-/* A table by numbers that are not 0; open addressing. */
+/* A table keyed by numbers that are not 0; open addressing. */
 struct hp_heap_index {
     struct hp_heap_slot {
         uint32_t key, value;
@@ -45,26 +45,28 @@ struct hp_heap_block_seen {
 };
 
 struct hp_heap_live {
-    struct hp_heap_stack *stacks; /* each that was ever seen */
+    struct hp_heap_stack *stacks; /* all that were ever seen */
     size_t stack_count;
-    uint64_t peak; /* the most that was counted */
+    uint64_t peak; /* maximum of the counted bytes */
     /* Private from here on. */
-    double bytes_left, blocks_left; /* fractions that were rounded away, for the next */
+    double bytes_left, blocks_left; /* rounding remainders, carried to the next */
     struct hp_heap_block_seen *blocks;
-    uint32_t *changed, *unused; /* places in `stacks`, and in `blocks` */
+    uint32_t *changed, *unused; /* indexes in `stacks`, and in `blocks` */
     size_t stack_room, block_count, block_room, changed_count, changed_room, unused_count, unused_room;
     struct hp_heap_index stack_index, block_index;
 };
 
-/* With what probability a block of that size is a sample, where these are `mean` bytes apart: 1 - exp(-size / mean). */
+/*
+ * The probability that a block of that size is sampled, if samples are `mean` bytes apart: 1 - exp(-size / mean).
+ */
 double hp_heap_share(uint64_t bytes, uint64_t mean);
 
-/* What it stands for. Rounded so that sums are right. */
+/* The weight of a block. Rounded so that sums are right. */
 struct hp_heap_worth hp_heap_worth(struct hp_heap_live *heap, uint64_t bytes, uint64_t mean);
 
 /*
- * So much lives now, as it was counted, without what is told next: if that is the most so far, what samples say of this moment is what they say of the peak. By counts, and
- * not by samples: the highest of many estimates would be one that is too high.
+ * Reports the live bytes as counted, without the next event: if they are a new maximum, the current samples become
+ * those of the peak. By counts, not by samples: the highest of many estimates would be too high.
  */
 void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes);
 
@@ -73,8 +75,8 @@ bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack
                       const struct hp_heap_worth *worth);
 
 /*
- * One that is not known is nothing. `counted_bytes`: of what lived with it; 0: not known. That it was sampled is certain in this moment, so for
- * this look it stands for itself alone.
+ * An unknown number has no effect. `counted_bytes`: live bytes including this block; 0: unknown. The block is known
+ * to be sampled at this moment, so for this comparison it stands for itself alone.
  */
 void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t counted_bytes);
 

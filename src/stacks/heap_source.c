@@ -1,8 +1,8 @@
 /*
- * Sampled allocations, from rings.
+ * Reads sampled allocations from rings.
  *
- * A ring is found by its name in the folder, read until its process has ended, and then removed: nobody needs it any more. Runs can have
- * thousands of processes, so no more descriptors are open than there are processes. SPDX-License-Identifier: MIT
+ * A ring is found by its name in the folder, read until its process has ended, and then removed. Runs can have
+ * thousands of processes, so at most one descriptor per live process is open. SPDX-License-Identifier: MIT
  */
 #include "heap_source.h"
 
@@ -24,29 +24,29 @@
 #include "text.h"
 #include "unmade_rings.h"
 
-#define ALIVE_NS UINT64_C(200000000) /* between two questions whether a process is */
+#define ALIVE_NS UINT64_C(200000000) /* between two checks whether a process is alive */
 #define WORDS_OF_ALLOCATION 6u
 #define WORDS_OF_FREE 2u
 
 struct ring {
     struct hp_ring_reader reader;
-    uint32_t number;        /* of all that there ever were, from 1 */
-    uint32_t session;       /* whose zones its threads are in */
+    uint32_t number;        /* unique among all rings, from 1 */
+    uint32_t session;       /* the session of its threads' zones */
     uint64_t process_start; /* 0: it has ended already */
     uint64_t asked_ns, latest_ns;
     char path[1300];
 };
 
 static struct {
-    char folder[1000]; /* "": not begun */
+    char folder[1000]; /* "": not started */
     struct timespec changed;
-    bool is_unready; /* a file was there that is no ring yet */
-    bool needs_maps; /* nobody else tells what processes have mapped */
+    bool is_unready; /* a file was there that is not a ring yet */
+    bool needs_maps; /* no other source reports mappings */
     struct ring **rings;
     size_t count, room;
     uint32_t numbers;
     uint64_t lost;
-    struct hp_seen **gathered; /* of all rings, not put yet */
+    struct hp_seen **gathered; /* of all rings, not delivered yet */
     size_t gathered_count, gathered_room;
 } source;
 
@@ -60,12 +60,12 @@ static bool is_open(const char *path)
     return false;
 }
 
-/* Where the kernel does not tell: before the process can end. What it maps later the collector asks for. */
+/* Without kernel events, reads the mappings before the process can end. The collector asks for later ones. */
 static void tell_maps(const struct ring *ring)
 {
     char *text = source.needs_maps ? hp_process_maps(ring->reader.header.pid) : NULL;
     struct hp_seen *seen =
-        text != NULL ? hp_seen_new(HP_SEEN_MAPS, 0, strlen(text) + 1) : NULL; /* before all that is in its ring */
+        text != NULL ? hp_seen_new(HP_SEEN_MAPS, 0, strlen(text) + 1) : NULL; /* before everything in its ring */
     if (seen != NULL) {
         seen->pid = ring->reader.header.pid;
         hp_seen_set_path(seen, hp_seen_more(seen), text, strlen(text));
@@ -74,7 +74,7 @@ static void tell_maps(const struct ring *ring)
     free(text);
 }
 
-/* It is called as the session is, and a bit more. */
+/* The ring's name is the session's with a suffix. */
 static uint32_t session_of(const char *path)
 {
     const char *name = hp_text_base_name(path);
@@ -104,7 +104,7 @@ static void open_ring(const char *path)
     source.rings[source.count++] = ring;
 }
 
-/* Only where something has come or gone since. */
+/* Only if the folder has changed since. */
 static void find_rings(void)
 {
     struct stat status;
@@ -130,8 +130,8 @@ static void find_rings(void)
 /* ------------------------------------------------------------------------------------------------------- gathering */
 
 /*
- * What rings hold is put into one line, in which what is later comes later: else the samples of a process could wait behind later ones of
- * another until it is forgotten.
+ * Events of all rings are delivered as one queue, sorted by time: otherwise samples of a process could wait behind
+ * later ones of another until the process is forgotten.
  */
 static void gather(struct hp_seen *seen)
 {
@@ -145,7 +145,7 @@ static void gather(struct hp_seen *seen)
     gathered[source.gathered_count++] = seen;
 }
 
-/* Of one ring they have come in order, and their numbers say which came first. */
+/* Events of one ring arrive in order; their numbers break ties. */
 static int by_time(const void *a, const void *b)
 {
     const struct hp_seen *x = *(struct hp_seen *const *)a, *y = *(struct hp_seen *const *)b;
@@ -168,7 +168,7 @@ static void put_gathered(void)
 
 /* --------------------------------------------------------------------------------------------------------- reading */
 
-/* In the order of its ring, whatever its clock says. */
+/* Keeps the order of the ring, whatever the clock says. */
 static struct hp_seen *new_seen(struct ring *ring, const struct hp_ring_record *record, enum hp_seen_kind kind,
                                 size_t more_bytes)
 {
@@ -231,7 +231,7 @@ static void take(void *context, const struct hp_ring_record *record)
         take_freed(context, record);
 }
 
-/* Asked before it is read: what a process wrote before it ended is read then. */
+/* Checked before reading: what a process wrote before it ended is still read. */
 static bool is_over(struct ring *ring, uint64_t now)
 {
     if (now - ring->asked_ns < ALIVE_NS)
@@ -247,7 +247,7 @@ static void close_ring(struct ring *ring)
     free(ring);
 }
 
-/* True: it is over, and gone. */
+/* True: its process has ended, and the ring is removed. */
 static bool read_ring(struct ring *ring, bool is_last)
 {
     const bool is_end = is_last || is_over(ring, hp_clock_monotonic_ns());

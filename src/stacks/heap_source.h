@@ -1,6 +1,6 @@
 /*
- * Sampled allocations of the processes of a run, as they come from the rings that these have in its folder (stack_ring.h,
- * record/heap_samples.h). Each becomes something seen, on a line of its own. For one thread of ours alone.
+ * Sampled allocations of the processes of a run, from the rings in its folder (stack_ring.h,
+ * record/heap_samples.h). Each becomes an event, in a queue of its own. For one thread of ours only.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_HEAP_SOURCE_H
@@ -9,13 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on, the rings of that folder. */
+/* Starts reading the rings of that folder. */
 void hp_heap_source_begin(const char *folder);
 
-/* Nobody else tells what its processes have mapped. */
+/* Tells it that no other source reports mappings. */
 void hp_heap_source_need_maps(void);
 
-/* Takes what is there. `is_last`: all of it, and ends it; processes that go on are told so. Returns how many were lost since it was last asked. */
+/*
+ * Reads what is there. `is_last`: everything, and stops; processes that go on are told so. Returns how many were
+ * lost since the last call.
+ */
 uint64_t hp_heap_source_read(bool is_last);
 
 #endif

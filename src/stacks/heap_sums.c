@@ -1,4 +1,4 @@
-/* Which functions allocate. SPDX-License-Identifier: MIT */
+/* Finds the functions that allocate. SPDX-License-Identifier: MIT */
 #include "heap_sums.h"
 
 #include <string.h>
@@ -7,7 +7,10 @@
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-/* Templates are the program's own code, whose name may begin with what it returns: "void std::vector<int>::push_back(int)". */
+/*
+ * Templates are compiled into the program, and their names may begin with the return type: "void
+ * std::vector<int>::push_back(int)".
+ */
 static bool is_standard(const char *name)
 {
     const char *found = strstr(name, "std::"), *arguments = strpbrk(name, "(<");
@@ -16,7 +19,10 @@ static bool is_standard(const char *name)
     return found == name || (found != NULL && found[-1] == ' ' && (arguments == NULL || found < arguments));
 }
 
-/* Of what allocates for others, by name; the C library itself is known by its file, but where it is in the program. */
+/*
+ * Functions that allocate for their callers, by name; the C library is recognised by its file, unless it is linked
+ * statically.
+ */
 static bool allocates_for_others(const char *name)
 {
     static const char *const names[] = {"malloc",        "calloc",   "realloc", "reallocarray",  "posix_memalign",

@@ -1,4 +1,4 @@
-/* Lines of a function. First all that there are, then what each has. SPDX-License-Identifier: MIT */
+/* Sums of the lines of a function. Collects the lines first, then adds their times. SPDX-License-Identifier: MIT */
 #include "line_sums.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int compare(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Each once, in order. */
+/* Sorts them and removes duplicates. */
 static void settle(struct hp_line_table *table)
 {
     size_t kept = 0;
@@ -62,7 +62,7 @@ static bool find_places(const struct hp_named_stacks *stacks, uint32_t function,
 
 /* ---------------------------------------------------------------------------------------------- how much */
 
-/* It is there. */
+/* The line is in the table. */
 static void add_to(const struct hp_line_table *table, uint64_t at, uint32_t stack, uint64_t ns, bool is_own)
 {
     const struct hp_line_sum wanted = {.at = at};
@@ -74,7 +74,7 @@ static void add_to(const struct hp_line_table *table, uint64_t at, uint32_t stac
     sum->last_stack = stack;
 }
 
-/* A stack and where it comes by the function. What waits ends with what it waits for, which is nobody's place. */
+/* Adds a stack where it passes through the function. The last node of a waiting stack is the cause, not code. */
 static void add_stack(const struct hp_named_stacks *stacks, uint32_t stack, uint32_t function, uint64_t ns,
                       struct hp_line_sums *sums)
 {

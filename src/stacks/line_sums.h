@@ -1,5 +1,5 @@
 /*
- * What the stacks of a run say of one function, line by line of its source and place by place in its code.
+ * Sums of one function, by source line and by instruction address, from the stacks of a run.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_LINE_SUMS_H
@@ -11,14 +11,14 @@
 enum hp_line_measure { HP_LINES_CPU, HP_LINES_WAITING };
 
 struct hp_line_sum {
-    uint64_t at;         /* a line of the source, 0: not known; or a place in code */
+    uint64_t at;         /* a source line, 0: unknown; or an address */
     uint64_t own_ns;     /* of stacks that end there */
-    uint64_t all_ns;     /* with what is called from there; once where the function called itself */
-    uint32_t last_stack; /* that was counted there */
+    uint64_t all_ns;     /* with callees; recursive calls count once */
+    uint32_t last_stack; /* the last stack that was counted there */
 };
 
 struct hp_line_table {
-    struct hp_line_sum *all; /* by line, or by place */
+    struct hp_line_sum *all; /* sorted by line, or by address */
     size_t count;
 };
 
@@ -28,7 +28,7 @@ struct hp_line_sums {
     uint64_t run_ns;         /* of all stacks */
 };
 
-/* Of the function with that number. False: no memory. */
+/* For the function with that number. False: no memory. */
 bool hp_line_sums_make(const struct hp_named_stacks *stacks, uint32_t function, enum hp_line_measure measure,
                        struct hp_line_sums *ret_sums);
 void hp_line_sums_free(struct hp_line_sums *sums);

@@ -1,4 +1,4 @@
-/* Names for stacks. SPDX-License-Identifier: MIT */
+/* Names stacks. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #define MOST_INLINED 32u
 #define MOST_NAME 300u
 
-/* Of a wait or an allocation, that it counts for as a sample does. */
+/* The weight of a wait or an allocation, relative to a sample. */
 #define DEFAULT_PERIOD_NS 1000000u
 
 /*
- * Texts are put behind one another, each once; while there are more to come, they are known by where they begin, since the whole
+ * Texts are stored one after the other, each once. While the buffer grows, they are referred to by offset, since it
  * may move.
  */
 struct naming {
@@ -25,7 +25,7 @@ struct naming {
     struct hp_named_stacks *named;
     struct hp_symbolizer symbolizer;
     size_t text_room, frame_room, function_room;
-    uint32_t *function_index; /* by hash of name and image; 0: free, else one more than the number */
+    uint32_t *function_index; /* by hash of name and image; 0: free, else the number plus 1 */
     size_t index_size;
 };
 
@@ -208,7 +208,7 @@ static bool name_nodes(struct naming *naming)
     naming->named->nodes = calloc(count + 1, sizeof *naming->named->nodes);
     if (naming->named->nodes == NULL)
         return false;
-    naming->named->node_count = count > 0 ? count : 1; /* the root is always there */
+    naming->named->node_count = count > 0 ? count : 1; /* the root always exists */
     for (size_t at = 1; at < count; at++)
         if (!name_node(naming, at))
             return false;
@@ -237,7 +237,7 @@ static bool name_images(struct naming *naming)
 
 /* ------------------------------------------------------------------------------------------------- zones */
 
-/* One for each name: what is called the same in another process is the same. Its number, or HP_NO_PAIR: it has none. */
+/* One zone per name: equal names in other processes are the same zone. Its number; HP_NO_PAIR: it has none. */
 static uint32_t name_zone(struct naming *naming, const struct hp_zone_namer *namer, const struct hp_pair *zone)
 {
     struct hp_named_stacks *named = naming->named;
@@ -291,8 +291,8 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
 /* ------------------------------------------------------------------------------------------------- all */
 
 /*
- * Of each image, for how long its code was called by another's. The C library is around all that a program does, and lines of it say
- * nothing there: of that it is the samples that ended in it.
+ * Per image, the time in which its code was called from another image. The C library is below everything that a
+ * program does, and its lines say nothing there: for it, only samples that ended in it count.
  */
 static void add_times(const struct hp_stacks *stacks, uint64_t *seen_ns, uint64_t *samples)
 {
@@ -312,7 +312,7 @@ static void add_times(const struct hp_stacks *stacks, uint64_t *seen_ns, uint64_
     }
 }
 
-/* By number; NULL where there is no memory: all are read then. */
+/* By number; NULL if there is no memory: then all are read. */
 static uint64_t *find_times(const struct hp_stacks *stacks)
 {
     uint64_t *seen_ns = calloc(stacks->images.count + 1, sizeof *seen_ns);

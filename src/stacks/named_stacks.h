@@ -1,6 +1,6 @@
 /*
- * The stacks of a run with the names of their functions: all that reports, pictures and other programs' formats need. Made when the
- * run ends (hp_name_stacks), kept in a file (stack_file.h). SPDX-License-Identifier: MIT
+ * The stacks of a run with the names of their functions: all that reports, flame graphs and exports need. Made when
+ * the run ends (hp_name_stacks), stored in a file (stack_file.h). SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_NAMED_STACKS_H
 #define HP_STACKS_NAMED_STACKS_H
@@ -13,7 +13,7 @@
 #include "stack_tree.h"
 #include "zone_shares.h"
 
-#define HP_WAITING_NAME "[waiting: " /* how functions begin that are what is waited for; they end with a bracket */
+#define HP_WAITING_NAME "[waiting: " /* prefix of functions that are wait causes; they end with a bracket */
 
 struct hp_named_image {
     const char *path, *build_id; /* in hexadecimal; "": none */
@@ -21,14 +21,14 @@ struct hp_named_image {
 
 struct hp_named_function {
     const char *name;
-    const char *file; /* its source; "": not known */
-    uint32_t image;   /* HP_STACK_NO_IMAGE: it is in none */
+    const char *file; /* its source; "": unknown */
+    uint32_t image;   /* HP_STACK_NO_IMAGE: none */
 };
 
-/* One function at one place in code, which may be inlined into the next. */
+/* One function at one address, which may be inlined into the next. */
 struct hp_named_frame {
     uint32_t function;
-    uint32_t line; /* 0: not known */
+    uint32_t line; /* 0: unknown */
 };
 
 struct hp_named_node {
@@ -36,7 +36,7 @@ struct hp_named_node {
     uint32_t image;
     uint64_t place;
     uint32_t first_frame;
-    uint16_t frame_count; /* the functions there, the innermost first; at least one, but for the root */
+    uint16_t frame_count; /* the functions there, the innermost first; at least one, except for the root */
     uint16_t flags;       /* HP_STACK_RECOVERED */
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
@@ -48,13 +48,13 @@ struct hp_named_zone {
 
 struct hp_named_stacks {
     uint64_t period_ns;
-    uint64_t samples, whole, lost;                /* whole: followed to the start of its thread */
-    uint64_t waits, waits_whole, waits_recovered; /* the same of threads that were found waiting */
-    uint64_t allocs, allocs_whole, allocs_lost;   /* the same of sampled allocations */
-    uint64_t alloc_mean;                          /* bytes between these, as it was asked for */
-    bool has_kernel;                              /* samples come from the kernel, too */
+    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
+    uint64_t waits, waits_whole, waits_recovered; /* the same for threads that were found waiting */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* the same for sampled allocations */
+    uint64_t alloc_mean;                          /* bytes between these, as requested */
+    bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample, as the program's alternate stacks are too small */
+    uint64_t refused; /* threads that timers could not sample: their alternate signal stacks are too small */
     struct hp_unmade unmade;
     struct hp_named_image *images;
     struct hp_named_function *functions;
@@ -64,19 +64,22 @@ struct hp_named_stacks {
     struct hp_named_zone *zones;
     struct hp_zone_share *shares; /* of weights, by these zones */
     size_t zone_count, share_count;
-    char *texts; /* of all of them */
+    char *texts; /* storage of all of them */
     size_t text_bytes;
 };
 
 struct hp_stacks;
 
-/* How a zone is called: a site of a session, which is known by its number (session_numbers.h). NULL: nobody knows. */
+/* Names a zone, which is a site of a session by number (session_numbers.h). NULL: unknown. */
 struct hp_zone_namer {
     const char *(*name)(void *context, uint32_t session, uint32_t site);
     void *context;
 };
 
-/* Names what was collected; zones are left out where nobody names them (NULL). False: no memory. Nothing of `stacks` is needed afterwards. */
+/*
+ * Names what was collected; without a namer (NULL), zones are left out. False: no memory. `stacks` may be freed
+ * afterwards.
+ */
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named);
 void hp_named_stacks_free(struct hp_named_stacks *named);

@@ -1,4 +1,4 @@
-/* Numbers for pairs. SPDX-License-Identifier: MIT */
+/* Numbers pairs. SPDX-License-Identifier: MIT */
 #include "pair_table.h"
 
 #include <stdbool.h>

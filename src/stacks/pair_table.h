@@ -1,5 +1,5 @@
 /*
- * Numbers for pairs of numbers: each pair has the next one when it is first met. SPDX-License-Identifier: MIT
+ * Numbers pairs of integers: a new pair gets the next number. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_PAIR_TABLE_H
 #define HP_STACKS_PAIR_TABLE_H
@@ -16,7 +16,7 @@ struct hp_pair {
 struct hp_pair_table {
     struct hp_pair *all; /* by number */
     size_t count, room;
-    uint32_t *index; /* by hash; 0: free, else one more than the number */
+    uint32_t *index; /* by hash; 0: free, else the number plus 1 */
     size_t index_size;
 };
 

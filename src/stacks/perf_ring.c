@@ -1,4 +1,4 @@
-/* The rings of perf events. SPDX-License-Identifier: MIT */
+/* Ring buffers of perf events. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* syscall */
 #include "perf_ring.h"
 
@@ -69,7 +69,7 @@ static bool keep_more(struct hp_perf_rings *rings, int fd)
     return true;
 }
 
-/* Of a thread that ends while its events are opened, none is kept. */
+/* If a thread ends while its events are opened, none of them is kept. */
 static void close_more(struct hp_perf_rings *rings, size_t kept)
 {
     while (rings->more_count > kept)
@@ -122,7 +122,7 @@ void hp_perf_rings_close(struct hp_perf_rings *rings)
     rings->count = 0;
 }
 
-/* What goes on at the beginning of the ring is put together. */
+/* Copies a record that wraps around the end of the ring into one piece. */
 static const struct perf_event_header *record_at(const struct hp_perf_ring *ring, uint64_t tail, size_t size,
                                                  char *room)
 {
@@ -135,11 +135,11 @@ static const struct perf_event_header *record_at(const struct hp_perf_ring *ring
     return (const struct perf_event_header *)(const void *)room;
 }
 
-/* Records begin at multiples of 8, so no header is cut in two. */
+/* Records begin at multiples of 8, so no header wraps. */
 void hp_perf_ring_read(const struct hp_perf_ring *ring, hp_perf_take *take, void *context)
 {
     _Alignas(8) static _Thread_local char room[MOST_RECORD];
-    /* Acquire pairs with the kernel's barrier after the records; release gives their space back. */
+    /* Acquire pairs with the kernel's barrier after the records; release returns their space. */
     const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->page->data_tail;
     while (head - tail >= sizeof(struct perf_event_header)) {

@@ -1,8 +1,8 @@
 /*
- * One event for each processor, inherited by all that the process begins.
+ * One event per CPU, inherited by all descendants of the process.
  *
- * The kernel copies as much of each stack as was asked for, so a record has its full size in the ring, however small the stack is;
- * in the list it has the size it needs. SPDX-License-Identifier: MIT
+ * The kernel reserves the requested stack size in every record, however small the stack is. In our queue an event
+ * has only the size that it needs. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* syscall */
 #include "perf_source.h"
@@ -22,12 +22,12 @@
 #include "seen.h"
 #include "task_files.h"
 
-#define STACK_BYTES 63488u /* a record has less than 64 KB; compilers need as much, others a few KB */
-#define PAGES 512u         /* where it is allowed */
+#define STACK_BYTES 63488u /* a record must be below 64 KB; compilers need that much, others a few KB */
+#define PAGES 512u         /* if allowed */
 #define LEAST_PAGES 32u
 #define DRAIN_MS 5
-#define COUNT_NS UINT64_C(50000000) /* between two looks at what the events have counted */
-#define URGENT (-10)                /* who empties the rings late loses samples */
+#define COUNT_NS UINT64_C(50000000) /* between two readings of the events' counts */
+#define URGENT (-10)                /* a reader that is late loses samples */
 
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
@@ -39,15 +39,15 @@ static struct {
     bool has_kernel;
     uint64_t register_mask;
     size_t register_count;
-    uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, when they were looked at last */
-    uint64_t counted_ns;                 /* when that was */
+    uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, at the last reading */
+    uint64_t counted_ns;                 /* time of the last reading */
 } source;
 
 /* --------------------------------------------------------------------------------------------- records */
 
 /*
- * header, pid, tid, time, abi of the registers, registers, size of the stack, the stack, how much of it is one. Registers and stack
- * are missing where the thread had none: it was about to end.
+ * header, pid, tid, time, abi of the registers, registers, size of the stack, the stack, its used size. Registers
+ * and stack are missing if the thread had none: it was about to end.
  */
 static struct hp_seen *read_sample(const struct perf_event_header *record)
 {
@@ -167,7 +167,7 @@ static void take_record(void *context, const struct perf_event_header *record)
 
 /* ------------------------------------------------------------------------------------------- emptying */
 
-/* An event counts, besides: the processor time of all that have it, on its processor. */
+/* An event also counts: the CPU time of all its threads on its CPU. */
 static void take_count(size_t processor, uint64_t now)
 {
     const uint64_t count = hp_perf_rings_count(&source.rings, processor);
@@ -202,7 +202,7 @@ static void *drain(void *unused)
     for (size_t at = 0; at < source.rings.count; at++)
         files[at + 1] = (struct pollfd){.fd = source.rings.all[at].fd, .events = POLLIN};
     while (!hp_quiet_thread_is_over(&source.thread)) {
-        /* A file says POLLHUP for ever when all that it counted have ended. */
+        /* A descriptor reports POLLHUP forever after all its threads have ended. */
         for (size_t at = 0; at < source.rings.count; at++)
             if (files[at + 1].revents & POLLHUP)
                 files[at + 1].fd = -1;
@@ -214,7 +214,7 @@ static void *drain(void *unused)
 
 /* ------------------------------------------------------------------------------------------ beginning */
 
-/* All registers that the unwinder knows; 0: it does not know this machine. */
+/* All registers that the unwinder knows; 0: it does not support this machine. */
 static uint64_t mask_of(const struct hp_machine *machine)
 {
     uint64_t mask = 0;
@@ -245,7 +245,7 @@ static struct perf_event_attr event_of(uint64_t period_ns)
     return event;
 }
 
-/* With all there is, then without what older kernels do not know, and without the kernel where it is not ours to see. */
+/* Tries everything first, then without what older kernels lack, then without kernel mode if that is not allowed. */
 static bool open_rings(uint32_t pid, struct perf_event_attr *event)
 {
     for (unsigned way = 0; way < 4; way++) {
@@ -284,13 +284,13 @@ bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns)
     return open_rings(pid, &event) && start();
 }
 
-/* The threads of a process, as they are opened. */
+/* Iterates over the threads of a process. */
 struct attaching {
     struct perf_event_attr event;
     bool is_refused;
 };
 
-/* The first that is opened brings the rings. */
+/* The first one that is opened creates the rings. */
 static void attach_thread(const char *name, void *context)
 {
     struct attaching *attaching = context;
@@ -298,12 +298,12 @@ static void attach_thread(const char *name, void *context)
     if (tid == 0 || attaching->is_refused)
         return;
     if (source.rings.count == 0)
-        open_rings(tid, &attaching->event); /* it may be gone; of those who are not one may be had, or none */
+        open_rings(tid, &attaching->event); /* it may have ended; of live threads all can be opened, or none */
     else
         attaching->is_refused = !hp_perf_rings_join(&source.rings, &attaching->event, tid);
 }
 
-/* Of some threads only would look like the truth, and is not. */
+/* A part of the threads would look complete, but is not. */
 bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns)
 {
     char path[HP_TASK_PATH];

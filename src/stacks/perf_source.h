@@ -1,8 +1,8 @@
 /*
- * Samples of all processes of a run, taken by the kernel: registers, and the bytes of the stack above them. Nothing of it is in
- * the program, and no signal goes to it. Needs kernel.perf_event_paranoid of 2 or less.
+ * Samples of all processes of a run, taken by the kernel: registers, and the stack bytes above them. No code runs
+ * in the program, and it gets no signals. Needs kernel.perf_event_paranoid of 2 or less.
  *
- * A thread does nothing but empty the kernel's rings; what it finds waits (seen.h) until somebody takes it.
+ * A thread only empties the kernel's rings; the events are queued (seen.h) for the collector.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_PERF_SOURCE_H
@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 /*
- * Begins to sample a process that has not begun to run yet, and all that it starts, once in so many nanoseconds of processor time
- * of each thread. False: the kernel does not let us.
+ * Starts to sample a process that does not run yet, and all its descendants, every `period_ns` of each thread's CPU
+ * time. False: the kernel refused.
  */
 bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns);
 
-/* The same of a process that runs already: of the threads that it has, and all that these start. */
+/* The same for a running process: its current threads, and all that they start. */
 bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns);
 
-/* Whether samples come from the kernel, too. */
+/* Whether samples come from kernel mode, too. */
 bool hp_perf_source_has_kernel(void);
 
-/* Ends the thread. What is left can still be taken. */
+/* Stops the thread. Queued events can still be taken. */
 void hp_perf_source_end(void);
 
 #endif

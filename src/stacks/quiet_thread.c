@@ -26,7 +26,7 @@ static void *be_quiet(void *unused)
     return run(unused);
 }
 
-/* The C library lets its own signals through when there are threads, in all of them. */
+/* Once there are threads, the C library unblocks its internal signals in all of them. */
 static bool begin(pthread_t *ret_id, void *(*run)(void *))
 {
     struct hp_signals held;
@@ -59,7 +59,7 @@ bool hp_quiet_thread_start(struct hp_quiet_thread *thread, void *(*run)(void *))
     return thread->is_begun;
 }
 
-/* Acquire pairs with the release in stop: what was done before it was told to end is seen. */
+/* Acquire pairs with the release in stop: the thread sees what was done before it was told to end. */
 bool hp_quiet_thread_is_over(const struct hp_quiet_thread *thread)
 {
     return __atomic_load_n(&thread->is_over, __ATOMIC_ACQUIRE);

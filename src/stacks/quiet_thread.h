@@ -1,6 +1,6 @@
 /*
- * Threads that no signal goes to, not even those that the C library keeps for itself: whoever sends one to us means the program that
- * we run. They work until they are told to end. SPDX-License-Identifier: MIT
+ * Threads with all signals blocked, including those reserved by the C library: a signal sent to us is for the
+ * program that we run. They work until they are told to end. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_QUIET_THREAD_H
 #define HP_STACKS_QUIET_THREAD_H
@@ -10,20 +10,23 @@
 
 struct hp_quiet_thread {
     pthread_t id;
-    int wake; /* for poll: has something to read when the thread is to end; -1: it has to ask now and then */
+    int wake; /* for poll: readable when the thread should end; -1: it must check from time to time */
     bool is_begun, is_over;
 };
 
-/* Returns when it is quiet. What the calling thread holds stays held. False: there is none. */
+/*
+ * Returns when all signals are blocked in it. Those blocked in the calling thread stay blocked. False: not
+ * possible.
+ */
 bool hp_quiet_thread_start(struct hp_quiet_thread *thread, void *(*run)(void *));
 
-/* By the thread itself: whether it is to end. */
+/* Called by the thread itself: whether it should end. */
 bool hp_quiet_thread_is_over(const struct hp_quiet_thread *thread);
 
-/* By the thread itself: so long, or until it is to end. */
+/* Called by the thread itself: sleeps this long, or until it should end. */
 void hp_quiet_thread_pause(const struct hp_quiet_thread *thread, int milliseconds);
 
-/* Tells it to end, and returns when it has. One that was never begun, or has ended, stays as it is. */
+/* Tells it to end, and waits for that. No effect if it was never started, or has ended. */
 void hp_quiet_thread_stop(struct hp_quiet_thread *thread);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading a ring of stacks. SPDX-License-Identifier: MIT */
+/* Reads a stack ring. SPDX-License-Identifier: MIT */
 #include "ring_reader.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "regular_file.h"
 
 #define MOST_CAPACITY (UINT64_C(1) << 28)
-#define SKIPPED_HEADER 16u /* of a record that is the rest of the file */
+#define SKIPPED_HEADER 16u /* of a record that fills the rest of the file */
 #define PATIENCE_NS UINT64_C(1000000000)
 #define STEP 65536u /* bytes that are searched at a time */
 
@@ -21,7 +21,7 @@ static off_t place_of(const struct hp_ring_reader *reader, uint64_t position)
     return (off_t)(HP_STACK_RING_HEADER_BYTES + (position & (reader->header.capacity - 1)));
 }
 
-/* Less than that is nothing. */
+/* A short read counts as none. */
 static bool read_at(const struct hp_ring_reader *reader, uint64_t position, void *to, size_t bytes)
 {
     return pread(reader->fd, to, bytes, place_of(reader, position)) == (ssize_t)bytes;
@@ -49,7 +49,7 @@ bool hp_ring_reader_open(struct hp_ring_reader *reader, const char *path)
     const bool is_there =
         pread(reader->fd, &reader->header, sizeof reader->header, 0) == (ssize_t)sizeof reader->header &&
         reader->header.magic == HP_STACK_RING_MAGIC;
-    /* The magic is written last: what was read together with it may be older. */
+    /* The magic is written last: a header read together with it may be older, so it is read again. */
     if (is_there && pread(reader->fd, &reader->header, sizeof reader->header, 0) > 0 &&
         is_sound_ring(&reader->header)) {
         reader->at = reader->header.tail;
@@ -69,7 +69,7 @@ void hp_ring_reader_close(struct hp_ring_reader *reader)
     *reader = (struct hp_ring_reader){.fd = -1};
 }
 
-/* Only over what is there: a file that was cut off stays as it is. */
+/* Writes only over existing bytes: a truncated file stays as it is. */
 static void write_word(const struct hp_ring_reader *reader, size_t offset, uint64_t word)
 {
     const off_t size = lseek(reader->fd, 0, SEEK_END);
@@ -96,7 +96,7 @@ static bool has_room(struct hp_ring_reader *reader, size_t bytes)
     return true;
 }
 
-/* Whether the parts fit into what was read of it: what the record itself says may be another number by now. */
+/* Whether the parts fit into what was read: the record in the file may have changed since. */
 static bool is_sound(const struct hp_stack_record *head, uint32_t bytes)
 {
     const uint64_t registers = head->known >> HP_STACK_REGISTERS == 0 ? (uint64_t)__builtin_popcountll(head->known)
@@ -113,13 +113,13 @@ static void hand_over(const struct hp_ring_reader *reader, hp_ring_take *take, v
     take(context, &record);
 }
 
-/* What stands at a position: how long it is, or 0: nothing that was published. */
+/* The length of the record at a position; 0: not published. */
 static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position, uint64_t head, uint16_t *ret_kind)
 {
     struct hp_stack_record record;
     if (!read_at(reader, position, &record, SKIPPED_HEADER))
         return 0;
-    /* Acquire pairs with the writer's publish: what is read after this is what it has put there. */
+    /* Acquire pairs with the writer's publish: later reads see what it has written. */
     if (__atomic_load_n(&record.mark, __ATOMIC_ACQUIRE) != hp_stack_mark(position))
         return 0;
     *ret_kind = record.kind;
@@ -130,7 +130,7 @@ static uint32_t length_at(const struct hp_ring_reader *reader, uint64_t position
     return is_possible ? record.bytes : 0;
 }
 
-/* The record was found to be published, so all of it is there by now. */
+/* The record is published, so it is complete. */
 static void take_record(struct hp_ring_reader *reader, uint32_t bytes, hp_ring_take *take, void *context)
 {
     if (has_room(reader, bytes) && read_at(reader, reader->at, reader->buffer, bytes) &&
@@ -140,7 +140,7 @@ static void take_record(struct hp_ring_reader *reader, uint32_t bytes, hp_ring_t
         reader->skipped++;
 }
 
-/* The next record that was published behind the present position, or `head`. */
+/* The next published record after the current position, or `head`. */
 static uint64_t next_published(const struct hp_ring_reader *reader, uint64_t head)
 {
     static unsigned char bytes[STEP]; /* one thread reads */
@@ -168,7 +168,7 @@ static bool is_full(const struct hp_ring_reader *reader, uint64_t head)
     return head - reader->at > reader->header.capacity - HP_STACK_MOST_BYTES - 4096;
 }
 
-/* A writer may have lost its processor; but it does not come back if it was killed, or left by a jump. */
+/* A writer may be preempted; but it never returns if it was killed, or left by longjmp. */
 static bool is_hopeless(struct hp_ring_reader *reader, uint64_t head, bool is_last)
 {
     const uint64_t now = hp_clock_monotonic_ns();
@@ -177,7 +177,7 @@ static bool is_hopeless(struct hp_ring_reader *reader, uint64_t head, bool is_la
     return is_last || (is_full(reader, head) && now - reader->stuck_ns > PATIENCE_NS);
 }
 
-/* Here, and by the writers. */
+/* By us, and by the writers. */
 static uint64_t lost_since(struct hp_ring_reader *reader)
 {
     const uint64_t before = reader->lost, skipped = reader->skipped;

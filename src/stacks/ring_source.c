@@ -1,7 +1,7 @@
 /*
- * One thread. A ring says which process it is of, and that process has it mapped as long as it runs the program that made it: so what
- * /proc says of its memory is believed only if the ring is part of it. After exec it is not, and the ring has ended.
- * SPDX-License-Identifier: MIT
+ * One thread. A ring names its process, which has the ring mapped as long as it runs the program that made it: so
+ * what /proc says of its memory is valid only if the ring is mapped there. After exec it is not, and the ring has
+ * ended. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* syscall */
 #include "ring_source.h"
@@ -27,36 +27,36 @@
 #include "text.h"
 #include "unmade_rings.h"
 
-#define MOST_RINGS 256u /* at a time; further ones have to wait for a place */
+#define MOST_RINGS 256u /* at a time; further ones wait for a free place */
 #define READ_MS 10
-#define SCAN_MS 50                  /* where the kernel does not tell of new files */
-#define LOOK_NS UINT64_C(20000000)  /* between two looks at what a process has mapped, at least */
-#define LOOKS_SHARE 100u            /* and so many times what a look takes */
-#define LIFE_NS UINT64_C(100000000) /* between two looks whether it lives */
+#define SCAN_MS 50                  /* if inotify is not available */
+#define LOOK_NS UINT64_C(20000000)  /* minimum time between two readings of a process's mappings */
+#define LOOKS_SHARE 100u            /* also at least this many times what a reading takes */
+#define LIFE_NS UINT64_C(100000000) /* between two checks whether it is alive */
 #define MOST_PATH 1200u
-#define MOST_ROUNDS 256u /* at the end; a file that cannot be removed would be met for ever */
+#define MOST_ROUNDS 256u /* at the end; a file that cannot be removed would be found forever */
 
 struct ring {
     char name[64];
     uint32_t session; /* hp_session_number; 0: it has no zones */
     struct hp_ring_reader reader;
     uint64_t process_start;
-    uint64_t maps_hash; /* of what was told; 0: nothing */
+    uint64_t maps_hash; /* of the last maps reported; 0: none */
     uint64_t looked_ns, look_takes_ns, lived_ns;
-    bool has_news; /* records since the last look */
+    bool has_news; /* records since the last reading */
     bool is_over;  /* its process has ended, or runs another program */
     bool is_confined;
 };
 
 static struct {
     struct hp_quiet_thread thread;
-    int news; /* -1: there is none */
+    int news; /* inotify; -1: none */
     char folder[MOST_PATH];
     struct ring *rings[MOST_RINGS];
     size_t count;
     bool is_crowded; /* there was no place for a ring */
     uint64_t weight_ns, used_before_ns, refused;
-    uint64_t confinement; /* of ourselves */
+    uint64_t confinement; /* of this process */
 } source;
 
 /* ------------------------------------------------------------------------------------------------------ records */
@@ -89,7 +89,7 @@ static void take_record(void *context, const struct hp_ring_record *record)
     struct ring *ring = context;
     ring->has_news = true;
     if (ring->maps_hash == 0)
-        hp_seen_drop(1); /* it ended before anybody could ask where its code is */
+        hp_seen_drop(1); /* it ended before its mappings could be read */
     else if (record->head->kind == HP_STACK_CPU)
         take_cpu_sample(ring, record);
 }
@@ -118,7 +118,7 @@ static void tell_maps(struct ring *ring, const char *text, uint64_t now)
     ring->maps_hash = hash;
 }
 
-/* Only lines of code are of use, and the others change all the time. In place. */
+/* Keeps only lines of code: the others change all the time. In place. */
 static void leave_code_only(char *text)
 {
     char *to = text;
@@ -134,7 +134,7 @@ static void leave_code_only(char *text)
     *to = '\0';
 }
 
-/* Samples that were read before this are of the program that the process was until now. */
+/* Samples read before this belong to the program that the process ran until now. */
 static void look_at_maps(struct ring *ring)
 {
     const uint64_t before = hp_clock_monotonic_ns();
@@ -151,7 +151,7 @@ static void look_at_maps(struct ring *ring)
     ring->has_news = false;
 }
 
-/* A sandbox that was not announced: no sample may make a system call there. */
+/* In a sandbox that was not announced, samples must not make system calls. */
 static void look_at_confinement(struct ring *ring)
 {
     if (ring->is_confined || hp_task_confinement(ring->reader.header.pid) <= source.confinement)
@@ -197,7 +197,7 @@ static uint64_t refused_by(const struct ring *ring)
     return refused;
 }
 
-/* Who goes on after that is told that nobody reads. */
+/* A process that goes on is told that nobody reads. */
 static void end_ring(size_t at)
 {
     struct ring *ring = source.rings[at];
@@ -226,7 +226,7 @@ static void end_earlier(uint32_t pid)
     }
 }
 
-/* Of a recorder, which knows zones: the ring is called as the session is, and a bit more. 0: there is none. */
+/* The session of a recorder, which knows zones: the ring's name is the session's with a suffix. 0: none. */
 static uint32_t session_of(const char *ring)
 {
     const size_t length = strlen(ring) - strlen(HP_STACK_RING_SUFFIX);
@@ -261,7 +261,7 @@ static void meet_ring(const char *name, void *unused)
     memcpy(ring->name, name, strlen(name) + 1);
     path_of(path, name);
     if (hp_unmade_ring_take(HP_RING_OF_SAMPLES, path) || !hp_ring_reader_open(&ring->reader, path)) {
-        free(ring); /* it could not be made, is not ready, or is none */
+        free(ring); /* it could not be made, is not ready, or is not a ring */
         return;
     }
     end_earlier(ring->reader.header.pid);
@@ -292,7 +292,7 @@ static void read_all(void)
     }
 }
 
-/* Files that are ready: stack_ring.c says so. Where so many were that some are missing, the whole folder has to be looked at. */
+/* Files that are ready, which stack_ring.c signals. If events were lost, the whole folder is scanned. */
 static void take_news(const char *events, size_t length)
 {
     for (size_t at = 0; at + sizeof(struct inotify_event) <= length;) {
@@ -361,7 +361,7 @@ bool hp_ring_source_begin(const char *folder)
     return false;
 }
 
-/* With each round come those that had found no place. */
+/* Each round takes those that had found no place. */
 static void end_all(void)
 {
     source.is_crowded = true;

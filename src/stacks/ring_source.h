@@ -1,7 +1,8 @@
 /*
- * Samples from inside the processes of a run, which know the zones that they are in, and are to be had where the kernel refuses perf. Each process
- * that uses its processor makes a ring (stack_ring.h) in the folder of the run: one where threads have zones, one where they have none. A thread finds rings, reads what is in them, and asks the kernel what their processes have
- * mapped; all of it waits (seen.h) until the collector takes it. SPDX-License-Identifier: MIT
+ * Samples from inside the processes of a run. They know their zones, and work where the kernel refuses perf. Each
+ * process that uses CPU time makes a ring (stack_ring.h) in the folder of the run: one for threads with zones, one
+ * for those without. A thread finds the rings, reads them, and asks the kernel for the mappings of their processes;
+ * all events are queued (seen.h) for the collector. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_RING_SOURCE_H
 #define HP_STACKS_RING_SOURCE_H
@@ -9,16 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: it cannot be. */
+/* False: not possible. */
 bool hp_ring_source_begin(const char *folder);
 
-/* Ends the thread, and reads what is left. Rings are gone then. */
+/* Stops the thread, and reads the rest. The rings are removed. */
 void hp_ring_source_end(void);
 
-/* What all processes of the run have used that have ended and were waited for, less what samples stand for. After the end. */
+/* CPU time of all reaped processes of the run, less what samples stand for. Call it after the end. */
 uint64_t hp_ring_source_unsampled_ns(void);
 
-/* Threads that could not be sampled, as the program's alternate stacks for signals are too small. After the end. */
+/*
+ * Threads that could not be sampled, because the program's alternate signal stacks are too small. Call it after the
+ * end.
+ */
 uint64_t hp_ring_source_refused(void);
 
 #endif

@@ -1,13 +1,13 @@
-/* What was seen. SPDX-License-Identifier: MIT */
+/* The queues of events. SPDX-License-Identifier: MIT */
 #include "seen.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_WAITING (UINT64_C(96) << 20) /* bytes; what comes then is lost, and counted */
+#define MOST_WAITING (UINT64_C(96) << 20) /* bytes; beyond this, events are dropped and counted */
 
-/* In order of time. */
+/* A queue, sorted by time. */
 struct line {
     struct hp_seen *first, *last;
 };

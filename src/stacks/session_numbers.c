@@ -1,4 +1,4 @@
-/* Sessions by number. SPDX-License-Identifier: MIT */
+/* Numbers sessions. SPDX-License-Identifier: MIT */
 #include "session_numbers.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ static struct {
     size_t count, room;
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The last ones first: they are who is met. */
+/* The last ones first: they are looked up most. */
 static uint32_t find(const char *name)
 {
     size_t at = sessions.count;
@@ -35,7 +35,7 @@ static uint32_t add(const char *name, size_t length)
     return (uint32_t)sessions.count;
 }
 
-/* Asked once for each ring, heap and process that is watched. */
+/* Called once for each ring, heap and watched process. */
 uint32_t hp_session_number(const char *name)
 {
     const size_t length = strlen(name);

@@ -1,4 +1,4 @@
-/* What processes have mapped. SPDX-License-Identifier: MIT */
+/* Tracks the mappings of processes. SPDX-License-Identifier: MIT */
 #include "space_table.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct hp_process_space *hp_space_table_find(struct hp_space_table *table, uint3
     struct hp_process_space **place = place_of(table, pid);
     if (*place == NULL && (*place = calloc(1, sizeof **place)) != NULL) {
         (*place)->pid = pid;
-        (*place)->threads = 1; /* of the first one nobody tells */
+        (*place)->threads = 1; /* the first thread is not reported */
     }
     return *place;
 }
@@ -38,7 +38,7 @@ static void forget(struct hp_process_space **place)
 
 /* ------------------------------------------------------------------------------------------ what is told */
 
-/* The child has what its parent had, until it becomes another program. */
+/* The child has its parent's mappings until it calls exec. */
 static void begin_task(struct hp_space_table *table, const struct hp_seen *seen)
 {
     struct hp_process_space *process = hp_space_table_find(table, seen->pid);

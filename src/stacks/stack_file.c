@@ -1,4 +1,4 @@
-/* Stacks in a file. SPDX-License-Identifier: MIT */
+/* Stores stacks in a file. SPDX-License-Identifier: MIT */
 #include "stack_file.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
 #define BY_PROGRAM 4u
-#define REFUSED_FROM 16u /* the upper half: how many threads were refused */
+#define REFUSED_FROM 16u /* the upper half: number of threads refused */
 #define MOST_REFUSED 0xffffu
 #define MOST_BYTES (UINT64_C(1) << 31)
 
@@ -36,7 +36,7 @@ struct file_header {
     struct hp_unmade unmade;
 };
 
-/* Texts by where they begin in the last part of the file, each ended by a zero. */
+/* Texts are offsets into the last part of the file; each ends with a zero. */
 struct file_image {
     uint32_t path, build_id;
 };
@@ -126,7 +126,7 @@ static bool path_in(const char *folder, const char *name, char *path, size_t siz
     return false;
 }
 
-/* Under another name first: who reads meanwhile has all of the old one or all of the new one. */
+/* Written under another name first: a concurrent reader sees all of the old file or all of the new one. */
 bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stacks)
 {
     char path[PATH_MAX], draft[PATH_MAX];
@@ -152,7 +152,7 @@ bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stack
 
 /* ---------------------------------------------------------------------------------------------- reading */
 
-/* What has not been read yet. */
+/* The unread rest. */
 struct bytes {
     const char *at;
     uint64_t left;
@@ -169,7 +169,10 @@ static bool take(struct bytes *bytes, void *to, uint64_t size)
     return true;
 }
 
-/* A table of that many; NULL: it is not all there, or there is no memory. One more than needed, so that it is never empty. */
+/*
+ * A table of that many entries; NULL: truncated, or no memory. Allocates one more than needed, so that it is never
+ * empty.
+ */
 static void *take_table(struct bytes *bytes, uint64_t count, size_t size)
 {
     void *table = count <= bytes->left / size ? calloc((size_t)count + 1, size) : NULL;
@@ -208,7 +211,7 @@ static bool take_zones(struct bytes *bytes, const struct file_header *header, st
     return true;
 }
 
-/* The last byte is a zero, so every text has an end. */
+/* The last byte is a zero, so every text ends. */
 static bool take_texts(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
 {
     if (header->text_bytes != bytes->left || header->text_bytes == 0)
@@ -305,7 +308,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
 {
     struct bytes bytes = {start, size};
     struct file_header header;
-    const size_t common = offsetof(struct file_header, flags); /* of all versions */
+    const size_t common = offsetof(struct file_header, flags); /* common to all versions */
     *ret_stacks = (struct hp_named_stacks){0};
     errno = EINVAL;
     if (!take(&bytes, &header, common) || memcmp(header.magic, magic, sizeof magic) != 0)
@@ -341,7 +344,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
     return false;
 }
 
-/* Not mapped: somebody could cut the file off while it is looked at. */
+/* Not mapped: the file could be truncated while it is read. */
 bool hp_stack_file_read(const char *folder, struct hp_named_stacks *ret_stacks)
 {
     char path[PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * The stacks of a run in a file beside its sessions, so that they can be looked at later, when programs and libraries may have been
- * replaced. One header, then tables, then texts; all of one machine's byte order. SPDX-License-Identifier: MIT
+ * The stacks of a run in a file next to its sessions, for later use, when programs and libraries may have been
+ * replaced. One header, then tables, then texts; in the machine's byte order. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_STACK_FILE_H
 #define HP_STACKS_STACK_FILE_H
@@ -8,14 +8,14 @@
 #include "named_stacks.h"
 
 #define HP_STACK_FILE_NAME "stacks"
-#define HP_STACK_FILE_DRAFT HP_STACK_FILE_NAME ".new" /* until all of it is written */
+#define HP_STACK_FILE_DRAFT HP_STACK_FILE_NAME ".new" /* until it is complete */
 
-/* Into the folder of a run, in place of what was there. False: errno says why. */
+/* Writes it into the folder of a run, replacing an old one. False: errno says why. */
 bool hp_stack_file_write(const char *folder, const struct hp_named_stacks *stacks);
 
 /*
- * Reads it, and believes nothing: what is returned is sound, whatever is in the file. False: there is none (errno ENOENT), it cannot
- * be read, or it is no such file (EINVAL) or of another version (EPROTO).
+ * Reads it and trusts nothing: the result is valid, whatever is in the file. False: there is none (errno ENOENT),
+ * it cannot be read, it is not such a file (EINVAL) or has another version (EPROTO).
  */
 bool hp_stack_file_read(const char *folder, struct hp_named_stacks *ret_stacks);
 

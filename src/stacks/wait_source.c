@@ -1,4 +1,4 @@
-/* Stacks of threads that wait. SPDX-License-Identifier: MIT */
+/* Stacks of waiting threads. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* process_vm_readv */
 #include "wait_source.h"
 
@@ -19,7 +19,7 @@ static struct {
     char text[MOST_TEXT + 1];
     char stack[STACK_BYTES];
     size_t stack_bytes;
-    uint32_t *unused;                         /* numbers that are free again */
+    uint32_t *unused;                         /* free numbers */
     uint32_t unused_count, unused_room, most; /* numbers up to `most` were given out */
 } source;
 
@@ -32,7 +32,7 @@ void hp_wait_source_meet(uint32_t pid)
     hp_seen_put(HP_SEEN_BY_LOOKS, seen);
 }
 
-/* What lies behind the end of the stack cannot be read: all before it is returned. */
+/* What lies past the end of the stack cannot be read: everything before it is returned. */
 void hp_wait_source_take(const struct hp_wait_look *look)
 {
     struct iovec to = {source.stack, sizeof source.stack};
@@ -97,7 +97,7 @@ uint32_t hp_wait_source_keep(void)
     return number;
 }
 
-/* Who is given the number next is seen later than this. */
+/* The next user of the number has a later event than this. */
 void hp_wait_source_end(uint32_t wait, uint64_t ns, uint64_t idle_ns)
 {
     struct hp_seen *seen = hp_seen_new(HP_SEEN_WAITED, hp_clock_monotonic_ns(), 0);

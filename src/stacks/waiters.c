@@ -1,4 +1,4 @@
-/* Who waits. SPDX-License-Identifier: MIT */
+/* Finds the function that waits. SPDX-License-Identifier: MIT */
 #include "waiters.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ bool hp_is_system_path(const char *path)
 {
     static const char *const names[] = {"libc.so", "libc-2",          "libc.musl", "ld-linux", "ld-musl",
                                         "ld-2",    "libpthread",      "libstdc++", "libc++.",  "libgcc_s",
-                                        "[vdso]",  "libhotpath_alloc"}; /* which stands in front of the C library */
+                                        "[vdso]",  "libhotpath_alloc"}; /* it comes before the C library */
     const char *slash = strrchr(path, '/');
     return is_one_of(slash != NULL ? slash + 1 : path, names, sizeof names / sizeof names[0], true);
 }
@@ -27,7 +27,7 @@ bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)
     return image < stacks->image_count && hp_is_system_path(stacks->images[image].path);
 }
 
-/* In a program that has the C library in itself, its functions are known by their names alone. */
+/* In a statically linked program, functions of the C library are recognised by their names only. */
 static bool is_system_name(const char *name)
 {
     static const char *const beginnings[] = {"__",   "_IO_",  "pthread_", "sem_",   "mtx_",
@@ -43,7 +43,7 @@ static bool is_system_name(const char *name)
            is_one_of(name, names, sizeof names / sizeof names[0], false);
 }
 
-/* What called the library; the library itself where nobody did. */
+/* The caller of the library; without one, the library function itself. */
 uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node)
 {
     uint32_t innermost = HP_NO_FUNCTION;

@@ -1,6 +1,6 @@
 /*
- * Who waits. The innermost function of a stack that waits is one of the C library, which does so for whoever called it: that one is
- * called the waiter. SPDX-License-Identifier: MIT
+ * Finds the function that waits. The innermost function of a waiting stack is in the C library, on behalf of its
+ * caller: that one is the waiter. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_WAITERS_H
 #define HP_STACKS_WAITERS_H
@@ -9,11 +9,13 @@
 
 #define HP_NO_FUNCTION UINT32_MAX
 
-/* Whether a file, or an image, is the C library or one of those that belong to it. */
+/* Whether a file, or an image, is the C library or belongs to it. */
 bool hp_is_system_path(const char *path);
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
 
-/* The function that waits, on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known. */
+/*
+ * The waiter on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known.
+ */
 uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
 
 #endif

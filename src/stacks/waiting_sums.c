@@ -6,9 +6,9 @@
 
 #include "waiters.h"
 
-/* One kind of waiting of one function. */
+/* One kind of wait of one function. */
 struct wait {
-    uint32_t waiter, cause, text; /* text: the function that has it for a name */
+    uint32_t waiter, cause, text; /* text: the function whose name it is */
     uint64_t ns, idle_ns, times;
 };
 
@@ -29,7 +29,7 @@ static bool is_waiting(const struct hp_named_node *node)
     return node->image == HP_STACK_WAITING && node->frame_count > 0;
 }
 
-/* All of them, for free. NULL: no memory. */
+/* All of them, to be freed. NULL: no memory. */
 static struct wait *find_all(const struct hp_named_stacks *stacks, size_t *ret_count)
 {
     size_t count = 0;
@@ -51,7 +51,7 @@ static struct wait *find_all(const struct hp_named_stacks *stacks, size_t *ret_c
     return waits;
 }
 
-/* "[waiting: pipe]" says "pipe". */
+/* "[waiting: pipe]" gives "pipe". */
 static void name_cause(struct hp_found_function *function, const char *name, uint64_t ns)
 {
     const size_t before = strlen(HP_WAITING_NAME), length = strlen(name);
@@ -62,13 +62,13 @@ static void name_cause(struct hp_found_function *function, const char *name, uin
     function->waits_for_ns = ns;
 }
 
-/* What could be won counts first; who only idles does that for something, too. */
+/* Time that could be saved counts first; an idle function has a cause, too. */
 static uint64_t importance(const struct wait *wait, bool is_idle)
 {
     return is_idle ? wait->idle_ns : wait->ns - wait->idle_ns;
 }
 
-/* Of all that wait with the same cause the longest gives it its name. Returns where the next one begins. */
+/* Of all waits with the same cause the longest names it. Returns where the next cause begins. */
 static size_t add_cause(const struct hp_named_stacks *stacks, struct hp_found_function *function,
                         const struct wait *waits, size_t count, size_t from, uint64_t *best)
 {

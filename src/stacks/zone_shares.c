@@ -1,4 +1,4 @@
-/* Shares of zones. SPDX-License-Identifier: MIT */
+/* Divides weights among zones. SPDX-License-Identifier: MIT */
 #include "zone_shares.h"
 
 #include <stdlib.h>

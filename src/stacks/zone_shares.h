@@ -1,6 +1,6 @@
 /*
- * What of each stack's weights was found in which zone. A stack has one sum in the tree, whatever zones it was in; here it is shared
- * out among them, and what is in none has no share. SPDX-License-Identifier: MIT
+ * The parts of each stack's weights that were found in each zone. A stack has one sum in the tree for all zones;
+ * here it is divided among them. What is in no zone has no share. SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_ZONE_SHARES_H
 #define HP_STACKS_ZONE_SHARES_H
@@ -24,7 +24,7 @@ struct hp_zone_shares {
     size_t room;
 };
 
-/* That of a node and a zone, made if it is new. NULL: no memory. */
+/* That of a node and a zone, created on first use. NULL: no memory. */
 struct hp_zone_share *hp_zone_shares_at(struct hp_zone_shares *shares, uint32_t node, uint32_t zone);
 void hp_zone_shares_free(struct hp_zone_shares *shares);
 

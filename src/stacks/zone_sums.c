@@ -1,16 +1,16 @@
-/* Functions by zones. SPDX-License-Identifier: MIT */
+/* Sums functions by zone. SPDX-License-Identifier: MIT */
 #include "zone_sums.h"
 
 #include <stdlib.h>
 
-/* In the sums, functions are the nodes, and what they have of each zone, with all that they called, is the first weight. */
+/* Functions take the place of nodes, and their total in each zone, with callees, is the first weight. */
 #define AMOUNT 0
 
 struct summing {
     const struct hp_named_stacks *stacks;
     enum hp_zone_part part;
     struct hp_zone_shares sums;
-    size_t *latest; /* of each function: the share, plus 1, that it has had; it may be on a stack more than once */
+    size_t *latest; /* by function: its last share, plus 1; it may be on a stack more than once */
 };
 
 static uint64_t amount_of(const struct hp_zone_share *share, enum hp_zone_part part)
@@ -25,7 +25,7 @@ static uint64_t amount_of(const struct hp_zone_share *share, enum hp_zone_part p
     }
 }
 
-/* To all functions of one place on a stack. */
+/* Adds to all functions of one place on a stack. */
 static bool add_to_frames(struct summing *summing, const struct hp_named_node *node, size_t number, uint64_t amount)
 {
     const struct hp_zone_share *share = &summing->stacks->shares[number];
