@@ -1,4 +1,4 @@
-/* How a run went over its time. SPDX-License-Identifier: MIT */
+/* The numbers of a run over time. SPDX-License-Identifier: MIT */
 #include "counters.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static enum hp_counter_kind kind_of(const struct hp_line *line)
     return hp_axis_is_level(line->kind) ? HP_COUNTER_LEVEL : HP_COUNTER_RATE;
 }
 
-/* What came between the moments at which somebody looked, which are in no step with slots. False: no memory. */
+/* Adds the increases between the times of the samples, which do not coincide with slots. False: no memory. */
 static bool add_gains(struct hp_model *model, const struct hp_timeline *timeline, const struct hp_line *line,
                       struct hp_export_counter *counter)
 {

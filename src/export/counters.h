@@ -1,4 +1,4 @@
-/* How a run went over its time, as numbers that viewers draw beside stacks. SPDX-License-Identifier: MIT */
+/* The numbers of a run over time, as counters that viewers draw next to stacks. SPDX-License-Identifier: MIT */
 #ifndef HP_EXPORT_COUNTERS_H
 #define HP_EXPORT_COUNTERS_H
 
@@ -10,9 +10,9 @@ struct hp_model;
 
 /* What its values are. */
 enum hp_counter_kind {
-    HP_COUNTER_SHARE, /* percent of a processor or of a thread's time, in each slot */
-    HP_COUNTER_RATE,  /* how many per second, likewise */
-    HP_COUNTER_LEVEL, /* how much there was, the most of each slot */
+    HP_COUNTER_SHARE, /* percent of a CPU or of a thread's time, per slot */
+    HP_COUNTER_RATE,  /* events per second, per slot */
+    HP_COUNTER_LEVEL, /* a level, the maximum of each slot */
 };
 
 struct hp_export_counter {
@@ -20,10 +20,11 @@ struct hp_export_counter {
     const char *what; /* "memory" */
     const char *unit;
     enum hp_counter_kind kind;
-    uint64_t first_ns;          /* when the first value begins, since the run began */
-    const double *values;       /* one for each slot from there on */
-    const double *gained;       /* what there was in each: nanoseconds, or how many; NULL: it is a level */
-    const uint64_t *moments_ns; /* until when, since the run began; one more, and in front: since when */
+    uint64_t first_ns;    /* start of the first value, since the run began */
+    const double *values; /* one per slot from there on */
+    const double *gained; /* increase in each slot: nanoseconds, or a count; NULL: it is a level */
+    const uint64_t
+        *moments_ns; /* end of each increase, since the run began; one more, in front, for the start of the first */
     size_t count;
 };
 
@@ -33,7 +34,7 @@ struct hp_export_counters {
     uint64_t slot_ns;
 };
 
-/* Of the time axis of a run, as long as its model stays. NULL: no memory. */
+/* From the time axis of a run; valid as long as its model. NULL: no memory. */
 const struct hp_export_counters *hp_export_counters_make(struct hp_model *model);
 
 #endif

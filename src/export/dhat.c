@@ -1,6 +1,7 @@
 /*
- * JSON of DHAT, valgrind's heap profiler: who allocated how much, by stack. Its viewer (dh_view.html) and the Firefox Profiler read
- * it. How long blocks lived, and what lived at the end, is not known by stack, and the file says so. SPDX-License-Identifier: MIT
+ * JSON of DHAT, valgrind's heap profiler: allocations by stack. Its viewer (dh_view.html) and the Firefox Profiler
+ * read it. Lifetimes of blocks, and what was live at the end, are not known by stack, and the file says so.
+ * SPDX-License-Identifier: MIT
  */
 #include "export.h"
 #include "frame_table.h"
@@ -13,7 +14,7 @@ struct writer {
     struct hp_frame_table frames;
 };
 
-/* Stacks have the innermost function first; entry 0 of the table of frames is the root of all. */
+/* Stacks have the innermost function first; entry 0 of the table of frames is the common root. */
 static void put_point(struct writer *writer, size_t node)
 {
     struct hp_json *json = writer->json;
@@ -29,7 +30,7 @@ static void put_point(struct writer *writer, size_t node)
     hp_json_end_object(json);
 }
 
-/* "0x0: work (work.c:12)", as valgrind writes them; the address is what the reader expects there. */
+/* "0x0: work (work.c:12)", as valgrind writes them; the reader expects an address there. */
 static void put_frame(struct writer *writer, const struct hp_frame *frame)
 {
     char bytes[2048];

@@ -1,6 +1,6 @@
 /*
- * Files for other programs' viewers: weighted stacks in formats that others have made. A format is one file with one writer, and one
- * line in the table. SPDX-License-Identifier: MIT
+ * Files for the viewers of other programs: writes weighted stacks in foreign formats. A format is one file with one
+ * writer, and one line in the table. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_EXPORT_H
 #define HP_EXPORT_EXPORT_H
@@ -10,29 +10,29 @@
 #include "text.h"
 #include "weighted.h"
 
-/* What is to be written. */
+/* What to write. */
 struct hp_export {
     const struct hp_weighted *weighted;
-    enum hp_dimension dimensions[HP_DIMENSIONS]; /* which of them, the principal one first */
+    enum hp_dimension dimensions[HP_DIMENSIONS]; /* the dimensions, the principal one first */
     size_t dimension_count;                      /* at least 1 */
     const char *command;                         /* of the program */
-    const char *compared_with;                   /* that of the run it is compared with; NULL: none */
+    const char *compared_with;                   /* command of the run it is compared with; NULL: none */
     uint32_t pid;
     uint64_t began_ns; /* by CLOCK_REALTIME */
     uint64_t elapsed_ns;
     uint64_t period_ns;                        /* of samples; 0: there are none */
-    const struct hp_export_counters *counters; /* over time; NULL: not known */
-    const struct hp_export_calls *calls;       /* whose moments are known; likewise */
+    const struct hp_export_counters *counters; /* over time; NULL: unknown */
+    const struct hp_export_calls *calls;       /* single calls with known times; NULL: unknown */
 };
 
 struct hp_export_format {
     const char *name;
     const char *about;
     bool is_binary;
-    bool is_of_one;   /* it has room for one dimension */
-    bool is_of_bytes; /* it is about memory alone */
-    bool is_of_time;  /* or about time alone */
-    bool has_lines;   /* it can tell places in a function apart */
+    bool is_of_one;                                                      /* it holds one dimension */
+    bool is_of_bytes;                                                    /* it is about memory only */
+    bool is_of_time;                                                     /* or about time only */
+    bool has_lines;                                                      /* it distinguishes lines of a function */
     bool (*write)(const struct hp_export *export, struct hp_text *text); /* false: no memory */
 };
 

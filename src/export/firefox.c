@@ -1,7 +1,8 @@
 /*
- * JSON of the Firefox Profiler, in its "processed" form: tables that are columns, shared by all threads. Each dimension is a thread
- * of its own, since a thread has one kind of weight. When something ran is not known: samples follow one another by their weights.
- * What is known to have a moment (counters, single calls) is a process of its own beside them. SPDX-License-Identifier: MIT
+ * JSON of the Firefox Profiler, in its "processed" form: tables stored by column, shared by all threads. Each
+ * dimension is a thread of its own, since a thread has one kind of weight. Stacks have no times: samples follow one
+ * another, spaced by their weights. Data with known times (counters, single calls) are a separate process.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "text_table.h"
 #include "walk.h"
 
-#define FORMAT_VERSION 66u /* later readers bring it up to date by themselves */
+#define FORMAT_VERSION 66u /* newer readers upgrade it themselves */
 
 static const struct {
     const char *name, *color;
@@ -56,7 +57,7 @@ static void put_column(struct writer *writer, const char *name, size_t rows, num
     hp_json_end_array(writer->json);
 }
 
-/* -1 stands for what is not known; here that is null. */
+/* -1 means unknown, and is written as null. */
 static void put_nullable(struct writer *writer, const char *name, size_t rows, number_at *number)
 {
     hp_json_key(writer->json, name);
@@ -101,7 +102,7 @@ static int64_t none(struct writer *writer, size_t row)
 
 /* --------------------------------------------------------------------------------------------------- tables */
 
-/* Stacks are nodes without the root, frames those of the table without its void one. */
+/* Stacks are nodes without the root, frames those of the table without entry 0. */
 static int64_t frame_of_stack(struct writer *writer, size_t row)
 {
     return writer->frames.of_node[row + 1] - INT64_C(1);
@@ -249,7 +250,7 @@ static void put_sources(struct writer *writer)
     hp_json_end_object(writer->json);
 }
 
-/* Nobody has to look for symbols any more. */
+/* Tells the reader not to look for symbols. */
 static void put_no_symbols(struct writer *writer)
 {
     begin_table(writer, "nativeSymbols", 0);
@@ -361,7 +362,7 @@ static void put_units(struct hp_json *json)
     hp_json_end_object(json);
 }
 
-/* A thread without samples would be hidden, and what is below it. */
+/* The reader would hide a thread without samples, and what is below it. */
 static void put_visible(struct writer *writer)
 {
     const size_t threads = writer->export->dimension_count + has_moments(writer->export);
@@ -426,7 +427,7 @@ static void take_node(void *context, uint32_t node, uint64_t where, size_t depth
         writer->order[writer->order_count++] = node;
 }
 
-/* In the order of a picture: what is above one another lies side by side. */
+/* In the order of a flame graph: nodes below one another are adjacent. */
 static bool find_order(struct writer *writer)
 {
     struct hp_walk walk;
@@ -455,7 +456,7 @@ static void put_weights(struct writer *writer, const char *name)
     hp_json_end_array(writer->json);
 }
 
-/* Each begins where the one before it ends; bytes have no length in time. */
+/* Each begins where the one before it ends; bytes have no duration. */
 static void put_times(struct writer *writer)
 {
     hp_json_key(writer->json, "timeDeltas");
@@ -479,7 +480,7 @@ static void put_samples(struct writer *writer)
     hp_json_end_object(writer->json);
 }
 
-/* "4242", or "4242 over time": processes are told apart by that. */
+/* "4242", or "4242 over time": identifies the process. */
 static void put_process(struct writer *writer, bool is_over_time)
 {
     char bytes[40];
@@ -584,7 +585,7 @@ static bool put_all(struct writer *writer)
     put_empty_array(writer->json, "profilerOverhead");
     put_counters(writer);
     const bool has_memory = put_threads(writer);
-    put_shared(writer); /* whose texts are those of markers, too */
+    put_shared(writer); /* its texts include those of markers */
     hp_json_end_object(writer->json);
     return has_memory && !writer->texts.lacks_memory && !writer->sources.lacks_memory;
 }

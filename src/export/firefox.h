@@ -1,4 +1,4 @@
-/* What the files that write for the Firefox Profiler share. SPDX-License-Identifier: MIT */
+/* Shared by the files that write for the Firefox Profiler. SPDX-License-Identifier: MIT */
 #ifndef HP_EXPORT_FIREFOX_H
 #define HP_EXPORT_FIREFOX_H
 
@@ -17,14 +17,17 @@ enum hp_firefox_category {
     HP_FIREFOX_CATEGORIES
 };
 
-/* The members of a counter but for whose it is; `rank`: where it stands among others. */
+/* The members of a counter except its process; `rank`: its position among the others. */
 void hp_firefox_put_counter(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns,
                             size_t rank);
 
-/* The table of markers of a thread; NULL: it has none. Names are put among the texts, which are to be written afterwards. */
+/*
+ * The table of markers of a thread; NULL: it has none. Names are added to the texts, which must be written
+ * afterwards.
+ */
 void hp_firefox_put_markers(struct hp_json *json, const struct hp_export_calls *calls, struct hp_text_table *texts);
 
-/* The array that says how to show them. */
+/* The array that describes how to show them. */
 void hp_firefox_put_schema(struct hp_json *json);
 
 #endif

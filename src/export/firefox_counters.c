@@ -1,11 +1,11 @@
 /*
- * Counters of the Firefox Profiler. It draws two kinds: what is added up from sample to sample, and what came since the sample before
- * divided by the time since then. Of each it sets the first sample to zero, so that is a sample of nothing here.
- * SPDX-License-Identifier: MIT
+ * Counters of the Firefox Profiler. It draws two kinds: values added up from sample to sample, and the increase
+ * since the previous sample divided by the time since then. It sets the first sample of each to zero, so the first
+ * one here is an empty sample. SPDX-License-Identifier: MIT
  */
 #include "firefox.h"
 
-/* A row that is shown where the mouse is. */
+/* A row of the tooltip. */
 struct row {
     const char *source, *unit, *label;
 };
@@ -15,7 +15,7 @@ struct look {
     struct row rows[2];
 };
 
-/* Both kinds of sums count milliseconds or calls; `rate` is then what a millisecond has of them. */
+/* Both kinds of sums count milliseconds or calls; `rate` is then the amount per millisecond. */
 static const struct look looks[] = {
     [HP_COUNTER_SHARE] = {"line-rate",
                           "blue",
@@ -36,13 +36,13 @@ static const struct look looks[] = {
 
 static bool is_bytes(const struct hp_export_counter *counter) { return counter->unit[0] == 'b'; }
 
-/* The samples of a counter: when, and what is added to the sum of those before. */
+/* A sample of a counter: its time, and the increase since the previous one. */
 struct sample {
     uint64_t ns;
     double count;
 };
 
-/* A level holds from the start of its slot on. */
+/* A level is valid from the start of its slot. */
 static struct sample level_at(const struct hp_export_counter *counter, size_t at, uint64_t slot_ns)
 {
     return (struct sample){counter->first_ns + at * slot_ns,
@@ -60,7 +60,7 @@ static struct sample sample_at(const struct hp_export_counter *counter, size_t a
     return counter->kind == HP_COUNTER_LEVEL ? level_at(counter, at, slot_ns) : gain_at(counter, at);
 }
 
-/* Where nobody looked in a slot there is no sample. */
+/* A slot without a measurement has no sample. */
 static bool has_sample(const struct hp_export_counter *counter, size_t at)
 {
     return counter->kind == HP_COUNTER_LEVEL || counter->moments_ns[at + 1] > counter->moments_ns[at];

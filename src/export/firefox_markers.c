@@ -1,4 +1,4 @@
-/* Markers of the Firefox Profiler: single calls whose moments are known. SPDX-License-Identifier: MIT */
+/* Markers of the Firefox Profiler: single calls with known times. SPDX-License-Identifier: MIT */
 #include "firefox.h"
 
 #define SCHEMA "Call"

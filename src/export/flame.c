@@ -1,6 +1,6 @@
 /*
- * The page of `hotpath flame`: all of it in one file, with the stacks as JSON in the middle. What is looked at, and how, is up to the
- * page (flame.js). SPDX-License-Identifier: MIT
+ * The page of `hotpath flame`: one self-contained file, with the stacks as JSON in the middle. The page (flame.js)
+ * decides what is shown, and how. SPDX-License-Identifier: MIT
  */
 #include "export.h"
 #include "flame_page.h"
@@ -74,7 +74,7 @@ static void put_nodes(struct writer *writer)
     hp_json_end_array(writer->json);
 }
 
-/* Of nodes that have something, in this run or the other. */
+/* Only nodes with a value, in this run or the other. */
 static void put_numbers(struct writer *writer, const struct hp_weights *weights, const char *key,
                         const uint64_t *numbers)
 {

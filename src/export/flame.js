@@ -1,4 +1,4 @@
-/* What the page of `hotpath flame` does. SPDX-License-Identifier: MIT */
+/* Script of the page of `hotpath flame`. SPDX-License-Identifier: MIT */
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
@@ -20,7 +20,7 @@ function amount(value, unit) {
 }
 const percent = part => (100 * part).toFixed(part < 0.0995 ? 2 : 1) + " %";
 
-/* ---- sums of a dimension: made when it is first shown */
+/* ---- sums of a dimension: computed when it is first shown */
 function sumsOf(values, at) {
   const own = new Float64Array(count), inside = new Float64Array(count);
   at.forEach((node, index) => { own[node] = values[index]; });
@@ -38,10 +38,10 @@ function prepare(dimension) {
 }
 const isBefore = () => isCompared && $("basis").value === "before";
 const basis = () => isBefore() ? dimension.before : dimension.now;
-/* How much of the other run counts as much as this one. */
+/* The factor that makes the other run comparable with this one. */
 const scale = () => $("compare").value === "share" && dimension.before.total > 0 ? dimension.now.total / dimension.before.total : 1;
 
-/* Children by weight: lists that are linked, so that a million of them take no objects. */
+/* Children by weight: linked lists in arrays, so that a million of them need no objects. */
 let firstChild, sibling;
 function order() {
   const inside = basis().inside, sorted = new Uint32Array(count);
@@ -92,7 +92,7 @@ function colorOf(node) {
   return `hsl(${part > 0 ? colors.more : colors.less} ${30 + 60 * strength}% ${light + (1 - strength) * (light > 50 ? 16 : -14)}%)`;
 }
 
-/* ---- drawing: what is wide enough to be seen, and nothing else */
+/* ---- drawing: only boxes that are wide enough to be seen */
 function ancestors(node) {
   const list = [];
   for (; node !== 0; node = parents[node])
@@ -115,7 +115,7 @@ function layout() {
     for (let child = firstChild[place.node]; child !== 0; child = sibling[child]) {
       const wide = inside[child] * perPixel;
       if (wide < NARROWEST)
-        break; /* those that follow are no wider */
+        break; /* the following ones are no wider */
       open.push({node: child, x, width: wide, depth: place.depth + 1});
       x += wide;
     }
@@ -192,7 +192,7 @@ function relayout() {
   redraw();
 }
 
-/* ---- words about a place */
+/* ---- texts about a node */
 const nameOf = node => node === 0 ? "all: " + amount(basis().total, dimension.unit) : names[functionOf[node]];
 function facts(node) {
   const {own, inside, total} = basis(), lines = [];
@@ -339,7 +339,7 @@ scroller.addEventListener("scroll", redraw);
 
 /* ---- search */
 function matchedAmount() {
-  /* What is inside a match counts once. */
+  /* Nested matches count once. */
   const inside = basis().inside, isIn = new Uint8Array(count);
   let sum = 0;
   for (let node = 1; node < count; node++) {
@@ -370,7 +370,7 @@ function showFound() {
 }
 $("search").addEventListener("input", search);
 
-/* ---- tables beside the picture */
+/* ---- tables next to the graph */
 function functionSums() {
   const {own, inside} = basis(), ownOf = new Float64Array(names.length), allOf = new Float64Array(names.length), open = new Uint32Array(names.length);
   const stack = [];
@@ -465,7 +465,7 @@ function choose(next) {
   $("about").textContent = `${dimension.title}: ${amount(dimension.now.total, dimension.unit)}${counted} \u00b7 pid ${data.pid} \u00b7 ${new Date(data.began_ms).toLocaleString()} \u00b7 ran for ${amount(data.elapsed_ns, "ns")}${other}`;
   refresh();
 }
-/* Hues that are far from one another go to the libraries that have most. */
+/* The libraries with the most time get hues that are far apart. */
 function chooseHues() {
   prepare(data.dimensions[0]);
   dimension = data.dimensions[0];

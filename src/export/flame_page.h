@@ -1,4 +1,7 @@
-/* The page of `hotpath flame`, before and behind the data; flame.html, made C by cmake/embed_page.cmake. SPDX-License-Identifier: MIT */
+/*
+ * The page of `hotpath flame`, before and after the data: flame.html, converted to C by cmake/embed_page.cmake.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_EXPORT_FLAME_PAGE_H
 #define HP_EXPORT_FLAME_PAGE_H
 

@@ -1,6 +1,6 @@
 /*
- * A flame graph as a picture (SVG) that needs nothing else: no script, no font, no network. Who called stands below whom it called;
- * the wider, the more. What would be too narrow to be seen is not drawn, so it stays small however large the run was.
+ * A flame graph as a self-contained SVG: no script, no font, no network. Callers are below their callees; the
+ * wider, the more. Boxes too narrow to be seen are not drawn, so the file stays small however large the run was.
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
@@ -16,7 +16,7 @@
 #define HEAD 64u
 #define FOOT 24u
 #define NARROWEST 0.3 /* pixels */
-#define LETTER 6.7    /* how wide one is, about */
+#define LETTER 6.7    /* approximate width of a letter */
 
 struct picture {
     const struct hp_export *export;
@@ -85,7 +85,7 @@ static uint64_t height_of(const struct picture *picture) { return HEAD + ROW * p
 
 /* ---------------------------------------------------------------------------------------------------- frames */
 
-/* One colour for each library, warm ones for what is in none. */
+/* One colour per library, warm ones for code in none. */
 static void put_color(const struct picture *picture, struct hp_text *text, uint32_t function)
 {
     const char *library = hp_weighted_library_name(picture->export->weighted, function);
@@ -99,7 +99,7 @@ static void put_color(const struct picture *picture, struct hp_text *text, uint3
     hp_text_string(text, "%)");
 }
 
-/* What is shown when the mouse rests on it. */
+/* The tooltip. */
 static void put_title(const struct picture *picture, uint32_t node)
 {
     struct hp_text *text = picture->text;

@@ -1,13 +1,13 @@
 /*
- * Folded stacks: "main;work;leaf 1200" for each stack, the outermost function first, with a whole number at the end. FlameGraph,
- * speedscope, inferno, Firefox Profiler and others read it. SPDX-License-Identifier: MIT
+ * Folded stacks: "main;work;leaf 1200" for each stack, the outermost function first, with an integer at the end.
+ * FlameGraph, speedscope, inferno, Firefox Profiler and others read it. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 
-/* What separates has to be something else in names. */
+/* Separators in names are replaced. */
 static void put_name(struct hp_text *text, const char *name)
 {
     for (const char *end; (end = strchr(name, ';')) != NULL; name = end + 1) {
@@ -17,7 +17,7 @@ static void put_name(struct hp_text *text, const char *name)
     hp_text_string(text, name);
 }
 
-/* The names of a stack, by way of its functions from the outermost on. */
+/* The names of a stack, from the outermost function on. */
 static void put_stack(struct hp_text *text, const struct hp_weighted *weighted, const uint32_t *way, size_t length)
 {
     for (size_t at = length; at-- > 0;) {

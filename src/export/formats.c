@@ -1,4 +1,4 @@
-/* The table of formats: a new one is one line here. SPDX-License-Identifier: MIT */
+/* The table of formats; a new format is one line here. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "export.h"

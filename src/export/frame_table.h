@@ -1,6 +1,6 @@
 /*
- * The frames of weighted stacks, each once: a function at a line, and if it is inlined, the frame that it is inlined into.
- * SPDX-License-Identifier: MIT
+ * The frames of weighted stacks, each once: a function at a line and, if it is inlined, the frame that it is
+ * inlined into. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_FRAME_TABLE_H
 #define HP_EXPORT_FRAME_TABLE_H
@@ -9,13 +9,13 @@
 
 struct hp_frame {
     uint32_t function;
-    uint32_t line;  /* 0: not known */
+    uint32_t line;  /* 0: unknown */
     uint32_t outer; /* number of the frame that it is inlined into, which is lower; 0: none */
-    uint32_t depth; /* how many there are */
+    uint32_t depth; /* length of that chain */
 };
 
 struct hp_frame_table {
-    struct hp_frame *frames; /* numbers begin with 1; the first is void */
+    struct hp_frame *frames; /* numbers begin with 1; the first entry is unused */
     size_t count;
     uint32_t *of_node; /* by the number of a node; 0 for the root */
 };

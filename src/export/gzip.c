@@ -1,4 +1,4 @@
-/* Files of gzip (RFC 1951, 1952). SPDX-License-Identifier: MIT */
+/* Writes gzip files (RFC 1951, 1952). SPDX-License-Identifier: MIT */
 #include "gzip.h"
 
 static void fill_table(uint32_t *table)

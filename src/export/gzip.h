@@ -1,13 +1,13 @@
 /*
- * A file of gzip whose contents are stored as they are: for readers that take nothing else, and to need no library. Such files are as
- * valid as others, and can be made smaller with gzip itself. SPDX-License-Identifier: MIT
+ * A gzip file with stored (uncompressed) contents: for readers that accept nothing else, without a library. Such
+ * files are valid, and can be compressed with gzip itself. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_GZIP_H
 #define HP_EXPORT_GZIP_H
 
 #include "text.h"
 
-#define HP_GZIP_BLOCK 65535u /* the longest there is */
+#define HP_GZIP_BLOCK 65535u /* the maximum length */
 
 struct hp_gzip {
     struct hp_text *out;

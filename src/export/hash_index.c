@@ -1,4 +1,4 @@
-/* An index by hashes. SPDX-License-Identifier: MIT */
+/* A hash index. SPDX-License-Identifier: MIT */
 #include "hash_index.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void put_again(struct hp_hash_index *index, struct hp_hash_slot moved)
     index->slots[slot] = moved;
 }
 
-/* At most half of it is taken, so that ways are short. */
+/* At most half of it is used, to keep probing short. */
 bool hp_hash_make_room(struct hp_hash_index *index)
 {
     if (2 * (index->count + 1) <= index->size)

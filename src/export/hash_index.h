@@ -1,12 +1,12 @@
 /*
- * An index of the things in an array, by a hash of what they are: nothing but their numbers.
+ * A hash index of the things in an array. It stores only their numbers.
  *
  *     hash = hp_hash_with_text(&index, hp_hash_with(&index, 0, library), name);
  *     size_t slot = hp_hash_first(&index, hash);
  *     for (; index.slots[slot].number != 0; slot = hp_hash_next(&index, slot))
  *         if (index.slots[slot].hash == hash && things[index.slots[slot].number - 1] is the one) ...
  *
- * Hashes are mixed with a number that nobody knows beforehand, since names may have been chosen by an enemy.
+ * Hashes are mixed with an unpredictable seed, since an attacker may have chosen the names.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_HASH_INDEX_H
@@ -28,10 +28,10 @@ struct hp_hash_index {
     uint64_t secret;
 };
 
-/* Makes room for one more, before anything is looked for. False: no memory. */
+/* Makes room for one more; call it before a lookup. False: no memory. */
 bool hp_hash_make_room(struct hp_hash_index *index);
 
-/* A number, or a text, added to another hash. */
+/* Adds a number, or a text, to another hash. */
 uint32_t hp_hash_with(const struct hp_hash_index *index, uint32_t hash, uint64_t number);
 uint32_t hp_hash_with_text(const struct hp_hash_index *index, uint32_t hash, const char *text);
 

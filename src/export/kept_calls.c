@@ -1,4 +1,4 @@
-/* Single calls whose moments are known. SPDX-License-Identifier: MIT */
+/* Single calls with known times. SPDX-License-Identifier: MIT */
 #include "kept_calls.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "text.h"
 #include "utf8.h"
 
-/* Calls grow outside of the arena, which keeps what is outgrown. */
+/* The array of calls grows outside the arena, which would keep every old copy. */
 struct gathering {
     struct hp_model *model;
     struct hp_export_call *calls;
@@ -21,7 +21,7 @@ struct gathering {
 
 #define SAFE_BYTES 4096u /* of a name; longer ones are cut */
 
-/* A copy that steers no terminal. NULL: no memory. */
+/* A copy without terminal control characters. NULL: no memory. */
 static const char *safe_copy(struct hp_arena *arena, const char *bytes, size_t length)
 {
     char safe[SAFE_BYTES];
@@ -74,7 +74,7 @@ static bool add_call(struct gathering *gathering, const struct hp_stat_walk *wal
     return call->name != NULL && call->thread != NULL && (kept->note_length == 0 || call->note != NULL);
 }
 
-/* The slowest call, if it is not among the latest ones already. False: no memory. */
+/* Adds the slowest call, unless it is among the latest ones. False: no memory. */
 static bool add_slowest(struct gathering *gathering, struct hp_stat_walk *walk)
 {
     struct hp_slow_copy slow;
@@ -107,7 +107,7 @@ static bool gather(struct gathering *gathering)
     return true;
 }
 
-/* Of those that begin together, who takes longer is around the other one. */
+/* Of calls that begin together, the longer one encloses the other. */
 static int by_start(const void *a, const void *b)
 {
     const struct hp_export_call *x = a, *y = b;

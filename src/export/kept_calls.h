@@ -1,6 +1,6 @@
 /*
- * Single calls of measured functions whose moments are known: those that sessions have kept, which are the latest ones of functions whose
- * calls are logged, and the slowest one of every function, by each thread. All others are sums. SPDX-License-Identifier: MIT
+ * Single calls of measured functions with known times: the latest calls of functions whose calls are logged, and
+ * the slowest call of every function, per thread. All others are only in sums. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_KEPT_CALLS_H
 #define HP_EXPORT_KEPT_CALLS_H
@@ -18,16 +18,16 @@ struct hp_export_call {
     double start_ns;    /* since the run began */
     double ns;
     uint64_t alloc_bytes, alloc_count;
-    bool is_slowest; /* and not among the latest, or they were not kept */
+    bool is_slowest; /* and not among the latest, or these were not logged */
 };
 
 struct hp_export_calls {
-    struct hp_export_call *all; /* in order of their start */
+    struct hp_export_call *all; /* sorted by start */
     size_t count;
-    bool has_allocs; /* whether it is known what they allocated */
+    bool has_allocs; /* their allocations are known */
 };
 
-/* As long as the model stays. NULL: no memory. */
+/* Valid as long as the model. NULL: no memory. */
 const struct hp_export_calls *hp_export_calls_make(struct hp_model *model);
 
 #endif

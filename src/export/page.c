@@ -1,4 +1,4 @@
-/* The page: its file. SPDX-License-Identifier: MIT */
+/* Writes the page. SPDX-License-Identifier: MIT */
 #include "page.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void put_columns(struct hp_json *json, const struct hotpath_section *sect
     hp_json_end_array(json);
 }
 
-/* [id, cell, ...]; in a tree [id, number of the row above it or 0, cell, ...]. */
+/* [id, cell, ...]; in a tree [id, number of the parent row or 0, cell, ...]. */
 static void put_rows(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, "rows");
@@ -106,7 +106,7 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
 
 /* ----------------------------------------------------------------------------------------------- page */
 
-/* All rows of nearly all sections; their history is told once, beside them. */
+/* All rows of nearly all sections; the history is written once, separately. */
 static void settle(struct hp_settings *ours, const struct hp_settings *settings)
 {
     static const char sections[] = "all,-timeline,-cold";
@@ -171,7 +171,7 @@ bool hp_page_write_data(struct hp_model *model, const struct hp_settings *settin
     return has_memory;
 }
 
-/* Where the policy can be made longer, in the first lines of the page. */
+/* Where the content security policy can be extended, in the first lines of the page. */
 static size_t end_of_policy(const char *head)
 {
     static const char place[] = "base-uri 'none'";

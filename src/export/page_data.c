@@ -1,7 +1,7 @@
-/* Data inside of a page. SPDX-License-Identifier: MIT */
+/* Data inside a page. SPDX-License-Identifier: MIT */
 #include "page_data.h"
 
-/* Nothing in JSON but strings has this character, and in none of them may it begin the end of a script. */
+/* In JSON, only strings can contain this character, and none of them may end the script element. */
 bool hp_page_put_data(void *page, const char *bytes, size_t length)
 {
     struct hp_text *text = page;

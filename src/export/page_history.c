@@ -1,8 +1,10 @@
 /*
- * The page: how the numbers of the run went. Every counter is told by how much it went up between each two moments, so that a stretch is a sum;
- * the rule is that of stretches of a run (stretch.c), so that the page has the numbers of `hotpath report --from --to`.
+ * The page: the numbers of the run over time. Each counter is written as its increase between successive moments,
+ * so that the value of a stretch is a sum. The rules are those of stretches of a run (stretch.c), so the page has
+ * the numbers of `hotpath report --from --to`.
  *
- * With one session that has a history, the moments are those of its samples; with several, they have the same distance. SPDX-License-Identifier: MIT
+ * With one session that has a history, the moments are those of its samples; with several, they are equally spaced.
+ * SPDX-License-Identifier: MIT
  */
 #include "page.h"
 
@@ -19,16 +21,16 @@
 
 #define MOST_STEPS 512u
 
-/* What one line of the history is about. */
+/* One line of the history. */
 struct line {
     struct line *next;
     uint32_t kind; /* enum hp_axis_kind */
-    uint32_t id;   /* of a thread: its number; of waiting: the cause */
+    uint32_t id;   /* for a thread: its number; for waits: the cause */
     const struct hp_site_sums *site;
     const char *name;    /* of a thread */
     struct hp_wait wait; /* of HP_AXIS_PLACE */
     const struct hp_site_sums *other;
-    double *values; /* one for each step */
+    double *values; /* one per step */
     double *beside; /* of HP_AXIS_PLACE */
 };
 
@@ -42,7 +44,7 @@ struct history {
     bool has_memory;
 };
 
-/* A session that has one. */
+/* A session with a history. */
 struct reading {
     uint32_t session;
     struct hp_axis axis;
@@ -190,7 +192,7 @@ static void add_series(struct history *history, const struct reading *reading, u
                     line->values);
 }
 
-/* What was waited for at each place of the session. */
+/* Adds the waits at each place of the session. */
 static void add_waits(struct history *history, const struct reading *reading)
 {
     const struct hp_profile *profile = history->model->profile;
@@ -237,7 +239,7 @@ static const char *kind_name(uint32_t kind)
     return names[kind];
 }
 
-/* Zeros at the end are left out. */
+/* Trailing zeros are left out. */
 static void put_steps(struct hp_json *json, const char *key, const double *values, size_t count)
 {
     while (count > 0 && values[count - 1] >= -0.5 && values[count - 1] < 0.5)
@@ -291,7 +293,7 @@ static void put_line(struct hp_json *json, const struct history *history, const 
     hp_json_end_object(json);
 }
 
-/* The rules by which waiting is idle (wait_cause.h), by the names of causes. */
+/* The rules for idle waits (wait_cause.h), by the names of causes. */
 static void put_idleness(struct hp_json *json)
 {
     static const char *const words[] = {

@@ -1,6 +1,6 @@
 /*
- * Source text of measured functions, for pages of which somebody said that they may have it. Which files these are a session says, and sessions may
- * come from anywhere: only files with the name of a source are read. SPDX-License-Identifier: MIT
+ * Source text of measured functions, for pages where the user asked for it. The session names the files, and
+ * sessions may come from anywhere: only files with the extension of a source are read. SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "section.h"
 #include "text.h"
 
-#define LINES_BEFORE 3u /* the place of a measured function is often below its head */
+#define LINES_BEFORE 3u /* the recorded line of a function is often below its head */
 #define MOST_LINES 120u
 #define MOST_FUNCTIONS 500u
 #define MOST_BYTES (4u << 20) /* of a file */
@@ -28,7 +28,10 @@ static bool is_source(const char *file)
     return false;
 }
 
-/* Compilers are often told paths from the folder in which they run: one above the program, or the present one. -1: it is not there. */
+/*
+ * Compilers often get paths relative to their working directory: a folder above the program, or the current one.
+ * -1: not found.
+ */
 static int open_source(const char *file, const char *program)
 {
     char path[4096];
@@ -44,7 +47,7 @@ static int open_source(const char *file, const char *program)
     return fd;
 }
 
-/* All of a file, ended by a zero byte. NULL: it cannot be read. To be freed. */
+/* The whole file, with a terminating zero byte. NULL: it cannot be read. To be freed. */
 static char *read_source(const char *file, const char *program, size_t *ret_length)
 {
     const int fd = is_source(file) ? open_source(file, program) : -1;
@@ -60,7 +63,7 @@ static char *read_source(const char *file, const char *program, size_t *ret_leng
     return bytes;
 }
 
-/* Lines from a few before the place of a function to the first that ends it: a brace at its beginning. */
+/* Lines from a few before the line of a function to the first that ends it: a brace in column 1. */
 static void put_lines(struct hp_json *json, const char *bytes, size_t length, uint32_t place)
 {
     const char *at = bytes, *end = bytes + length;

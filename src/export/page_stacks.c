@@ -1,12 +1,13 @@
 /*
- * The stacks of a run for the page: a tree that can have a million places. Numbers are columns of bytes in base64: seven bits in each
- * byte, the lowest first, the eighth says that more follow. A browser reads that ten times as fast as numbers in JSON. SPDX-License-Identifier: MIT
+ * The stacks of a run for the page: a tree that can have a million nodes. Numbers are columns of bytes in base64:
+ * seven bits per byte, the lowest first, the eighth bit says that more follow. A browser reads that ten times as
+ * fast as numbers in JSON. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
 #include "page.h"
 
-/* A column that is being made. */
+/* A column under construction. */
 struct column {
     unsigned char *bytes;
     size_t length;
@@ -44,7 +45,7 @@ static bool put_column(struct hp_json *json, const char *key, const struct colum
     return true;
 }
 
-/* Parents as distances, which are short. */
+/* Parents are written as distances, which are short. */
 static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct column *column)
 {
     column->length = 0;

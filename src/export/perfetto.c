@@ -1,13 +1,13 @@
 /*
- * A trace of Perfetto: for each dimension a track, on which functions are slices inside one another. They lie as their sums do, the
- * heaviest first, and not when they ran, which stacks do not tell. How the run went over its time are counters, on a track of their own.
- * SPDX-License-Identifier: MIT
+ * A Perfetto trace: one track per dimension, on which functions are nested slices. They are placed by their sums,
+ * the heaviest first, not by when they ran, which stacks do not tell. The numbers of the run over time are
+ * counters, on a track of their own. SPDX-License-Identifier: MIT
  */
 #include "export.h"
 #include "protobuf.h"
 #include "walk.h"
 
-/* Fields, as protos/perfetto/trace numbers them. */
+/* Fields, as numbered in protos/perfetto/trace. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT, PACKET_INTERNED, PACKET_FLAGS, PACKET_TRACK = 60 };
 enum {
@@ -85,7 +85,7 @@ static void put_interned(struct writer *writer, uint32_t kind, uint64_t number, 
     end_packet(writer, packet);
 }
 
-/* Numbers begin with 1. What is in no library has a category of its own. */
+/* Numbers begin with 1. Code in no library has its own category. */
 static void put_names(struct writer *writer)
 {
     const struct hp_weighted *weighted = writer->export->weighted;

@@ -1,7 +1,7 @@
 /*
- * profile.proto of pprof: a sample for each stack, the innermost place first, with one value or two for each dimension. Inlined
- * functions are lines of the place that they are inlined into. All names are in the file, and it says so: nobody has to look for
- * symbols. SPDX-License-Identifier: MIT
+ * profile.proto of pprof: a sample per stack, the innermost location first, with one or two values per dimension.
+ * Inlined functions are lines of the location that they are inlined into. All names are in the file, and it says
+ * so: readers need no symbols. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "protobuf.h"
 #include "text_table.h"
 
-/* Fields, as proto/profile.proto numbers them. */
+/* Fields, as numbered in proto/profile.proto. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
 enum { PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT };
 enum { TYPE_NAME = 1, TYPE_UNIT };
@@ -30,7 +30,7 @@ struct writer {
     struct hp_text_table texts;
     struct hp_frame_table frames;
     struct hp_proto proto;
-    struct hp_weighted_share *shares; /* by node */
+    struct hp_weighted_share *shares; /* sorted by node */
     size_t share;                     /* the next of them */
 };
 
@@ -86,7 +86,7 @@ static bool has_something(const struct hp_export *export, size_t node)
     return false;
 }
 
-/* An inlined function is part of the place of the one around it. */
+/* An inlined function is part of the location of the enclosing one. */
 static uint32_t caller_of(const struct hp_weighted *weighted, uint32_t node)
 {
     while (weighted->nodes[node].is_inlined)
@@ -121,7 +121,7 @@ static void put_label(struct writer *writer, const char *key, const char *text)
     hp_proto_end(&writer->proto, label);
 }
 
-/* Of one stack, what was in zones, by dimension. */
+/* The parts of one stack that were in zones, by dimension. */
 struct in_zones {
     uint64_t weight[HP_DIMENSIONS], count[HP_DIMENSIONS];
 };
@@ -136,7 +136,7 @@ static uint64_t count_left(const struct hp_export *export, size_t at, size_t nod
     return hp_less(hp_weight_count(hp_export_weights(export, at), node), less->count[export->dimensions[at]]);
 }
 
-/* What is in a zone has nothing of other dimensions; what is in none has what is left. */
+/* A part in a zone has one dimension; the part in no zone has the rest of all dimensions. */
 static void put_values(struct writer *writer, size_t node, const struct hp_weighted_share *in,
                        const struct in_zones *less)
 {
@@ -150,7 +150,7 @@ static void put_values(struct writer *writer, size_t node, const struct hp_weigh
     }
 }
 
-/* `in`: what of it was in a zone, or NULL: all but what is less. */
+/* `in`: its part in a zone, or NULL: all but the parts in zones. */
 static void put_sample(struct writer *writer, size_t node, const struct hp_weighted_share *in,
                        const struct in_zones *less)
 {
@@ -186,7 +186,7 @@ static bool has_left(const struct hp_export *export, size_t node, const struct i
     return false;
 }
 
-/* One for each zone that it was in, and one for the rest: together they are what the stack has. */
+/* One sample per zone, and one for the rest: together they are the stack's weight. */
 static void put_samples(struct writer *writer, size_t node)
 {
     const struct hp_export *export = writer->export;
@@ -242,7 +242,7 @@ static void put_location(struct writer *writer, size_t number)
     flush(writer);
 }
 
-/* Without the name of the linker: where that is the same, readers make it shorter, and nothing is left of <outside>. */
+/* Without the linker's name: if both are equal, readers shorten it, and nothing is left of <outside>. */
 static void put_function(struct writer *writer, size_t number)
 {
     const struct hp_weighted_function *function = &writer->export->weighted->functions[number];
@@ -266,7 +266,7 @@ static void put_texts(struct writer *writer)
 static void put_all(struct writer *writer)
 {
     const struct hp_weighted *weighted = writer->export->weighted;
-    hp_text_table_put(&writer->texts, ""); /* the first has to be this */
+    hp_text_table_put(&writer->texts, ""); /* must be the first */
     put_types(writer);
     put_header(writer);
     for (size_t node = 1; node < weighted->node_count && !writer->text->is_cut; node++)

@@ -1,4 +1,4 @@
-/* Messages of protocol buffers. SPDX-License-Identifier: MIT */
+/* Writes protocol buffers. SPDX-License-Identifier: MIT */
 #include "protobuf.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void hp_proto_u64(struct hp_proto *proto, uint32_t field, uint64_t number)
     hp_proto_packed(proto, number);
 }
 
-/* The lowest byte first, whatever this machine does. */
+/* Little-endian on every machine. */
 void hp_proto_double(struct hp_proto *proto, uint32_t field, double number)
 {
     uint64_t bits;

@@ -1,4 +1,7 @@
-/* The page of a report, before and behind the data; src/page, made C by cmake/embed_page.cmake. SPDX-License-Identifier: MIT */
+/*
+ * The page of a report, before and after the data: src/page, converted to C by cmake/embed_page.cmake.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_EXPORT_REPORT_PAGE_H
 #define HP_EXPORT_REPORT_PAGE_H
 

@@ -1,4 +1,7 @@
-/* The page of the list of sessions, without the list: made by cmake/embed_page.cmake from src/page. SPDX-License-Identifier: MIT */
+/*
+ * The page of the list of sessions, without the list: made by cmake/embed_page.cmake from src/page.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_EXPORT_SESSIONS_PAGE_H
 #define HP_EXPORT_SESSIONS_PAGE_H
 

@@ -1,6 +1,6 @@
 /*
- * JSON of speedscope: functions once, and for each dimension a profile of its own, in which they begin and end. Its reader wants
- * beginnings and ends in pairs, and no place before the one above it. SPDX-License-Identifier: MIT
+ * JSON of speedscope: each function once, and for each dimension a profile in which functions open and close. Its
+ * reader needs matching pairs of opens and closes, and parents before their children. SPDX-License-Identifier: MIT
  */
 #include "export.h"
 #include "json.h"

@@ -1,4 +1,4 @@
-/* Stacks as weighted ones. SPDX-License-Identifier: MIT */
+/* Converts stacks to weighted stacks. SPDX-License-Identifier: MIT */
 #include "stack_weights.h"
 
 #include <stdio.h>
@@ -22,11 +22,11 @@ static const struct {
     {HP_OF_ALLOC_LEFT, {HP_STACK_LEFT_BYTES, NO_WEIGHT}, HP_STACK_LEFT_BLOCKS},
 };
 
-/* By their numbers in the stacks: those that they have here. */
+/* Maps numbers in the stacks to numbers here. */
 struct numbers {
     uint32_t *libraries, *functions, *nodes;
     uint32_t *way;             /* from a node to the root */
-    struct hp_zone_share *own; /* of each node, what was in no zone */
+    struct hp_zone_share *own; /* per node: the part in no zone */
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -81,7 +81,7 @@ static uint32_t add_frames(struct hp_weighted *weighted, const struct hp_named_s
 
 #define IN_NO_ZONE "[in no zone]"
 
-/* The same stack once more, below a place that stands for a zone. */
+/* Adds the same stack again, below the node of a zone. */
 static uint32_t add_below(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                           const struct numbers *numbers, uint32_t node, uint32_t place)
 {
@@ -107,7 +107,7 @@ static uint32_t place_of_zone(struct hp_weighted *weighted, const char *zone)
                              false);
 }
 
-/* What is in no zone goes below a place of its own. */
+/* The part in no zone goes below a node of its own. */
 static void add_rest_by_zone(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                              const struct numbers *numbers, uint32_t node)
 {

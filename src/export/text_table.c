@@ -1,4 +1,4 @@
-/* Texts by numbers. SPDX-License-Identifier: MIT */
+/* Numbers texts. SPDX-License-Identifier: MIT */
 #include "text_table.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A way through weighted stacks. SPDX-License-Identifier: MIT */
+/* Walks through weighted stacks. SPDX-License-Identifier: MIT */
 #include "walk.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ struct place {
     uint32_t node;
 };
 
-/* Ties by number, so that the same run gives the same file. */
+/* Ties are broken by number, so that the same run gives the same file. */
 static int lightest_first(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
@@ -18,7 +18,7 @@ static int lightest_first(const void *a, const void *b)
     return x->node < y->node ? 1 : -1;
 }
 
-/* Who comes later is put in front. */
+/* Later ones are put in front. */
 static void link_nodes(struct hp_walk *walk, struct place *places, size_t count)
 {
     qsort(places, count, sizeof *places, lightest_first);
@@ -68,7 +68,7 @@ void hp_walk_end(struct hp_walk *walk)
     memset(walk, 0, sizeof *walk);
 }
 
-/* What a node has itself lies behind what its children have; where it ends, its next sibling begins. */
+/* A node's own weight comes after those of its children; where it ends, its next sibling begins. */
 void hp_walk_through(const struct hp_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context)
 {
     const struct hp_weighted_node *nodes = walk->weighted->nodes;

@@ -1,6 +1,7 @@
 /*
- * A way through weighted stacks in one dimension, as pictures and traces need it: each place is entered and left, the heaviest of
- * siblings first; those with nothing in or below them are left out. Deep stacks need none of ours. SPDX-License-Identifier: MIT
+ * Walks through weighted stacks in one dimension, for flame graphs and traces: each node is entered and left, the
+ * heaviest sibling first; nodes without weight in or below them are left out. Does not recurse, since stacks may be
+ * deep. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_WALK_H
 #define HP_EXPORT_WALK_H
@@ -10,7 +11,7 @@
 struct hp_walk {
     const struct hp_weighted *weighted;
     const struct hp_weights *weights;
-    uint64_t *inside; /* of each node: what it has with all below it */
+    uint64_t *inside; /* per node: its weight with all below it */
     /* Private from here on. */
     uint32_t *first_child, *sibling; /* 0: none */
 };
@@ -19,7 +20,7 @@ struct hp_walk {
 bool hp_walk_begin(struct hp_walk *walk, const struct hp_weighted *weighted, const struct hp_weights *weights);
 void hp_walk_end(struct hp_walk *walk);
 
-/* `where` it begins or ends, if all that was found is laid out in one line. */
+/* `where` it begins or ends, if all weights are laid out in one line. */
 typedef void hp_walk_visit(void *context, uint32_t node, uint64_t where, size_t depth);
 void hp_walk_through(const struct hp_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context);
 

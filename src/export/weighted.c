@@ -25,7 +25,7 @@ const char *hp_weighted_short_path(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* By what it is the same in another run: that may have been built in another folder. */
+/* What identifies a file in another run, which may have been built in another folder. */
 static const char *place_of(const struct hp_weighted *weighted, const char *path)
 {
     return weighted->is_compared ? hp_weighted_short_path(path) : path;
@@ -50,7 +50,7 @@ static bool is_harmless(const char *text)
     return true;
 }
 
-#define LONGEST_ESCAPE 6u /* \u202e, for one byte at least */
+#define LONGEST_ESCAPE 6u /* \u202e, for at least one byte */
 
 static const char *harmless(struct hp_weighted *weighted, const char *text)
 {
@@ -152,7 +152,9 @@ static bool make_room(struct hp_weighted *weighted)
     return weighted->node_count < UINT32_MAX && hp_hash_make_room(&weighted->node_index);
 }
 
-/* Where lines do not count, neither does whether a call was inlined: the same function may be, and not be. */
+/*
+ * If lines do not count, neither does inlining: the same function may be inlined at some calls and not at others.
+ */
 uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32_t function, uint32_t line,
                            bool is_inlined)
 {

@@ -1,6 +1,6 @@
 /*
- * Weighted stacks: the one form from which all foreign formats are written. A tree of functions, and for each of its places what was
- * found there itself, in one dimension or several: processor time, exact time of zones, bytes. A dimension is a row in a table.
+ * Weighted stacks: the one form from which all foreign formats are written. A tree of functions, and for each node
+ * its own weight, in one or more dimensions: CPU time, exact time of zones, bytes. A dimension is a row in a table.
  *
  *     struct hp_weighted weighted = {.has_lines = true};
  *     const uint32_t function = hp_weighted_function(&weighted, "main", "main.c", HP_NO_LIBRARY);
@@ -9,8 +9,8 @@
  *     if (!weighted.lacks_memory) ...
  *     hp_weighted_free(&weighted);
  *
- * Texts are not copied; whoever has them keeps them. But those that could do harm to whoever shows them are made harmless here, once
- * for all formats: see hp_utf8_put_safe. SPDX-License-Identifier: MIT
+ * Texts are not copied; the caller keeps them. Texts that could harm a viewer are replaced by safe copies here,
+ * once for all formats: see hp_utf8_put_safe. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_WEIGHTED_H
 #define HP_EXPORT_WEIGHTED_H
@@ -27,14 +27,14 @@
 
 enum hp_weight_unit { HP_WEIGHT_NS, HP_WEIGHT_BYTES };
 
-/* What stacks can be weighed by. */
+/* What stacks can be weighted by. */
 enum hp_dimension {
     HP_OF_CPU,
     HP_OF_WAITS,
     HP_OF_ZONES,
     HP_OF_ZONE_CPU,
     HP_OF_ZONE_WAITS,
-    HP_OF_ZONE_ALLOC, /* exact, so before those that are estimated */
+    HP_OF_ZONE_ALLOC, /* exact, so it comes before the estimates */
     HP_OF_ALLOC,
     HP_OF_ALLOC_PEAK,
     HP_OF_ALLOC_LEFT,
@@ -42,7 +42,7 @@ enum hp_dimension {
 };
 
 struct hp_dimension_type {
-    const char *key;   /* as --of names it */
+    const char *key;   /* its name for --of */
     const char *title; /* "Processor time" */
     enum hp_weight_unit unit;
     const char *counted; /* what the counts count: "samples"; NULL: there are none */
@@ -51,10 +51,10 @@ struct hp_dimension_type {
 extern const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS];
 
 struct hp_weights {
-    uint64_t *own;           /* of each node, without what is below it: read it with hp_weight_own */
+    uint64_t *own;           /* per node, without those below it: read it with hp_weight_own */
     uint64_t *counts;        /* likewise */
     uint64_t *before;        /* own, of the run that this one is compared with */
-    size_t room;             /* of each of them; nodes from there on have nothing */
+    size_t room;             /* of each array; nodes beyond it have 0 */
     uint64_t total, counted; /* of all nodes */
     uint64_t total_before;
 };
@@ -75,22 +75,22 @@ static inline uint64_t hp_weight_before(const struct hp_weights *weights, size_t
 }
 
 struct hp_weighted_library {
-    const char *path, *build_id; /* "": not known */
+    const char *path, *build_id; /* "": unknown */
 };
 
 struct hp_weighted_function {
-    const char *name, *file; /* its source; "": not known */
-    uint32_t library;        /* HP_NO_LIBRARY: it is in none */
+    const char *name, *file; /* its source; "": unknown */
+    uint32_t library;        /* HP_NO_LIBRARY: none */
 };
 
 struct hp_weighted_node {
     uint32_t parent; /* always a lower number */
     uint32_t function;
-    uint32_t line;   /* 0: not known */
+    uint32_t line;   /* 0: unknown */
     bool is_inlined; /* into its parent */
 };
 
-/* Of what a node has itself in a dimension, what was in a zone. */
+/* The part of a node's own weight, in a dimension, that was in a zone. */
 struct hp_weighted_share {
     enum hp_dimension dimension;
     uint32_t node;
@@ -99,18 +99,17 @@ struct hp_weighted_share {
 };
 
 struct hp_weighted {
-    bool has_lines; /* places that differ by their lines are different; to be set at first */
-    bool
-        is_compared; /* libraries and sources are the same when they are called the same, wherever they lie; likewise */
-    bool is_by_zone; /* stacks begin with the zone that they were in, where that is known; likewise */
-    bool is_before;  /* what is added is of the run that this one is compared with */
+    bool has_lines;   /* nodes with different lines are different; set it at first */
+    bool is_compared; /* libraries and sources are matched by name, without folders; set it at first */
+    bool is_by_zone;  /* stacks begin with their zone, where it is known; set it at first */
+    bool is_before;   /* what is added belongs to the run that this one is compared with */
     bool lacks_memory;
     struct hp_weighted_library *libraries;
     struct hp_weighted_function *functions;
     struct hp_weighted_node *nodes; /* the first is the root */
     size_t library_count, function_count, node_count;
     struct hp_weights weights[HP_DIMENSIONS];
-    struct hp_weighted_share *shares; /* in no order; of one run */
+    struct hp_weighted_share *shares; /* unsorted; of one run */
     size_t share_count;
     /* Private from here on. */
     struct hp_arena texts;
@@ -118,7 +117,7 @@ struct hp_weighted {
     struct hp_hash_index library_index, function_index, node_index;
 };
 
-/* What is there already is found again. Without memory they return something that can be used, and say so in `lacks_memory`. */
+/* Existing entries are found again. Without memory they return a valid number, and set `lacks_memory`. */
 uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id);
 uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, const char *file, uint32_t library);
 uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32_t function, uint32_t line,
@@ -126,19 +125,19 @@ uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32
 void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
                      uint64_t count);
 
-/* Of what was added to a node. */
+/* Assigns a part of what was added to a node to a zone. */
 void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, const char *zone,
                        uint64_t weight, uint64_t count);
 
 void hp_weighted_free(struct hp_weighted *weighted);
 
-/* Whether something was found in that dimension. */
+/* Whether that dimension has any weight. */
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension);
 
 /* A path without its folders. */
 const char *hp_weighted_short_path(const char *path);
 
-/* The name of the library that a function is in, without its folders; "": none. */
+/* The name of a function's library, without its folders; "": none. */
 const char *hp_weighted_library_name(const struct hp_weighted *weighted, uint32_t function);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Measured functions as weighted stacks. What was used outside of all of them is a stack of its own, so that totals are those of the
- * report. SPDX-License-Identifier: MIT
+ * Measured functions as weighted stacks. What is outside all of them is a stack of its own, so that totals match
+ * the report. SPDX-License-Identifier: MIT
  */
 #include "zone_weights.h"
 
@@ -20,10 +20,10 @@
 struct zones {
     struct hp_weighted *weighted;
     struct hp_model *model;
-    uint32_t *nodes; /* of each node of the call tree */
+    uint32_t *nodes; /* one per node of the call tree */
 };
 
-/* Where functions were called from, by their numbers: the place, if it is one; ROOT: there are several. */
+/* The node of each function, by number, if it has only one; ROOT: it has several. */
 struct places {
     uint32_t *all;
     size_t count;
@@ -40,7 +40,7 @@ static uint32_t function_of(const struct zones *zones, const struct hp_site_sums
                                 HP_NO_LIBRARY);
 }
 
-/* A stack that is no call. */
+/* A node that is not a call. */
 static uint32_t label_below(const struct zones *zones, uint32_t parent, const char *label)
 {
     const uint32_t function = hp_weighted_function(zones->weighted, label, "", HP_NO_LIBRARY);
@@ -83,7 +83,7 @@ static bool add_cpu(const struct zones *zones)
 
 /* ----------------------------------------------------------------------------------------------------- waits */
 
-/* What is waited for lies on top of who waits. */
+/* The wait cause is on top of the waiting function. */
 static bool add_wait(const struct zones *zones, uint32_t node, uint32_t cause, uint64_t ns)
 {
     char bytes[80];
@@ -132,7 +132,7 @@ static bool find_places(const struct zones *zones, struct places *ret_places)
     return has_memory;
 }
 
-/* What functions allocate is known of each, and not of each place where it was called. */
+/* Allocations are known per function, not per call path. */
 static uint32_t place_of(const struct zones *zones, const struct places *places, const struct hp_site_sums *site)
 {
     const uint32_t function = function_of(zones, site);
@@ -170,7 +170,7 @@ bool hp_zone_weights_add(struct hp_weighted *weighted, struct hp_model *model)
 {
     struct zones zones = {.weighted = weighted, .model = model};
     const struct hp_run *run = &model->run;
-    if (model->profile->site_count == 0) /* none was called: all would be outside of them */
+    if (model->profile->site_count == 0) /* none was called: everything would be outside */
         return true;
     zones.nodes = calloc(model->profile->node_count, sizeof *zones.nodes);
     if (zones.nodes == NULL)

@@ -1,4 +1,4 @@
-/* What is answered to a request. SPDX-License-Identifier: MIT */
+/* Answers requests. SPDX-License-Identifier: MIT */
 #include "answer.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void write_page(struct hp_serving *serving, struct hp_served *served, str
         answer->status = 0;
 }
 
-/* As `hotpath report --format json` has it. */
+/* As `hotpath report --format json` writes it. */
 static void write_report(struct hp_serving *serving, struct hp_served *served, const char *section,
                          struct hp_answer *answer)
 {
@@ -77,7 +77,7 @@ static void write_metrics(struct hp_serving *serving, struct hp_served *served, 
         answer->status = 0;
 }
 
-/* Lists of sections are as in --section: names and groups, a minus before those that are left out. */
+/* Lists of sections are as in --section: names and groups, a minus before exclusions. */
 static bool is_section_list(const char *text)
 {
     return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-,")] == '\0';

@@ -1,4 +1,4 @@
-/* What is answered to a request that may be answered. Knows nothing of sockets. SPDX-License-Identifier: MIT */
+/* Answers requests that are allowed. Knows nothing of sockets. SPDX-License-Identifier: MIT */
 #ifndef HP_SERVE_ANSWER_H
 #define HP_SERVE_ANSWER_H
 
@@ -7,12 +7,12 @@
 #include "served.h"
 
 struct hp_answer {
-    unsigned status; /* of HTTP */
+    unsigned status; /* HTTP status */
     const char *type;
     struct hp_body body; /* to be freed */
 };
 
-/* All but HP_ROUTE_EVENTS. `accept` is the header of that name; NULL: there is none. */
+/* All but HP_ROUTE_EVENTS. `accept` is the header of that name; NULL: none. */
 void hp_answer_make(struct hp_serving *serving, const struct hp_request *request, const char *token,
                     const char *accept, struct hp_answer *ret_answer);
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WAITING 64 /* connections that are not accepted yet */
+#define WAITING 64 /* backlog of connections */
 
 union place {
     struct sockaddr any;
@@ -50,7 +50,7 @@ static int listen_at(const union place *place, socklen_t size)
     return -1;
 }
 
-/* What everybody can reach is opened here by the address of this machine. */
+/* A server on the wildcard address is reached from here by the loopback address. */
 static void describe(struct hp_listener *listener, union place *place)
 {
     char number[INET6_ADDRSTRLEN] = "";

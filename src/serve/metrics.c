@@ -1,4 +1,4 @@
-/* The numbers of a session for collectors. SPDX-License-Identifier: MIT */
+/* Writes the numbers of a session for metrics collectors. SPDX-License-Identifier: MIT */
 #include "metrics.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define LONGEST_NAME 200u /* of a label, in bytes */
 #define MOST_CAUSES 32u
 
-/* A function as one series: rows of the same name are added up, since a series may be there only once. */
+/* A function as one series: rows of the same name are added up, since a series must be unique. */
 struct function {
     const char *name;
     uint64_t hash;
@@ -33,7 +33,7 @@ struct metrics {
     bool is_openmetrics;
     struct function *functions;
     size_t function_count;
-    uint32_t *index; /* by hash: the number of a function from 1; 0: a free place */
+    uint32_t *index; /* by hash: the number of a function from 1; 0: a free slot */
     size_t index_mask;
     bool has_values[VALUES];
     struct cause causes[MOST_CAUSES];
@@ -76,7 +76,7 @@ static struct function *function_of(struct metrics *metrics, const char *name, b
     return function;
 }
 
-/* For so many functions. False: no memory. */
+/* For this many functions. False: no memory. */
 static bool make_room(struct metrics *metrics, struct hp_arena *arena, size_t count)
 {
     size_t places = 16;
@@ -91,7 +91,10 @@ static bool make_room(struct metrics *metrics, struct hp_arena *arena, size_t co
     return true;
 }
 
-/* Adds a column of a section to a value of its functions. Those of timing come first: others have rows that are no functions. */
+/*
+ * Adds a column of a section to a value of its functions. Timing must come first: other sections have rows that are
+ * not functions.
+ */
 static void add(struct metrics *metrics, const hotpath_results *results, const char *name, const char *column,
                 enum value value)
 {
@@ -139,7 +142,7 @@ static int most_time_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What a collector has seen once has to stay. */
+/* A series that a collector has seen must stay. */
 static void choose(struct metrics *metrics, struct hp_served *served)
 {
     if (metrics->function_count > 1)
@@ -159,7 +162,7 @@ static void choose(struct metrics *metrics, struct hp_served *served)
 
 /* ------------------------------------------------------------------------------------------------ writing */
 
-/* The head of a family. In OpenMetrics a counter is called without the _total that its samples have. */
+/* The head of a family. In OpenMetrics the name of a counter lacks the _total of its samples. */
 static void put_head(const struct metrics *metrics, const char *name, const char *type, const char *unit,
                      const char *help)
 {
@@ -180,7 +183,9 @@ static void put_head(const struct metrics *metrics, const char *name, const char
     }
 }
 
-/* A value of a label: what is no UTF-8 or steers a terminal is replaced, and a long one is cut, but stays unlike others. */
+/*
+ * The value of a label: invalid UTF-8 and control characters are replaced; a long value is cut, but stays unique.
+ */
 static void put_label(const struct metrics *metrics, const char *label, const char *value)
 {
     char safe[8 * LONGEST_NAME];
@@ -188,7 +193,7 @@ static void put_label(const struct metrics *metrics, const char *label, const ch
     const bool is_long = strlen(value) > LONGEST_NAME;
     size_t length = is_long ? LONGEST_NAME - 10 : strlen(value);
     while (is_long && length > 0 && ((unsigned char)value[length] & 0xc0) == 0x80)
-        length--; /* not within a character */
+        length--; /* not inside a character */
     hp_text_init(&text, safe, sizeof safe);
     hp_utf8_put_safe(&text, value, length);
     if (is_long) {

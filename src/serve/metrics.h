@@ -6,8 +6,9 @@
 #include "text.h"
 
 /*
- * Writes them as OpenMetrics 1.0, or as the text that Prometheus had before (0.0.4). The number of label values is limited: functions to
- * HP_SERVED_METRIC_NAMES, those with most time first; once one is there, it stays. False: no memory.
+ * Writes them as OpenMetrics 1.0, or in the older text format of Prometheus (0.0.4). The number of label values is
+ * limited: functions to HP_SERVED_METRIC_NAMES, those with most time first; a function that was once included
+ * stays. False: no memory.
  */
 bool hp_metrics_write(struct hp_serving *serving, struct hp_served *served, bool is_openmetrics,
                       struct hp_text *out);

@@ -1,4 +1,4 @@
-/* libmicrohttpd. SPDX-License-Identifier: MIT */
+/* Loads libmicrohttpd. SPDX-License-Identifier: MIT */
 #include "microhttpd.h"
 
 #include <dlfcn.h>

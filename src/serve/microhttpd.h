@@ -1,6 +1,6 @@
 /*
- * libmicrohttpd, opened when it is first needed: it brings a library for encryption with it, which every command would wait for at its start.
- * SPDX-License-Identifier: MIT
+ * libmicrohttpd, loaded when it is first needed: it depends on a TLS library, which would delay the start of every
+ * command. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SERVE_MICROHTTPD_H
 #define HP_SERVE_MICROHTTPD_H
@@ -27,7 +27,7 @@ struct hp_microhttpd {
 #undef HP_MICROHTTPD_POINTER
 };
 
-/* NULL: there is none here, or it is too old. */
+/* NULL: not installed, or too old. */
 const struct hp_microhttpd *hp_microhttpd_get(void);
 
 #endif

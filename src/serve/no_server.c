@@ -1,4 +1,4 @@
-/* In place of a server, where hotpath was built without libmicrohttpd. SPDX-License-Identifier: MIT */
+/* Used in builds without libmicrohttpd. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <unistd.h>
 

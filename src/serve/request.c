@@ -1,4 +1,4 @@
-/* What a request asks for, and whether it may. SPDX-License-Identifier: MIT */
+/* Parses and checks requests. SPDX-License-Identifier: MIT */
 #include "request.h"
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* One character of a value, of which there are `length` left; returns how many it takes, 0: it is broken. */
+/* Decodes one character of a value with `length` bytes left; returns how many bytes it took, 0: invalid. */
 static size_t decode(const char *at, size_t length, char *ret_char)
 {
     *ret_char = *at == '+' ? ' ' : *at;
@@ -44,7 +44,7 @@ static size_t decode(const char *at, size_t length, char *ret_char)
     return 3;
 }
 
-/* False: it is too long, broken, or has characters that no name has. */
+/* False: too long, invalid, or with characters that no name has. */
 static bool read_value(char *value, size_t size, const char *text, size_t length)
 {
     size_t used = 0;
@@ -76,7 +76,7 @@ static struct parameter *find_parameter(struct parameter *all, size_t count, con
     return NULL;
 }
 
-/* Something that is not known is refused: a misspelt name would otherwise be without effect, and nobody would know. */
+/* Unknown parameters are refused: a misspelt name would otherwise silently have no effect. */
 static const char *read_query(struct hp_request *request, const char *query)
 {
     struct parameter all[] = {{"token", request->token, sizeof request->token, false},
@@ -115,7 +115,7 @@ const char *hp_request_read(struct hp_request *request, const char *target, unsi
 
 /* -------------------------------------------------------------------------------------------------- names */
 
-/* Of "name:port", "1.2.3.4:port" and "[::1]:port" what is before the port. False: it is none of them. */
+/* The part before the port of "name:port", "1.2.3.4:port" and "[::1]:port". False: none of these. */
 static bool name_of_host(const char *host, char *name, size_t size)
 {
     const bool is_bracketed = host[0] == '[';
@@ -174,7 +174,7 @@ bool hp_token_is(const char *token, const char *given)
     const size_t length = strlen(token);
     unsigned difference = strlen(given) != length;
     if (difference != 0)
-        given = token; /* a length is no secret; what is compared does not depend on it */
+        given = token; /* the length is no secret; the comparison takes the same time */
     for (size_t at = 0; at < length; at++)
         difference |= (unsigned)(unsigned char)token[at] ^ (unsigned char)given[at];
     return difference == 0;

@@ -1,6 +1,6 @@
 /*
- * What a request asks for, and whether it may. Everything here comes from strangers: any page in any browser can send requests to a server on
- * this machine. Knows nothing of sockets. SPDX-License-Identifier: MIT
+ * Parses and checks requests. All input is untrusted: any page in any browser can send requests to a server on this
+ * machine. Knows nothing of sockets. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SERVE_REQUEST_H
 #define HP_SERVE_REQUEST_H
@@ -11,8 +11,8 @@
 enum hp_route {
     HP_ROUTE_SESSIONS, /* / */
     HP_ROUTE_PAGE,     /* /page */
-    HP_ROUTE_DATA,     /* /page.json: the data of the page alone */
-    HP_ROUTE_EVENTS,   /* /events: says when there is new data */
+    HP_ROUTE_DATA,     /* /page.json: only the data of the page */
+    HP_ROUTE_EVENTS,   /* /events: tells when there are new data */
     HP_ROUTE_REPORT,   /* /report.json */
     HP_ROUTE_METRICS,  /* /metrics */
     HP_ROUTES
@@ -30,31 +30,41 @@ struct hp_request {
     char section[256]; /* as in --section */
 };
 
-/* Who we are, for checks of names. */
+/* Our own names, for checks of the Host header. */
 struct hp_own_names {
-    bool is_loopback;    /* nobody else can reach us */
-    const char *machine; /* what this machine is called; "": not known */
+    bool is_loopback;    /* only this machine can reach us */
+    const char *machine; /* the host name of this machine; "": unknown */
 };
 
-/* Reads what follows the method: "/report.json?section=timing". Returns NULL, or what is wrong with it; then *ret_status is the status of HTTP. */
+/*
+ * Parses what follows the method: "/report.json?section=timing". Returns NULL, or what is wrong; then *ret_status
+ * is the HTTP status.
+ */
 const char *hp_request_read(struct hp_request *request, const char *target, unsigned *ret_status);
 
 /*
- * Whether the Host header is a name that only we can have. Any other name may be one that its owner lets point to this machine (DNS
- * rebinding), so that the owner's page counts as ours. An address cannot be rebound. NULL: there is none, which browsers never send.
+ * Whether the Host header is a name that only we can have. The owner of any other name may point it to this machine
+ * (DNS rebinding), so that the owner's page counts as ours. An address cannot be rebound. NULL: there is none,
+ * which browsers never send.
  */
 bool hp_host_is_ours(const char *host, const struct hp_own_names *own);
 
-/* Whether a browser says that another site asks. `origin` and `site` are the headers Origin and Sec-Fetch-Site; NULL: there is none. */
+/*
+ * Whether the browser says that the request comes from another site. `origin` and `site` are the headers Origin and
+ * Sec-Fetch-Site; NULL: none.
+ */
 bool hp_request_is_cross_site(const char *origin, const char *site, const char *host);
 
-/* The token of an Authorization header, "Bearer ..."; NULL: it has none. */
+/* The token of an Authorization header, "Bearer ..."; NULL: none. */
 const char *hp_bearer_of(const char *authorization);
 
-/* Takes the same time for all wrong ones of a length. */
+/* Takes the same time for all wrong tokens of a length. */
 bool hp_token_is(const char *token, const char *given);
 
-/* Whether it can be a token: of that length, of letters, digits, '-', '.', '_' and '~', which need no quoting in an address. */
+/*
+ * Whether it can be a token: of valid length, made of letters, digits, '-', '.', '_' and '~', which need no
+ * escaping in a URL.
+ */
 bool hp_token_is_sound(const char *token);
 
 #endif

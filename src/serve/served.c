@@ -1,4 +1,4 @@
-/* The sessions that are being served. SPDX-License-Identifier: MIT */
+/* The sessions being served. SPDX-License-Identifier: MIT */
 #include "served.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "stack_weights.h"
 #include "text.h"
 
-#define SETTLING_NS 3000000000u /* after the end of a program: so long there may be something new */
+#define SETTLING_NS 3000000000u /* after the end of a program, new data may arrive for this long */
 
 static void close_one(struct hp_served *served)
 {
@@ -54,7 +54,7 @@ static bool has_session(const struct hp_reader *reader, const char *path)
     return false;
 }
 
-/* Processes of a run come one after the other. True: there are new ones. */
+/* Processes of a run appear one after the other. True: there are new ones. */
 static bool add_parts(struct hp_serving *serving, struct hp_served *served)
 {
     struct hp_programs parts = {0};
@@ -67,7 +67,7 @@ static bool add_parts(struct hp_serving *serving, struct hp_served *served)
     return served->reader.count > before;
 }
 
-/* Stacks are written at the end of a run. True: there are some, and there were none before. */
+/* Stacks are written at the end of a run. True: there are some now, and there were none before. */
 static bool add_stacks(struct hp_served *served)
 {
     if (served->has_stacks || !hp_stack_file_read(served->path, &served->named))
@@ -94,8 +94,8 @@ static bool read_all(struct hp_served *served, const char **ret_problem)
 }
 
 /*
- * What was read while the program ran leaves traces: its counters were not let fall. And what watched the program writes its last numbers after the
- * program's end. So after that all is read anew, as a report reads it.
+ * Reading a live program leaves traces: floors keep its counters from falling. And the observer writes its last
+ * numbers after the program's end. So after the end everything is read again from scratch, as for a report.
  */
 static bool read_from_the_beginning(struct hp_serving *serving, struct hp_served *served, const char **ret_problem)
 {
@@ -126,7 +126,7 @@ bool hp_served_refresh(struct hp_serving *serving, struct hp_served *served, con
 
 /* ------------------------------------------------------------------------------------------------ finding */
 
-/* One that is open, or the place of the one that nobody has asked for the longest. NULL: no memory. */
+/* An open session, or the slot of the one not requested for the longest time. NULL: no memory. */
 static struct hp_served *take(struct hp_serving *serving, const char *path)
 {
     struct hp_served **oldest = &serving->served[0];

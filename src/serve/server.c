@@ -1,7 +1,7 @@
 /*
- * The server. Everything runs in one thread: requests are answered one after the other, and those who watch a session (server-sent events) are suspended
- * until it was read again. What they get is a line that says there is something new; they fetch it themselves, so one that is slow misses some
- * and holds nobody up. SPDX-License-Identifier: MIT
+ * The server. Everything runs in one thread: requests are answered one after the other, and connections that watch
+ * a session (server-sent events) are suspended until it was read again. They receive a line that says there are new
+ * data and fetch these themselves, so a slow client misses some and blocks nobody. SPDX-License-Identifier: MIT
  */
 #include "server.h"
 
@@ -16,27 +16,27 @@
 #include "request.h"
 
 #define CONNECTIONS 256u
-#define TIMEOUT_S 10u               /* of a client that neither sends nor takes anything */
+#define TIMEOUT_S 10u               /* of a client that neither sends nor receives */
 #define MEMORY_BYTES 16384u         /* for the headers of a request */
-#define LONGEST_SLEEP_MS 500u       /* a signal that comes just before is noticed after that */
-#define SIGN_OF_LIFE_NS 5000000000u /* clients that have gone are noticed by it */
+#define LONGEST_SLEEP_MS 500u       /* a signal that arrives just before the wait is noticed after this */
+#define SIGN_OF_LIFE_NS 5000000000u /* detects clients that have gone */
 #define QUIET_ROUNDS 5u             /* after the end of a program: its stacks may still be written */
-#define READING_PART 10u            /* of the time at most is spent reading for those who watch, one in so many */
+#define READING_PART 10u            /* at most one part in this many of the time is spent reading for watchers */
 
 /* What is known of a request before its headers are complete. */
 struct visit {
-    char target[HP_TARGET_MOST + 2]; /* one more than is allowed */
+    char target[HP_TARGET_MOST + 2]; /* one more than allowed */
 };
 
 struct stream {
     struct server *server;
     struct stream *previous, *next;
     struct MHD_Connection *connection;
-    char path[2048]; /* of the session that is watched */
+    char path[2048]; /* of the watched session */
     uint64_t generation, told_ns;
     unsigned quiet_rounds;
     bool is_suspended, is_over;
-    char line[160]; /* what is to be sent ... */
+    char line[160]; /* to be sent ... */
     size_t length, sent;
 };
 
@@ -61,7 +61,7 @@ static enum MHD_Result reply(struct server *server, struct MHD_Connection *conne
         {"Cache-Control", "no-store"},
         {"X-Content-Type-Options", "nosniff"},
         {"X-Frame-Options", "DENY"},
-        {"Referrer-Policy", "no-referrer"}, /* the address has the token in it */
+        {"Referrer-Policy", "no-referrer"}, /* the URL contains the token */
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"},
     };
@@ -145,7 +145,7 @@ static void wake(struct stream *stream)
     stream->server->http->MHD_resume_connection(stream->connection);
 }
 
-/* What a stream has to say in this round, unless the client has not taken yet what was said before. */
+/* Sets the line of a stream for this round, unless the client has not read the last one yet. */
 static void tell(struct stream *stream, const struct hp_served *served, uint64_t now)
 {
     if (stream->sent < stream->length)
@@ -232,7 +232,7 @@ static const char *header_of(const struct server *server, struct MHD_Connection 
     return server->http->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* NULL: it may go on. Otherwise why not, and *ret_status. */
+/* NULL: allowed. Otherwise the reason, and *ret_status. */
 static const char *check(struct server *server, struct MHD_Connection *connection, const char *method,
                          unsigned *ret_status)
 {
@@ -278,7 +278,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (visit == NULL)
         return refuse(server, connection, 503, "hotpath serve has not enough memory for that");
     problem = hp_request_read(&request, visit->target, &status);
-    if (problem == NULL || status == 404) { /* who has no token does not learn what there is */
+    if (problem == NULL || status == 404) { /* without a token, it must not reveal what exists */
         if (!has_token(server, connection, &request))
             return refuse(server, connection, 403,
                           "the token is missing or wrong: use the address that 'hotpath serve' printed");
@@ -315,7 +315,7 @@ static void loop(struct server *server, const volatile sig_atomic_t *told)
     }
 }
 
-/* Those who watch are told that it ends: a connection that is suspended may not be left behind. */
+/* Watchers are told the end: a suspended connection must not be left behind. */
 static void end(struct server *server)
 {
     server->is_ending = true;

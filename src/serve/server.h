@@ -1,6 +1,6 @@
 /*
- * The server: one thread, which answers requests and tells pages that there is something new. It reads sessions and writes nothing.
- * SPDX-License-Identifier: MIT
+ * The server: one thread, which answers requests and tells pages about new data. It reads sessions and writes
+ * nothing. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SERVE_SERVER_H
 #define HP_SERVE_SERVER_H
@@ -14,12 +14,10 @@
 
 struct hp_server_settings {
     const char *token;
-    uint32_t every_ms; /* how often sessions are read that somebody watches */
+    uint32_t every_ms; /* how often watched sessions are read */
 };
 
-/*
- * Serves until *told is not 0, and closes the listener's socket. False: `problem` says why it could not begin.
- */
+/* Serves until *told is not 0, and closes the listener's socket. False: `problem` says why it could not start. */
 bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listener,
                    const struct hp_server_settings *settings, const volatile sig_atomic_t *told, char *problem,
                    size_t size);

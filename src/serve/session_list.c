@@ -1,4 +1,4 @@
-/* The page with the sessions that there are. SPDX-License-Identifier: MIT */
+/* The page with the list of sessions. SPDX-License-Identifier: MIT */
 #include "session_list.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "sessions_page.h"
 #include "utf8.h"
 
-/* Names and commands are text, whatever is in them. */
+/* Escapes names and commands, which may contain anything. */
 static void put_text(struct hp_text *out, const char *text)
 {
     char safe[1024];
@@ -28,7 +28,7 @@ static void put_text(struct hp_text *out, const char *text)
     }
 }
 
-/* As a value in an address. */
+/* As a value in a URL. */
 static void put_encoded(struct hp_text *out, const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";

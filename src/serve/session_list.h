@@ -1,4 +1,4 @@
-/* The page with the sessions that there are. SPDX-License-Identifier: MIT */
+/* The page with the list of sessions. SPDX-License-Identifier: MIT */
 #ifndef HP_SERVE_SESSION_LIST_H
 #define HP_SERVE_SESSION_LIST_H
 

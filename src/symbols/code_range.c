@@ -1,4 +1,4 @@
-/* Where functions begin and end. SPDX-License-Identifier: MIT */
+/* Finds where functions begin and end. SPDX-License-Identifier: MIT */
 #include "code_range.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "image_file.h"
 #include "regular_file.h"
 
-#define REACH 128u /* how far behind a place its function is taken to go where nobody knows its end */
+#define REACH 128u /* assumed length of a function after a place, if its end is unknown */
 
 static bool is_meant(const struct hp_image_file *file, const char *build_id)
 {

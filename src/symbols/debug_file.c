@@ -1,4 +1,4 @@
-/* The file that has what was stripped off another. SPDX-License-Identifier: MIT */
+/* Finds the separate debug file of a stripped file. SPDX-License-Identifier: MIT */
 #include "debug_file.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 
 #define ROOT "/usr/lib/debug"
 
-/* A path that is made piece by piece. */
+/* A path built piece by piece. */
 struct path {
     char bytes[PATH_MAX];
     size_t length;
@@ -61,7 +61,7 @@ static bool open_by_build_id(const struct hp_image_file *file, const char *sysro
 
 /* ------------------------------------------------------------------------------------------- debug link */
 
-/* The cyclic redundancy check that debug links have. */
+/* The CRC of debug links. */
 static uint32_t sum_of(int fd)
 {
     unsigned char bytes[65536];
@@ -81,7 +81,7 @@ static uint32_t sum_of(int fd)
     return ~sum;
 }
 
-/* With a build-id in both files, it decides, and the sum need not be made. */
+/* If both files have a build-id, it decides, and the CRC is not computed. */
 static bool belongs(const struct hp_image_file *file, const struct hp_image_file *debug, uint32_t sum)
 {
     return file->build_id.size > 0 && debug->build_id.size > 0
@@ -89,7 +89,7 @@ static bool belongs(const struct hp_image_file *file, const struct hp_image_file
                : sum_of(debug->fd) == sum;
 }
 
-/* Beside the file, below it, and in the folder for all such files. */
+/* Next to the file, in .debug below it, and in the global debug folder. */
 static bool open_by_link(const struct hp_image_file *file, const char *path, const char *sysroot,
                          struct hp_image_file *ret_debug)
 {

@@ -1,13 +1,17 @@
 /*
- * The file that has what was stripped off another: symbols, lines, call frame information. It is looked for by build-id and by
- * debug link, where distributions put such files, and on servers if that is allowed. SPDX-License-Identifier: MIT
+ * Finds the separate debug file of a stripped file: symbols, lines, call frame information. Looks by build-id and
+ * by debug link, where distributions put such files, and on servers if that is allowed. SPDX-License-Identifier:
+ * MIT
  */
 #ifndef HP_SYMBOLS_DEBUG_FILE_H
 #define HP_SYMBOLS_DEBUG_FILE_H
 
 #include "image_file.h"
 
-/* `path` is that of the file; `sysroot` stands before all paths, or is NULL. False: there is none that belongs to it. */
+/*
+ * `path` is that of the file; `sysroot` is put before all paths, or is NULL. False: there is none that belongs to
+ * it.
+ */
 bool hp_debug_file_open(const struct hp_image_file *file, const char *path, const char *sysroot,
                         struct hp_image_file *ret_debug);
 

@@ -14,8 +14,8 @@
 #include "clock.h"
 #include "regular_file.h"
 
-#define MOST_NS UINT64_C(120000000000) /* of asking, in all: a server may be slow, or not there */
-#define LOOK_MS 200                    /* between two looks at the clock */
+#define MOST_NS UINT64_C(120000000000) /* in total: a server may be slow, or down */
+#define LOOK_MS 200                    /* between two checks of the clock */
 
 extern char **environ;
 
@@ -28,9 +28,9 @@ bool hp_debuginfod_is_cut_short(void) { return is_cut_short; }
 
 /* ------------------------------------------------------------------------------------------------ Ctrl-C */
 
-/* While somebody is asked, who wants no more of that can say so: it is held, and not what ends us. */
+/* While a server is asked, Ctrl-C cancels only that: SIGINT is blocked, and does not end us. */
 struct impatience {
-    int fd; /* -1: it cannot be told */
+    int fd; /* -1: not available */
     sigset_t before;
 };
 
@@ -41,11 +41,11 @@ static void begin_impatience(struct impatience *impatience)
     sigaddset(&interrupt, SIGINT);
     pthread_sigmask(SIG_BLOCK, &interrupt, &impatience->before);
     impatience->fd = signalfd(-1, &interrupt, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (impatience->fd < 0) /* then it ends us, as ever */
+    if (impatience->fd < 0) /* then SIGINT ends us, as usual */
         pthread_sigmask(SIG_SETMASK, &impatience->before, NULL);
 }
 
-/* Takes it, if it has come. */
+/* Takes SIGINT, if it is pending. */
 static bool has_come(const struct impatience *impatience)
 {
     struct signalfd_siginfo info;
@@ -69,7 +69,7 @@ static int start(const char *const *argv, int output, pid_t *ret_pid)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
-    sigemptyset(&none); /* ours may be blocked */
+    sigemptyset(&none); /* our signals may be blocked */
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
@@ -83,7 +83,7 @@ static int start(const char *const *argv, int output, pid_t *ret_pid)
     return problem;
 }
 
-/* All that it writes until then, or as much as there is room for. */
+/* Reads its output until the deadline, or as much as there is room for. */
 static size_t read_all(int fd, const struct impatience *impatience, char *bytes, size_t size, uint64_t until_ns)
 {
     struct pollfd files[] = {{.fd = fd, .events = POLLIN}, {.fd = impatience->fd, .events = POLLIN}};
@@ -109,7 +109,7 @@ static bool has_succeeded(pid_t pid)
     return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One line: the path of what it has fetched. Who has none by then, or when nobody wants to wait any more, is ended. */
+/* One line: the path of the fetched file. The child is killed at the deadline, or if the user cancels. */
 static bool find(const char *build_id, const struct impatience *impatience, char path[PATH_MAX], uint64_t until_ns)
 {
     const char *const argv[] = {"debuginfod-find", "debuginfo", build_id, NULL};

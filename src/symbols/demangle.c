@@ -1,9 +1,9 @@
 /*
- * Readable names of C++.
+ * Demangles C++ names.
  *
- * The demangler allocates as much as the result takes, and the names come from a file that anybody may have written: a name
- * can refer to parts of itself, so that each reference doubles the result. Names are therefore refused that are long or have
- * many references (n of them make it longer by a factor of at most 3^(n/3)), and after some seconds all further ones are.
+ * The demangler allocates as much as the result takes, and the names come from an untrusted file: a name can refer
+ * to parts of itself, so that each reference doubles the result. So long names and names with many references are
+ * refused (n references lengthen it by a factor of at most 3^(n/3)), and after some seconds all further names are.
  * SPDX-License-Identifier: MIT
  */
 #include "demangle.h"
@@ -22,7 +22,7 @@
 typedef char *demangler(const char *mangled, char *buffer, size_t *size, int *status);
 
 static demangler *demangle;
-static const char *library; /* where it is from */
+static const char *library; /* the demangler's library */
 
 static void find_demangler(void)
 {
@@ -43,7 +43,7 @@ const char *hp_demangle_library(void)
     return demangle != NULL ? library : NULL;
 }
 
-/* S_, S1_, T_, T1_: what stood before, once more. */
+/* S_, S1_, T_, T1_: references to earlier parts. */
 static size_t count_references(const char *name)
 {
     size_t count = 0;
@@ -61,7 +61,7 @@ static bool is_harmless(const char *name)
     return strnlen(name, LONGEST_NAME + 1) <= LONGEST_NAME && count_references(name) <= MOST_REFERENCES;
 }
 
-/* What the compiler puts behind a name, such as ".constprop.0", is none of the demangler's business. */
+/* Removes suffixes of the compiler, such as ".constprop.0", which the demangler does not know. */
 static bool copy_without_suffix(const char *linked, char name[LONGEST_NAME + 1])
 {
     const size_t length = strcspn(linked, ".");

@@ -1,6 +1,6 @@
 /*
- * Names of C++ as people write them, by the demangler of the C++ library, if there is one on this machine: it is looked for
- * when the first such name comes up. SPDX-License-Identifier: MIT
+ * Demangles C++ names with the demangler of the C++ library, if this machine has one: it is looked up for the first
+ * such name. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_DEMANGLE_H
 #define HP_SYMBOLS_DEMANGLE_H
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An hp_read_name: the signature of a function. False: no demangler, no such name, or one that would become too long. */
+/* An hp_read_name: the signature of a function. False: no demangler, not such a name, or too long a result. */
 bool hp_demangle(const char *linked, char *signature, size_t size);
 
-/* The library that it is done with; NULL when there is none. */
+/* The library that has the demangler; NULL: none. */
 const char *hp_demangle_library(void);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * The functions of a file by address. Functions written in assembly often have no size: they reach to the next one, but
- * not out of their section. SPDX-License-Identifier: MIT
+ * The functions of a file by address. Functions written in assembly often have no size: they extend to the next
+ * one, but not beyond their section. SPDX-License-Identifier: MIT
  */
 #include "function_names.h"
 
 #include <stdlib.h>
 
-/* The section that was asked for last, since neighbours are in the same. */
+/* Caches the last section, since neighbours are in the same. */
 struct reading {
     const struct hp_image_file *file;
     const struct hp_elf *elf;
@@ -35,7 +35,7 @@ static uint64_t end_without_size(struct reading *reading, size_t at)
     return at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) < end ? hp_elf_start(elf->sorted[at + 1]) : end;
 }
 
-/* Aliases: one with a size rather than without, and the last, which the reader has put there for that. */
+/* Of aliases, one with a size is preferred, then the last, which the reader has sorted there. */
 static bool is_alias_of_next(const struct hp_elf *elf, size_t at)
 {
     return at + 1 < elf->count && hp_elf_start(elf->sorted[at + 1]) == hp_elf_start(elf->sorted[at]) &&

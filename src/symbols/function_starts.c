@@ -1,7 +1,7 @@
 /*
- * Beginnings of functions. The index is sorted: pairs of where a function begins and where its description is, both from the index
- * on, in four bytes each. A description says how long the function is. Other encodings are possible; nobody uses them.
- * SPDX-License-Identifier: MIT
+ * Finds where functions begin, by .eh_frame_hdr. It has a sorted table of pairs: start of a function and address of
+ * its FDE, both relative to the section, in four bytes each. An FDE has the length of the function. Other encodings
+ * are possible but unused. SPDX-License-Identifier: MIT
  */
 #include "function_starts.h"
 
@@ -9,11 +9,11 @@
 
 #include "memory.h"
 
-#define HEAD 12u /* version, three encodings, the address of the descriptions, the number of pairs */
+#define HEAD 12u /* version, three encodings, the address of .eh_frame, the number of pairs */
 #define PAIR 8u
 #define FOUR_BYTES 0x03u       /* of a number */
-#define FOUR_BYTES_HERE 0x1bu  /* from the place on where it stands, with a sign */
-#define FOUR_BYTES_INDEX 0x3bu /* the same, from the index on */
+#define FOUR_BYTES_HERE 0x1bu  /* signed, relative to its own address */
+#define FOUR_BYTES_INDEX 0x3bu /* signed, relative to the section */
 
 static int32_t load32(const uint8_t *at)
 {
@@ -59,7 +59,7 @@ static uint64_t number_of(const struct hp_function_starts *starts, size_t pair, 
     return starts->index_linked + (uint64_t)(int64_t)load32(starts->index + HEAD + pair * PAIR + which * 4);
 }
 
-/* A description: its length, the way to what it has in common with others, the beginning, and the length of the function. */
+/* Reads an FDE: its length, the offset of its CIE, the start and the length of the function. */
 static bool reaches(const struct hp_function_starts *starts, const struct hp_image_file *file, size_t pair,
                     uint64_t linked)
 {

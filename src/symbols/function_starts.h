@@ -1,6 +1,6 @@
 /*
- * Where functions begin that have no name: by the index that linkers make for exceptions (.eh_frame_hdr), which stays in files from
- * which all symbols were stripped. SPDX-License-Identifier: MIT
+ * Finds where functions without a name begin: by the linker's index for exceptions (.eh_frame_hdr), which remains
+ * in stripped files. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_FUNCTION_STARTS_H
 #define HP_SYMBOLS_FUNCTION_STARTS_H
@@ -8,10 +8,10 @@
 #include "image_file.h"
 
 struct hp_function_starts {
-    uint8_t *index; /* the section; NULL: there is none, or it is of another kind */
+    uint8_t *index; /* the section; NULL: none, or another encoding */
     size_t index_bytes;
-    uint64_t index_linked;   /* where the linker has put it, ... */
-    ElfW(Shdr) descriptions; /* ... and what it leads to */
+    uint64_t index_linked;   /* its link-time address ... */
+    ElfW(Shdr) descriptions; /* ... and the section that it refers to */
     size_t count;
 };
 
@@ -19,7 +19,7 @@ struct hp_function_starts {
 void hp_function_starts_read(struct hp_function_starts *starts, const struct hp_image_file *file);
 void hp_function_starts_free(struct hp_function_starts *starts);
 
-/* The beginning of the function that an address, as linked, lies in; the address itself where it is in none that is known. */
+/* The start of the function at a link-time address; the address itself if no function is known there. */
 uint64_t hp_function_starts_find(const struct hp_function_starts *starts, const struct hp_image_file *file,
                                  uint64_t linked);
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /*
- * The array, with room for at least one more than `count`; it may have moved. NULL: no memory, and the array is what it was.
+ * Returns the array with room for at least one more than `count`; it may have moved. NULL: no memory, and the array
+ * is unchanged.
  *
  *     struct row *larger = hp_grown(rows, count, &room, sizeof *rows);
  */

@@ -1,4 +1,4 @@
-/* A program or library file that is open. SPDX-License-Identifier: MIT */
+/* An open program or library file. SPDX-License-Identifier: MIT */
 #include "image_file.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-#define MOST_NOTES 4096u /* bytes of a section of notes that are looked at */
+#define MOST_NOTES 4096u /* bytes of a note section that are read */
 #define NOTE_HEAD 12u
 
 /* -------------------------------------------------------------------------------------------- sections */
@@ -67,7 +67,7 @@ static uint32_t load32(const uint8_t *at)
     return number;
 }
 
-/* A note: the sizes of its name and its bytes, its type; then both, each filled up to a multiple of four. */
+/* A note has the sizes of its name and its data, and its type; then both, each padded to a multiple of four. */
 static bool find_build_id(const uint8_t *bytes, size_t size, struct hp_build_id *ret_id)
 {
     for (size_t at = 0; at + NOTE_HEAD <= size;) {
@@ -93,7 +93,7 @@ static bool build_id_at(struct hp_image_file *file, uint64_t offset, uint64_t si
     return hp_elf_read_at(file->fd, offset, bytes, length) && find_build_id(bytes, length, &file->build_id);
 }
 
-/* By the program headers; those of a file with debug information lead nowhere, so its sections are asked, too. */
+/* By the program headers. Those of a debug file lead nowhere, so the sections are tried, too. */
 static void read_build_id(struct hp_image_file *file)
 {
     ElfW(Shdr) section;
@@ -145,7 +145,7 @@ void hp_image_file_close(struct hp_image_file *file)
     *file = (struct hp_image_file){.fd = -1};
 }
 
-/* The name, its zero, up to three more, and the sum. */
+/* The name, its zero, up to three more, and the CRC. */
 bool hp_image_file_debug_link(const struct hp_image_file *file, char *name, size_t size, uint32_t *ret_sum)
 {
     uint8_t bytes[1024];

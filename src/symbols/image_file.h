@@ -1,12 +1,13 @@
 /*
- * A program or library file that is open, to look things up in: its sections by name, its build-id and the name of the file that has its debug information. Nothing in it is believed. SPDX-License-Identifier: MIT
+ * An open program or library file: its sections by name, its build-id and the name of its debug file. Its contents
+ * are not trusted. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_IMAGE_FILE_H
 #define HP_SYMBOLS_IMAGE_FILE_H
 
 #include "elf_file.h"
 
-#define HP_BUILD_ID_MOST 32u /* bytes; there are 20, or 16 */
+#define HP_BUILD_ID_MOST 32u /* bytes; usually 20 or 16 */
 
 struct hp_build_id {
     uint8_t bytes[HP_BUILD_ID_MOST];
@@ -23,7 +24,7 @@ struct hp_image_file {
     struct hp_build_id build_id;
 };
 
-/* Reads an open file, and keeps the descriptor. False: it is no such file, and the descriptor is closed. */
+/* Reads an open file, and takes over the descriptor. False: not such a file, and the descriptor is closed. */
 bool hp_image_file_read(struct hp_image_file *file, int fd);
 void hp_image_file_close(struct hp_image_file *file);
 
@@ -32,20 +33,20 @@ bool hp_image_file_section_at(const struct hp_image_file *file, size_t index, El
 /* A section that has bytes in the file. */
 bool hp_image_file_section(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section);
 
-/* A copy of its bytes, for hp_memory_unmap; NULL: it is not there, or is compressed. */
+/* A copy of its bytes, for hp_memory_unmap; NULL: missing, or compressed. */
 void *hp_image_file_copy(const struct hp_image_file *file, const char *name, ElfW(Shdr) * ret_section);
 
-/* The name that the debug link gives, and the sum over all bytes of the file that is meant. False: no such link. */
+/* The file name and the CRC in the debug link. False: no such link. */
 bool hp_image_file_debug_link(const struct hp_image_file *file, char *name, size_t size, uint32_t *ret_sum);
 
-/* In hexadecimal, ended by a zero; "": there is none. */
+/* In hexadecimal, with a terminating zero; "": none. */
 #define HP_BUILD_ID_TEXT (2 * HP_BUILD_ID_MOST + 1)
 void hp_build_id_put(const struct hp_build_id *id, char text[HP_BUILD_ID_TEXT]);
 
 bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b);
 
 /*
- * What turns a place in the file into the address the linker gave it, for a piece of the file that is mapped as code: add it,
+ * The number to add to a file offset to get the link-time address, for a part of the file that is mapped as code;
  * modulo 2^64. False: no code of the file is there.
  */
 bool hp_image_file_bias(const struct hp_image_file *file, uint64_t offset, uint64_t size, uint64_t *ret_bias);

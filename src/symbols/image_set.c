@@ -15,7 +15,7 @@
 #define LARGEST_VDSO (1u << 20)
 
 struct hp_image_name {
-    char *path; /* as the kernel gave it */
+    char *path; /* as the kernel reported it */
     uint64_t inode;
     struct hp_build_id build_id;
     struct hp_image *image;
@@ -27,7 +27,7 @@ static const char deleted[] = " (deleted)";
 
 static bool is_vdso(const char *path) { return strcmp(path, "[vdso]") == 0; }
 
-/* The kernel's own library, of which every process has the same: ours, as a file. */
+/* The kernel's vDSO is the same in every process: writes ours to a file. */
 static int open_vdso(void)
 {
     const ElfW(Ehdr) *header =
@@ -50,7 +50,7 @@ static int open_path(const char *before, const char *path)
     return length > 0 && (size_t)length < sizeof whole ? hp_regular_open(AT_FDCWD, whole, O_RDONLY) : -1;
 }
 
-/* As the process sees it, which may be in a container; or as we do. */
+/* Opens it in the mount namespace of the process, which may be a container; else in ours. */
 static int open_there(const struct hp_image_set *set, const struct hp_image_place *place, const char *path)
 {
     char root[64];
@@ -70,7 +70,10 @@ static bool has_inode(int fd, uint64_t inode)
     return fstat(fd, &status) == 0 && status.st_ino == inode;
 }
 
-/* A file that has lost its name: through the mapping itself, which needs privileges, or as what the process executes. */
+/*
+ * A file without a name: opened through the mapping itself, which needs privileges, or as the executable of the
+ * process.
+ */
 static int open_deleted(const struct hp_image_place *place)
 {
     char path[100];
@@ -100,7 +103,7 @@ static bool read_file(struct hp_image *image, int fd, const struct hp_build_id *
     return false;
 }
 
-/* What has taken the place of a deleted file is that file only if its build-id says so. */
+/* A file at the path of a deleted one is the same only if its build-id says so. */
 static void read_image(const struct hp_image_set *set, struct hp_image *image, const struct hp_image_place *place)
 {
     const bool is_deleted = hp_text_has_suffix(place->path, deleted);

@@ -1,6 +1,6 @@
 /*
- * What was inlined. Entries are a tree; those of functions, and of what is inlined or a block within them, are gone through.
- * libdw believes what it reads, so entries have to come one behind the other: nobody leads it in circles.
+ * Finds inlined calls. DIEs form a tree; functions, and the inlined calls and blocks in them, are visited. libdw
+ * trusts its input, so DIEs must come in ascending order: a corrupt file could otherwise cause an endless loop.
  * SPDX-License-Identifier: MIT
  */
 #include "inline_calls.h"
@@ -10,13 +10,13 @@
 #include "grown.h"
 
 #define DEEPEST 200u
-#define MOST_PIECES 100000u /* of one entry, in ranges */
+#define MOST_PIECES 100000u /* ranges of one DIE */
 
 struct reading {
     const struct hp_libdw *libdw;
     struct hp_inline_calls *calls;
     struct hp_ranges ranges;
-    Dwarf_Off last; /* where the last entry was */
+    Dwarf_Off last; /* offset of the last DIE */
     bool is_good;
 };
 
@@ -30,7 +30,7 @@ static bool add_ranges(struct reading *reading, Dwarf_Die *entry, uint32_t numbe
     return count > 0;
 }
 
-/* Its number, or that of what is around it where it has no code of its own. */
+/* Its number, or that of the enclosing one if it has no code. */
 static uint32_t add_call(struct reading *reading, Dwarf_Die *entry, uint32_t around, uint32_t depth)
 {
     struct hp_inline_calls *calls = reading->calls;
@@ -46,7 +46,7 @@ static uint32_t add_call(struct reading *reading, Dwarf_Die *entry, uint32_t aro
     return (uint32_t)calls->count++;
 }
 
-/* Whether there may be functions, or something inlined, in it. */
+/* Whether it may contain functions or inlined calls. */
 static bool is_entered(int tag)
 {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
@@ -76,7 +76,7 @@ static void read_children(struct reading *reading, Dwarf_Die *parent, uint32_t a
         uint32_t inner = is_function ? HP_RANGE_NONE : around;
         if (is_function || tag == DW_TAG_inlined_subroutine)
             inner = add_call(reading, &entry, inner, depth);
-        if (!is_function || inner != HP_RANGE_NONE) /* one without code is a declaration, or an abstract one */
+        if (!is_function || inner != HP_RANGE_NONE) /* one without code is a declaration, or abstract */
             read_children(reading, &entry, inner, depth + 1);
     } while (reading->is_good && reading->libdw->dwarf_siblingof(&entry, &entry) == 0);
 }

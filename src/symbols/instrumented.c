@@ -1,16 +1,18 @@
 /*
- * Which functions were compiled with -finstrument-functions.
+ * Finds the functions that were compiled with -finstrument-functions.
  *
- * A call of the hook goes to the hook itself, where it was linked in; or to a stub of the linker, which jumps to where a slot
- * in memory points; or through the slot. Slots are known by the relocations that have the dynamic linker fill them. So the
- * places that stand for the hook are collected first, and then looked for in the code of every function.
+ * A call of the hook goes to the hook itself, if it was linked in; or to a PLT stub, which jumps through a GOT
+ * slot; or through the slot directly. Slots are found by the relocations that the dynamic linker applies to them.
+ * So the addresses that stand for the hook are collected first, and then searched for in the code of every
+ * function.
  *
- * That a function calls the hook does not suffice: what is inlined into it does so, too, with another address, and so does a
- * copy that the compiler made of a function for certain arguments. The hook is given the address of the function it is
- * about, so that has to be in the code as well: as a number, as a distance, or in a slot.
+ * A call of the hook is not enough: code inlined into a function calls it too, with another address, and so does a
+ * clone that the compiler made of a function for certain arguments. The hook's argument is the address of the
+ * function that it is about, so that must be in the code as well: as a constant, as a relative address, or in a
+ * slot.
  *
- * Code of x86-64 is looked at byte by byte, for nobody knows where instructions begin. An operand has 32 bits, so that
- * hardly anything is taken for a call or an address which is none. SPDX-License-Identifier: MIT
+ * Code of x86-64 is scanned byte by byte, since instruction boundaries are unknown. An operand has 32 bits, so
+ * false matches are very rare. SPDX-License-Identifier: MIT
  */
 #include "instrumented.h"
 
@@ -28,21 +30,23 @@
 
 #define HOOK "__cyg_profile_func_enter"
 #define MOST_PLACES 32u
-/* Functions, names or tables that lie on one another, at most on average; else somebody wants us to work forever. */
+/*
+ * Limit on functions, names or tables that overlap, on average: a forged file could otherwise keep us busy forever.
+ */
 #define OVERLAPS 4u
-#define LONGEST_TEXT 4095u /* of which as much is recorded */
+#define LONGEST_TEXT 4095u /* the recorder stores no more */
 
-/* Loaded code, as it is in the file. */
+/* Loaded code, as in the file. */
 struct code {
     const unsigned char *bytes;
     uint64_t size;
     uint64_t linked;
 };
 
-/* A place in memory which the dynamic linker fills with an address. */
+/* A word in memory that the dynamic linker fills with an address. */
 struct slot {
     uint64_t address;
-    uint64_t value; /* of a symbol or place in this file; 0: in another */
+    uint64_t value; /* of a symbol or address in this file; 0: in another */
 };
 
 /* A few addresses. */
@@ -51,7 +55,7 @@ struct places {
     size_t count;
 };
 
-/* A text of the file, and the copy that all who have it share: a million functions may have one name. */
+/* A text of the file and its shared copy: a million functions may have one name. */
 struct copy {
     const char *from, *text;
 };
@@ -61,15 +65,15 @@ struct reading {
     struct hp_elf elf;
     struct code code[HP_ELF_PARTS];
     size_t code_count;
-    uint64_t bytes_left;  /* of functions that may still be looked at */
-    uint64_t texts_left;  /* bytes of texts that may still be copied */
-    uint64_t tables_left; /* bytes of relocations and their symbols that may still be read */
-    struct copy *copies;  /* by where the text is, a hash table */
+    uint64_t bytes_left;  /* limit of function bytes to scan */
+    uint64_t texts_left;  /* limit of text bytes to copy */
+    uint64_t tables_left; /* limit of bytes of relocations and their symbols to read */
+    struct copy *copies;  /* a hash table by the address of the text */
     size_t copy_mask;
-    struct slot *slots; /* by address */
+    struct slot *slots; /* sorted by address */
     size_t slot_count;
     struct places hook_slots; /* slots that lead to the hook */
-    struct places hooks;      /* the hook and stubs that jump there */
+    struct places hooks;      /* the hook, and stubs that jump there */
 };
 
 /* What is found in the code of one function. */
@@ -97,7 +101,7 @@ static uint32_t load32(const unsigned char *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* A distance of `bits` bits. */
+/* Sign-extends a distance of `bits` bits. */
 static uint64_t extended(uint32_t number, unsigned bits)
 {
     const uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -130,7 +134,7 @@ struct dynamic {
     size_t names_size;
 };
 
-/* Many sections may be about the same bytes. */
+/* Many sections may refer to the same bytes. */
 static bool may_read(struct reading *reading, uint64_t size)
 {
     if (size > reading->tables_left)
@@ -165,7 +169,7 @@ static void free_dynamic(const struct dynamic *dynamic)
         hp_memory_unmap(dynamic->names, dynamic->names_size);
 }
 
-/* Without a symbol it is a place in this file: the addend. */
+/* Without a symbol it is an address in this file: the addend. */
 static void add_slot(struct reading *reading, const struct dynamic *dynamic, uint64_t address, uint64_t symbol,
                      uint64_t addend)
 {
@@ -179,7 +183,7 @@ static void add_slot(struct reading *reading, const struct dynamic *dynamic, uin
         add_place(&reading->hook_slots, address);
 }
 
-/* Relocations with addends, which is what 64-bit machines have. */
+/* Relocations with addends, as on 64-bit machines. */
 static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
 {
     const size_t count = section->sh_entsize == sizeof(ElfW(Rela)) ? section->sh_size / sizeof(ElfW(Rela)) : 0;
@@ -217,7 +221,7 @@ static bool read_slots(struct reading *reading)
 
 /* ---------------------------------------------------------------------------------------------- x86-64 */
 
-/* The target of an operand that is a distance from the end of the instruction. */
+/* The target of an operand relative to the end of the instruction. */
 static uint64_t from_here(const unsigned char *operand, uint64_t address_after)
 {
     return address_after + extended(load32(operand), 32);
@@ -325,7 +329,7 @@ static bool is_in(const struct code *code, uint64_t address, uint64_t size)
            size <= code->size - (address - code->linked);
 }
 
-/* What a load from there gives: from a slot, or from among the code, where compilers keep long addresses. */
+/* The result of a load: from a slot, or from a literal pool in the code. */
 static uint64_t loaded_from(const struct reading *reading, uint64_t address)
 {
     for (size_t at = 0; at < reading->code_count; at++)
@@ -336,7 +340,9 @@ static uint64_t loaded_from(const struct reading *reading, uint64_t address)
     return value_at(reading, address);
 }
 
-/* Registers hold what the last adrp said, whichever way leads here: good enough to find one's own address. */
+/*
+ * A register holds the result of the last adrp, ignoring control flow: enough to find the function's own address.
+ */
 static struct finding look_at_arm(const struct reading *reading, const unsigned char *bytes, uint64_t size,
                                   uint64_t address)
 {
@@ -396,7 +402,7 @@ static void read_code(struct reading *reading)
     }
 }
 
-/* Where the hook is part of the file. */
+/* If the hook is in this file. */
 static void find_own_hook(struct reading *reading)
 {
     for (size_t at = 0; at < reading->elf.count; at++)
@@ -415,7 +421,7 @@ static bool make_copies(struct reading *reading)
     return reading->copies != NULL;
 }
 
-/* A name of a function or a source, cut as in a session. NULL: no memory, or too much of it. */
+/* A name of a function or a source, cut as in a session. NULL: no memory, or over the limit. */
 static const char *copy_of(struct reading *reading, struct hp_arena *arena, const char *from)
 {
     size_t at = (size_t)((uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15) >> 24) & reading->copy_mask;
@@ -442,7 +448,7 @@ static bool list_functions(struct reading *reading, look *look_at, struct hp_are
     for (size_t at = 0; all != NULL && at < elf->count; at++) {
         const ElfW(Sym) *symbol = elf->sorted[at];
         if (at + 1 < elf->count && elf->sorted[at + 1]->st_value == symbol->st_value)
-            continue; /* the last of several names is the one that counts */
+            continue; /* the last of several names counts */
         struct hp_function *function = &all[count++];
         *function = (struct hp_function){
             .name = copy_of(reading, arena, hp_elf_name(elf, symbol)),

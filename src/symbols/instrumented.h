@@ -1,6 +1,6 @@
 /*
- * Which functions of a program or library were compiled with -finstrument-functions: those whose machine code calls the
- * compiler's hook and has their own address, which is what the hook is given. x86-64 and aarch64.
+ * Finds the functions of a program or library that were compiled with -finstrument-functions: those whose machine
+ * code calls the compiler's hook and contains their own address, the argument of the hook. x86-64 and aarch64.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_INSTRUMENTED_H

@@ -1,4 +1,4 @@
-/* elfutils' reader of debug information. SPDX-License-Identifier: MIT */
+/* Loads libdw, the debug information reader of elfutils. SPDX-License-Identifier: MIT */
 #include "libdw.h"
 
 #include <dlfcn.h>

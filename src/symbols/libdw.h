@@ -1,6 +1,7 @@
 /*
- * elfutils' reader of debug information, opened when it is first needed: it is large, and most that hotpath does needs no
- * lines. Where it is not installed, or was not when hotpath was built, there are no lines. SPDX-License-Identifier: MIT
+ * libdw, the debug information reader of elfutils, loaded when it is first needed: it is large, and most commands
+ * need no lines. If it is not installed, or was not when hotpath was built, there are no lines.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_LIBDW_H
 #define HP_SYMBOLS_LIBDW_H
@@ -37,7 +38,7 @@ struct hp_libdw {
 #undef HP_LIBDW_POINTER
 };
 
-/* NULL: there is none here. */
+/* NULL: not installed. */
 const struct hp_libdw *hp_libdw_get(void);
 
 #endif

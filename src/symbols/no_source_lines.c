@@ -1,4 +1,4 @@
-/* In place of source_lines.c where hotpath is built without libdw. SPDX-License-Identifier: MIT */
+/* Replaces source_lines.c in builds without libdw. SPDX-License-Identifier: MIT */
 #include "source_lines.h"
 
 bool hp_source_lines_can(void) { return false; }

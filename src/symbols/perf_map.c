@@ -1,4 +1,4 @@
-/* Functions that a program made at run time. SPDX-License-Identifier: MIT */
+/* Functions that a program generated at run time. SPDX-License-Identifier: MIT */
 #include "perf_map.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool read_line(char *line, struct hp_range *range, const char **ret_name)
     return true;
 }
 
-/* Code is made anew where older was: of two at one place the later counts. */
+/* New code may replace older code: of two functions at one address the later counts. */
 static bool read_lines(struct hp_perf_map *map, struct hp_ranges *ranges)
 {
     size_t room = 0;
@@ -63,7 +63,7 @@ bool hp_perf_map_parse(struct hp_perf_map *map, const char *text, size_t length)
     return take_text(map, strndup(text, length));
 }
 
-/* As the process sees it first, which may have a /tmp of its own. */
+/* In the mount namespace of the process first, which may have its own /tmp. */
 static int open_map(pid_t pid)
 {
     char path[100];

@@ -1,6 +1,6 @@
 /*
- * Ranges of addresses. From left to right, those that are open lie on a stack; the one on top is who counts, up to where it
- * ends or another begins. SPDX-License-Identifier: MIT
+ * Address ranges. Open ranges are on a stack, from left to right; the one on top counts, up to its end or the
+ * beginning of another. SPDX-License-Identifier: MIT
  */
 #include "range_index.h"
 
@@ -26,7 +26,7 @@ bool hp_ranges_add(struct hp_ranges *ranges, const struct hp_range *range)
     return true;
 }
 
-/* Of those that begin together and have one rank, the longer is around the other. */
+/* Of ranges with the same start and rank, the longer encloses the other. */
 static int compare_ranges(const void *a, const void *b)
 {
     const struct hp_range *x = a, *y = b;
@@ -39,7 +39,7 @@ static int compare_ranges(const void *a, const void *b)
     return x->value == y->value ? 0 : x->value < y->value ? -1 : 1;
 }
 
-/* Those of symbols are, mostly. */
+/* Ranges of symbols mostly are. */
 static bool is_sorted(const struct hp_ranges *ranges)
 {
     for (size_t at = 1; at < ranges->count; at++)
@@ -106,7 +106,7 @@ uint32_t hp_range_index_find(const struct hp_range_index *index, uint64_t addres
     if (index->count == 0 || address < index->starts[0])
         return HP_RANGE_NONE;
     const uint64_t *first = index->starts;
-    for (size_t count = index->count; count > 1;) { /* without branches that nobody can foresee */
+    for (size_t count = index->count; count > 1;) { /* without unpredictable branches */
         const size_t half = count / 2;
         first = first[half] <= address ? first + half : first;
         count -= half;

@@ -1,6 +1,6 @@
 /*
- * Which of many ranges of addresses an address lies in; of several, the one that begins last: ranges may lie in one another, as
- * inlined functions do. SPDX-License-Identifier: MIT
+ * Finds which of many address ranges an address is in; of several, the one that begins last: ranges may be nested,
+ * as inlined functions are. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_RANGE_INDEX_H
 #define HP_SYMBOLS_RANGE_INDEX_H
@@ -14,7 +14,7 @@
 struct hp_range {
     uint64_t start, end;
     uint32_t value;
-    uint32_t rank; /* of those that begin together, the highest counts */
+    uint32_t rank; /* of ranges with the same start, the highest counts */
 };
 
 struct hp_ranges {

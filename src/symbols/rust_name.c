@@ -1,6 +1,6 @@
 /*
- * Names of Rust: "_ZN", then each part of the path with its length before it, the last of which is a hash, then "E". What may
- * not be in a linker's name is written between dollars. SPDX-License-Identifier: MIT
+ * Rust's legacy mangling: "_ZN", then each part of the path with its length before it, the last of which is a hash,
+ * then "E". Characters not allowed in symbols are escaped between dollar signs. SPDX-License-Identifier: MIT
  */
 #include "rust_name.h"
 
@@ -21,7 +21,7 @@ static const struct escape escapes[] = {
     {"$LP$", "("}, {"$RP$", ")"}, {"$C$", ","},  {"..", "::"},
 };
 
-/* "$u7e$": a sign by its number. Returns how long that is, or 0. */
+/* "$u7e$": a character by its number. Returns the length, or 0. */
 static size_t numbered(const char *at, size_t length, struct hp_text *text)
 {
     char *end;
@@ -62,7 +62,7 @@ static bool is_hash(const char *part, size_t length)
     return length == HASH_LENGTH && part[0] == 'h' && strspn(part + 1, "0123456789abcdef") >= HASH_LENGTH - 1;
 }
 
-/* The next part of a path. False: there is none. */
+/* The next part of a path. False: none. */
 static bool next_part(const char **at, const char *end, const char **ret_part, size_t *ret_length)
 {
     char *behind;

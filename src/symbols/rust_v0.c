@@ -1,6 +1,6 @@
 /*
- * Names of Rust in the newer form ("v0", RFC 2603): a path in prefix notation, in which a letter says what comes. Parts can refer to
- * what stood before, so that a short name can stand for a very long one: steps and depth have bounds, and anybody may have written it.
+ * Rust's v0 mangling (RFC 2603): a path in prefix notation, in which a letter says what follows. Parts can refer
+ * back, so that a short name can stand for a very long one: steps and depth are limited, since names are untrusted.
  * SPDX-License-Identifier: MIT
  */
 #include "rust_v0.h"
@@ -15,12 +15,12 @@
 #define MOST_LIFETIMES 64u
 
 struct reading {
-    const char *start, *at, *end; /* without _R; what references count from */
+    const char *start, *at, *end; /* without _R; the base of back references */
     struct hp_text *text;
-    uint64_t lifetimes; /* that are bound here */
+    uint64_t lifetimes; /* lifetimes bound here */
     unsigned steps, depth;
-    unsigned muted; /* what is read is not to be seen */
-    bool is_open;   /* of a trait: the list of its arguments has begun, and may go on */
+    unsigned muted; /* output is suppressed */
+    bool is_open;   /* of a trait: its argument list has begun, and may go on */
     bool is_broken;
 };
 
@@ -73,7 +73,7 @@ static void put_number(struct reading *reading, uint64_t number)
         hp_text_u64(reading->text, number);
 }
 
-/* True: there is one more level to go. To be left then. */
+/* True: one level deeper is allowed. Then leave it again. */
 static bool enter(struct reading *reading)
 {
     if (reading->is_broken || reading->text->is_cut || ++reading->steps > MOST_STEPS ||
@@ -115,7 +115,7 @@ static uint64_t read_base_62(struct reading *reading)
     return number + 1;
 }
 
-/* What tells things of the same name apart; 0: nothing. */
+/* Distinguishes things of the same name; 0: nothing. */
 static uint64_t read_disambiguator(struct reading *reading)
 {
     return eat(reading, 's') ? read_base_62(reading) + 1 : 0;
@@ -143,7 +143,7 @@ static struct word read_word(struct reading *reading)
     return word;
 }
 
-/* Letters that are no ASCII are shown as they are written. */
+/* Non-ASCII identifiers are shown in their encoded form. */
 static void put_word(struct reading *reading, const struct word *word)
 {
     put(reading, word->is_punycode ? "punycode{" : "");
@@ -154,7 +154,7 @@ static void put_word(struct reading *reading, const struct word *word)
 
 /* ---------------------------------------------------------------------------------------------------- references */
 
-/* Reads what stood before once more. It has to begin before the reference itself, so this comes to an end. */
+/* Reads an earlier part again. It must begin before the reference itself, so this ends. */
 static void read_again(struct reading *reading, void (*read)(struct reading *reading))
 {
     const char *from = reading->at - 1;
@@ -178,7 +178,7 @@ static void read_type_path(struct reading *reading) { read_path(reading, false);
 
 /* ----------------------------------------------------------------------------------------------------- lifetimes */
 
-/* 1 is the innermost that is bound; 0: it has no name. */
+/* 1 is the innermost bound one; 0: it has no name. */
 static void put_lifetime(struct reading *reading, uint64_t number)
 {
     put(reading, "'");
@@ -199,7 +199,7 @@ static void put_lifetime(struct reading *reading, uint64_t number)
     put_number(reading, from_outside);
 }
 
-/* "for<'a> ". Returns how many, to be taken back. */
+/* "for<'a> ". Returns how many, to be unbound later. */
 static uint64_t read_binder(struct reading *reading)
 {
     const uint64_t count = eat(reading, 'G') ? read_base_62(reading) + 1 : 0;
@@ -239,7 +239,7 @@ static size_t read_list(struct reading *reading, void (*read)(struct reading *re
     return count;
 }
 
-/* Where an implementation stands says nothing to people. */
+/* The place of an implementation is not shown. */
 static void skip_place(struct reading *reading)
 {
     read_disambiguator(reading);
@@ -248,7 +248,7 @@ static void skip_place(struct reading *reading)
     reading->muted--;
 }
 
-/* Closures and the like have small letters of the compiler's, and numbers. */
+/* Closures and the like have lowercase namespace letters, and numbers. */
 static void read_inside(struct reading *reading, bool is_value)
 {
     const char space = next(reading);
@@ -316,7 +316,7 @@ static void read_path(struct reading *reading, bool is_value)
 
 /* --------------------------------------------------------------------------------------------------------- types */
 
-/* NULL: it is none of these. */
+/* NULL: not a basic type. */
 static const char *basic_type(char letter)
 {
     static const char *const names[26] = {
@@ -357,7 +357,7 @@ static void read_function_type(struct reading *reading)
     reading->lifetimes -= bound;
 }
 
-/* A trait whose list of arguments may go on: `Iterator<Item = u8>`. */
+/* A trait whose argument list may go on: `Iterator<Item = u8>`. */
 static void read_open_path(struct reading *reading)
 {
     reading->is_open = false;
@@ -485,10 +485,10 @@ static int hex_of(char letter)
 struct hex {
     const char *digits;
     size_t length;
-    uint64_t value; /* if they are at most 16 */
+    uint64_t value; /* if there are at most 16 digits */
 };
 
-/* Up to "_"; without zeros in front, so none at all is 0. */
+/* Up to "_"; without leading zeros, so no digits mean 0. */
 static struct hex read_hex(struct reading *reading)
 {
     struct hex hex = {.digits = reading->at};
@@ -535,7 +535,7 @@ static void read_const_of(struct reading *reading, char type)
         put(reading, "_");
         return;
     }
-    if (type == '\0' || strchr("aslxnihtmyojbc", type) == NULL) { /* texts and structures are not known here */
+    if (type == '\0' || strchr("aslxnihtmyojbc", type) == NULL) { /* strings and structures are not supported */
         give_up(reading);
         return;
     }
@@ -562,7 +562,7 @@ static void read_const(struct reading *reading)
 
 /* ---------------------------------------------------------------------------------------------------------- name */
 
-/* The crate that it was made for may follow, and what the linker or LLVM has put behind it. */
+/* The instantiating crate may follow, and suffixes of the linker or LLVM. */
 static bool is_at_end(struct reading *reading)
 {
     if (peek(reading) >= 'A' && peek(reading) <= 'Z') {

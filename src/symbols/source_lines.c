@@ -1,9 +1,9 @@
 /*
- * Sources by address.
+ * Source lines by address.
  *
- * libdw can look up an address by itself, but goes through a whole unit each time, and relies on a section that not every
- * compiler writes. So it is asked once for all that a unit has: which addresses belong to which unit, when a file is opened;
- * the lines and the inlined functions of a unit, when one of its addresses is asked for. SPDX-License-Identifier: MIT
+ * libdw can look up an address, but visits a whole unit each time, and needs a section that not every compiler
+ * writes. So each unit is read completely once: its address ranges when the file is opened, its lines and inlined
+ * functions when one of its addresses is first requested. SPDX-License-Identifier: MIT
  */
 #include "source_lines.h"
 
@@ -14,29 +14,29 @@
 #include "grown.h"
 #include "inline_calls.h"
 
-#define MOST_PIECES 1000000u /* of a unit, in ranges */
+#define MOST_PIECES 1000000u /* ranges of a unit */
 
 struct line {
     const char *file;
     uint32_t number;
 };
 
-/* A file that debug information knows by a path in the folder of the compiler. */
+/* A file with a path relative to the compiler's working directory. */
 struct path {
-    const char *file; /* of libdw: the same for the same file */
+    const char *file; /* libdw's pointer: the same for the same file */
     char *whole;
 };
 
 struct unit {
     Dwarf_Die entry;
-    Dwarf_Die inside; /* where its functions are: the same, or in another file */
+    Dwarf_Die inside; /* the unit of its functions: the same, or in a split file */
     bool is_read;
     struct hp_range_index places; /* of lines */
     struct line *lines;
     size_t line_count;
     struct hp_inline_calls calls;
     Dwarf_Files *files;
-    const char *folder; /* of the compiler; NULL: not known */
+    const char *folder; /* the compiler's working directory; NULL: unknown */
     struct path *paths;
     size_t path_count, path_room;
 };
@@ -129,7 +129,7 @@ void hp_source_lines_close(struct hp_source_lines *lines)
 
 /* --------------------------------------------------------------------------------------------- lines */
 
-/* Places with the line that begins there, in order; the end of a sequence begins nothing. */
+/* Addresses with the line that begins there, in order; the end of a sequence begins none. */
 static void read_line(struct unit *unit, Dwarf_Line *row)
 {
     const struct hp_libdw *libdw = hp_libdw_get();
@@ -197,7 +197,7 @@ static void read_unit(struct unit *unit)
 
 /* ------------------------------------------------------------------------------------------- finding */
 
-/* "/home/me/project/src/a.c", where the compiler was told "src/a.c". Who asks may be in another folder. */
+/* "/home/me/project/src/a.c", where the compiler got "src/a.c". We may be in another folder. */
 static const char *whole_path(struct unit *unit, const char *file)
 {
     if (unit->folder == NULL || file[0] == '/' || file[0] == '\0')

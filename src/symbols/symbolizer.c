@@ -1,4 +1,4 @@
-/* Names for addresses. SPDX-License-Identifier: MIT */
+/* Names addresses. SPDX-License-Identifier: MIT */
 #include "symbolizer.h"
 
 #include <stdio.h>
@@ -16,17 +16,18 @@
 #define LONGEST_NAME 4096u
 
 /*
- * Debug information takes time to read: that of the C library, which is compressed, as long as many programs run. It is read where this
- * takes no more than a small part of the time that the image was seen for; elsewhere the names of its symbols are enough.
+ * Debug information takes time to read: that of the C library, which is compressed, takes longer than many programs
+ * run. It is read only if that takes a small part of the time for which the image was seen; otherwise symbol names
+ * are enough.
  */
-#define LINES_PART 20u   /* one in so many */
+#define LINES_PART 20u   /* one part in this many */
 #define PLAIN_BYTE_NS 1u /* to read a byte of it, measured; the next with a margin */
 #define COMPRESSED_BYTE_NS 20u
 
 struct hp_image_symbols {
-    struct hp_image_file debug; /* the separate file, if there is one */
+    struct hp_image_file debug; /* the separate debug file, if there is one */
     struct hp_function_names names;
-    struct hp_function_starts starts; /* of those without one */
+    struct hp_function_starts starts; /* of functions without a name */
     struct hp_source_lines *lines;
 };
 
@@ -38,7 +39,7 @@ static bool has_section(const struct hp_image_file *file, const char *name)
     return file->fd >= 0 && hp_image_file_section(file, name, &section);
 }
 
-/* How long it takes to read its debug information, about. */
+/* Approximate time to read its debug information. */
 static uint64_t price_of_lines(const struct hp_image_file *file)
 {
     static const char *const names[] = {".debug_info",     ".debug_abbrev",   ".debug_line",    ".debug_str",
@@ -60,7 +61,7 @@ static bool is_worth_lines(const struct hp_symbolizer *symbolizer, const struct 
     return symbolizer->seen_ns == NULL || price_of_lines(file) <= symbolizer->seen_ns[image->number] / LINES_PART;
 }
 
-/* What was not stripped off is in the file itself. */
+/* What was not stripped is in the file itself. */
 static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
                          struct hp_image_symbols *symbols)
 {
@@ -123,7 +124,7 @@ void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
 
 /* ----------------------------------------------------------------------------------------------- names */
 
-/* Linkers' names stay where they are, so where they are stands for what they are. */
+/* Linkage names do not move, so their address identifies them. */
 static const char *readable(struct hp_symbolizer *symbolizer, const char *linked)
 {
     char name[LONGEST_NAME];
@@ -149,7 +150,7 @@ static const char *place_in(struct hp_symbolizer *symbolizer, const struct hp_im
     return place != NULL ? place : image->path;
 }
 
-/* All places of a function without a name have one in common. */
+/* All places of a function without a name share one. */
 static uint64_t start_of(const struct hp_image_symbols *symbols, const struct hp_image *image, uint64_t linked)
 {
     return symbols != NULL ? hp_function_starts_find(&symbols->starts, &image->file, linked) : linked;

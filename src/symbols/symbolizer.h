@@ -1,6 +1,6 @@
 /*
- * Names for addresses: functions, those that were inlined, files and lines. Of each image what there is: its own symbols and
- * debug information, or those of a separate file, or the exported symbols; else it is "image+0x...".
+ * Names addresses: functions, inlined functions, files and lines. For each image uses what there is: its own
+ * symbols and debug information, or those of a separate file, or the exported symbols; else "image+0x...".
  *
  *     struct hp_symbolizer symbolizer = {.sysroot = NULL};
  *     count = hp_symbolizer_find(&symbolizer, image, address, places, MOST);
@@ -16,18 +16,17 @@
 #include "text_cache.h"
 
 struct hp_symbolizer {
-    const char *sysroot; /* put before all paths; NULL: none */
-    bool has_no_lines;   /* only names of functions are wanted */
-    const uint64_t
-        *seen_ns; /* by number of the image: the time it was seen for; NULL: its lines are worth any time */
+    const char *sysroot;     /* put before all paths; NULL: none */
+    bool has_no_lines;       /* only names of functions are wanted */
+    const uint64_t *seen_ns; /* by number of the image: the time it was seen; NULL: always read its lines */
     struct hp_image_symbols **images; /* by number of the image; NULL: not read yet */
     size_t count;
     struct hp_text_cache names, places; /* readable names of functions; places without a name */
 };
 
 /*
- * What is at an address, as the image's linker gave it: the innermost function first, each inlined into the next. Always at
- * least one, with a name. For a return address, ask for the place before it. Texts stay valid.
+ * What is at a link-time address of the image: the innermost function first, each inlined into the next. Always at
+ * least one, with a name. For a return address, ask for the address before it. Texts stay valid.
  */
 size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,
                           struct hp_source_place *places, size_t most);

@@ -1,4 +1,4 @@
-/* Texts that were made once. SPDX-License-Identifier: MIT */
+/* A cache of texts. SPDX-License-Identifier: MIT */
 #include "text_cache.h"
 
 #include <stdbool.h>

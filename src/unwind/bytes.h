@@ -1,6 +1,6 @@
 /*
- * Bytes of a section of DWARF, taken from the front. What is beyond the end reads as zero and is remembered, so that a reader
- * need look only once, at the end of each entry. Little-endian. SPDX-License-Identifier: MIT
+ * A cursor over bytes of a DWARF section. Reads beyond the end return zero and set a flag, so that a reader checks
+ * only once, at the end of each entry. Little-endian. SPDX-License-Identifier: MIT
  */
 #ifndef HP_UNWIND_BYTES_H
 #define HP_UNWIND_BYTES_H
@@ -12,7 +12,7 @@
 
 struct hp_bytes {
     const uint8_t *at, *end;
-    bool is_short; /* something was asked for that is not there */
+    bool is_short; /* a read went beyond the end */
 };
 
 static inline size_t hp_bytes_left(const struct hp_bytes *bytes) { return (size_t)(bytes->end - bytes->at); }

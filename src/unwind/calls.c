@@ -1,4 +1,4 @@
-/* Instructions that call. SPDX-License-Identifier: MIT */
+/* Recognises call instructions. SPDX-License-Identifier: MIT */
 #include "calls.h"
 
 #include <string.h>
@@ -21,12 +21,14 @@ bool hp_code_before(const struct hp_space *space, uint64_t address, uint8_t *byt
     return false;
 }
 
-/* "call *%rax", "call *8(%rbx)", "call *table(,%rax,8)": the opcode is ff, with 2 in the middle of the next byte. */
+/*
+ * "call *%rax", "call *8(%rbx)", "call *table(,%rax,8)": the opcode is ff, with 2 in the middle of the next byte.
+ */
 static bool is_indirect(const uint8_t *bytes, size_t size)
 {
     static const struct {
-        uint8_t length, mode; /* the upper two bits of the byte behind the opcode */
-        bool has_index;       /* and there is one more behind it */
+        uint8_t length, mode; /* mode: the upper two bits of the byte after the opcode */
+        bool has_index;       /* and one more byte follows */
     } ways[] = {{2, 3, false}, {2, 0, false}, {3, 1, false}, {6, 2, false},
                 {3, 0, true},  {4, 1, true},  {7, 2, true}};
     for (size_t at = 0; at < sizeof ways / sizeof ways[0]; at++) {

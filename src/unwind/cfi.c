@@ -1,6 +1,6 @@
 /*
- * Call frame information. The section is a sequence of entries: common ones (CIE), which many functions share, and one per
- * function (FDE), which refers to a common one. SPDX-License-Identifier: MIT
+ * Call frame information. The section is a sequence of entries: common ones (CIE), which many functions share, and
+ * one per function (FDE), which refers to a CIE. SPDX-License-Identifier: MIT
  */
 #include "cfi.h"
 
@@ -10,9 +10,10 @@
 
 #define MOST_REMEMBERED 32u
 #define MOST_LETTERS 16u
-#define SHARED 64u /* how often a byte is executed at most, on average; else somebody wants us to work forever */
+#define SHARED                                                                                                     \
+    64u /* limit of executions per byte, on average: a forged file could otherwise keep us busy forever */
 
-/* How addresses are written. */
+/* How addresses are encoded. */
 enum {
     ENCODED_FORMAT = 0x0f,
     ENCODED_SIGNED_4 = 0x0b,
@@ -22,31 +23,31 @@ enum {
     ENCODED_OMITTED = 0xff
 };
 
-/* What all functions of a common entry have. */
+/* A CIE: what its functions have in common. */
 struct common {
     uint64_t code_factor;
     int64_t data_factor;
     uint64_t return_column;
     uint8_t encoding;
-    bool has_data; /* functions have more bytes of their own, with their length before them */
+    bool has_data; /* FDEs have augmentation data, with its length first */
     bool is_signal;
     struct hp_bytes program;
 };
 
 struct entry {
-    const uint8_t *from;   /* its length */
-    struct hp_bytes bytes; /* behind that */
+    const uint8_t *from;   /* its length field */
+    struct hp_bytes bytes; /* after that */
     const uint8_t *id_at;
-    uint64_t id; /* as it is written */
+    uint64_t id; /* as stored */
     unsigned offset_size;
 };
 
-/* What is said of a function before its program. */
+/* A function's FDE, before its program. */
 struct head {
     uint64_t start, length;
 };
 
-/* What a program has to do with. */
+/* State of an execution. */
 struct execution {
     struct hp_cfi *cfi;
     const struct hp_cfi_visitor *visitor;
@@ -54,7 +55,7 @@ struct execution {
     struct hp_unwind_rule rule, initial, remembered[MOST_REMEMBERED];
     unsigned remembered_count;
     uint64_t place, end;
-    bool has_changed; /* the rule, since it was last told */
+    bool has_changed; /* of the rule, since it was last reported */
     bool is_stopped;  /* by the visitor */
     bool is_bad;
 };
@@ -89,7 +90,7 @@ static uint64_t read_unusual(struct hp_bytes *bytes, uint8_t encoding)
     }
 }
 
-/* Nearly all are numbers of four bytes with a sign. */
+/* Nearly all are signed numbers of four bytes. */
 static inline uint64_t read_address(const struct hp_cfi *cfi, struct hp_bytes *bytes, uint8_t encoding,
                                     bool is_length)
 {
@@ -99,7 +100,7 @@ static inline uint64_t read_address(const struct hp_cfi *cfi, struct hp_bytes *b
     return is_length || (encoding & ENCODED_RELATIVE) != ENCODED_FROM_HERE ? value : value + here;
 }
 
-/* Addresses that are relative to something that the file alone does not tell are not read. */
+/* Addresses relative to something that is not in the file are not read. */
 static bool is_readable(uint8_t encoding)
 {
     const unsigned relative = encoding & ENCODED_RELATIVE;
@@ -107,7 +108,10 @@ static bool is_readable(uint8_t encoding)
            (relative == 0 || relative == ENCODED_FROM_HERE);
 }
 
-/* The next entry. False: there are no more. One of length 0 ends .eh_frame of one object; the linker may have put more behind. */
+/*
+ * The next entry. False: there are no more. An entry of length 0 ends the .eh_frame of one object; the linker may
+ * have put more after it.
+ */
 static bool next_entry(const struct hp_cfi *cfi, struct hp_bytes *rest, struct entry *ret_entry)
 {
     uint64_t length;
@@ -136,7 +140,7 @@ static bool is_common(const struct hp_cfi *cfi, const struct entry *entry)
                           : entry->id == (entry->offset_size == 8 ? UINT64_MAX : UINT64_C(0xffffffff));
 }
 
-/* Where the common entry of a function begins, with its length. */
+/* The start of a function's CIE, at its length. */
 static const uint8_t *common_of(const struct hp_cfi *cfi, const struct entry *entry)
 {
     const uint64_t here = (uint64_t)(entry->id_at - cfi->bytes);
@@ -186,7 +190,7 @@ static bool read_common(const struct hp_cfi *cfi, const uint8_t *from, struct co
         return false;
     letters = bytes->at;
     bytes->at = end + 1;
-    if (version == 4 && hp_bytes_number(bytes, 2) != 8) /* the sizes of addresses, 8, and of segments, 0 */
+    if (version == 4 && hp_bytes_number(bytes, 2) != 8) /* the size of addresses, 8, and of segment selectors, 0 */
         return false;
     ret_common->code_factor = hp_bytes_uleb(bytes);
     ret_common->data_factor = hp_bytes_sleb(bytes);
@@ -217,7 +221,7 @@ static void advance(struct execution *run, uint64_t distance)
     if (distance == 0)
         return;
     tell_row(run);
-    if (distance > run->end - run->place) /* the end is an end, whatever comes after */
+    if (distance > run->end - run->place) /* beyond the end of the function: stop there */
         run->place = run->end;
     else
         run->place += distance;
@@ -304,7 +308,7 @@ static void recall(struct execution *run)
     run->has_changed = true;
 }
 
-/* Expressions that say where a register is are left out: but for signals, which have a form of their own, nobody uses them. */
+/* Expressions for saved registers are skipped: only signal frames use them, and those are handled separately. */
 static void skip_expression(struct execution *run, struct hp_bytes *program)
 {
     const uint8_t *bytes;
@@ -411,7 +415,7 @@ static void execute_one(struct execution *run, struct hp_bytes *program)
     case 0x13:
         set_cfa(run, run->rule.cfa_register, scaled(run, hp_bytes_sleb(program)));
         break;
-    case 0x14: /* val_offset, as a number and with a sign: the value itself is computed, not saved */
+    case 0x14: /* val_offset and val_offset_sf: the value itself is computed, not saved */
         set_saved(run, hp_bytes_uleb(program), HP_SAVED_UNDEFINED);
         hp_bytes_uleb(program);
         break;
@@ -420,7 +424,7 @@ static void execute_one(struct execution *run, struct hp_bytes *program)
         hp_bytes_sleb(program);
         break;
     case 0x2d:
-        break; /* return addresses are signed from here on: the signature is taken off all of them */
+        break; /* return addresses are signed from here on: the signature is always stripped */
     case 0x2e:
         hp_bytes_uleb(program);
         break; /* GNU_args_size */
@@ -434,7 +438,7 @@ static void execute_one(struct execution *run, struct hp_bytes *program)
     }
 }
 
-/* Functions may share the program that all of them begin with, so there is an end to what is executed. */
+/* Functions may share the CIE's program, so the total work is limited. */
 static void execute(struct execution *run, struct hp_bytes program)
 {
     run->cfi->executed += hp_bytes_left(&program);
@@ -447,7 +451,7 @@ static void execute(struct execution *run, struct hp_bytes program)
 
 /* ---------------------------------------------------------------------------------------------- functions */
 
-/* False: nothing can be made of it. */
+/* False: it cannot be used. */
 static bool read_head(const struct hp_cfi *cfi, const struct common *common, struct entry *entry,
                       struct head *ret_head)
 {
@@ -469,7 +473,7 @@ static bool skip_data(const struct common *common, struct hp_bytes *bytes)
 void hp_cfi_list(const struct hp_cfi *cfi, hp_cfi_function *tell, void *context)
 {
     struct hp_bytes rest = {.at = cfi->bytes, .end = cfi->bytes + cfi->size};
-    const uint8_t *known = NULL; /* functions of one common entry stand together */
+    const uint8_t *known = NULL; /* functions of one CIE are adjacent */
     struct common common = {.encoding = 0};
     struct entry entry;
     struct head head;
@@ -503,12 +507,12 @@ static void give_up(struct execution *run)
     run->rule = (struct hp_unwind_rule){.cfa_kind = HP_CFA_NONE};
 }
 
-/* A function whose program cannot be read to its end has the rows up to there. */
+/* A function whose program is invalid has the rows up to there. */
 static void execute_function(struct execution *run, const struct head *head, struct hp_bytes program)
 {
     const struct common *common = run->common;
     begin(run);
-    execute(run, common->program); /* a common program has no place, and does not move on */
+    execute(run, common->program); /* a CIE's program has no location, and does not advance */
     run->initial = run->rule;
     run->has_changed = true;
     run->place = head->start;

@@ -1,10 +1,10 @@
-/* Expressions of DWARF: a machine with a stack of numbers. SPDX-License-Identifier: MIT */
+/* DWARF expressions: a stack machine. SPDX-License-Identifier: MIT */
 #include "expression.h"
 
 #include "bytes.h"
 
 #define DEEPEST 32u
-#define MOST_STEPS 1000u /* there are jumps, so it might go on for ever */
+#define MOST_STEPS 1000u /* there are jumps, so it might never end */
 
 struct evaluation {
     const uint8_t *begin;

@@ -1,9 +1,9 @@
 /*
- * Which system call it is.
+ * Finds which system call a thread is in.
  *
- * On 64-bit Arm the register with the number keeps it. On x86-64 the kernel has overwritten it by then, and the samples of perf do not
- * have what the kernel keeps of it: so the code says it. The number is loaded right before the call, or with a few other registers in
- * between; what is written in another way is not told. SPDX-License-Identifier: MIT
+ * On 64-bit Arm the register with the number is preserved. On x86-64 the kernel has overwritten it by then, and
+ * perf samples lack orig_rax: so the number is read from the code. It is loaded right before the call, or with a
+ * few other registers in between; other code is not recognised. SPDX-License-Identifier: MIT
  */
 #include "kernel_entry.h"
 
@@ -11,13 +11,13 @@
 
 #include "calls.h"
 
-#define BEFORE 24u /* bytes that are looked at */
+#define BEFORE 24u /* bytes of code that are read */
 #define HIGHEST 1024
 #define ARM_NUMBER 8u /* the register */
 
 /*
- * The length of an instruction that loads another register than the one with the number; 0: it is something else. These are
- * "mov %rdi, %rsi" and "xor %edx, %edx", with or without a prefix, and "mov $1, %edi".
+ * The length of an instruction that loads another register than the one with the number; 0: it is something else.
+ * These are "mov %rdi, %rsi" and "xor %edx, %edx", with or without a prefix, and "mov $1, %edi".
  */
 static size_t other_load(const uint8_t *at, size_t left)
 {
@@ -34,7 +34,7 @@ static size_t other_load(const uint8_t *at, size_t left)
     return is_constant && left >= prefix + 5 && (prefix == 0 || (at[0] & 8) == 0) ? prefix + 5 : 0;
 }
 
-/* Whether there is nothing but such loads up to the end. */
+/* Whether only such loads follow up to the end. */
 static bool leads_to(const uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
@@ -46,7 +46,7 @@ static bool leads_to(const uint8_t *at, const uint8_t *end)
     return at == end;
 }
 
-/* "mov $1, %eax" or "xor %eax, %eax", the last that leads to the call. */
+/* "mov $1, %eax" or "xor %eax, %eax", the last one before the call. */
 int32_t hp_kernel_entry_number(const uint8_t *bytes, size_t size)
 {
     if (size < 2 || bytes[size - 2] != 0x0f || bytes[size - 1] != 0x05)

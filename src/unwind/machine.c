@@ -1,4 +1,4 @@
-/* What differs between machines. SPDX-License-Identifier: MIT */
+/* Differences between machines. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* memmem */
 #include "machine.h"
 
@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * x86-64: on return from a handler the stack pointer is at the struct ucontext; its registers begin after flags, link and the
- * alternate stack, 40 bytes, in the order r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+ * x86-64: on return from a handler the stack pointer is at the struct ucontext; its registers begin after flags,
+ * link and the alternate stack, 40 bytes, in the order r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
  */
 static const struct hp_machine x86_64 = {
     .elf_machine = EM_X86_64,
@@ -23,8 +23,9 @@ static const struct hp_machine x86_64 = {
 };
 
 /*
- * aarch64: the stack pointer is at the siginfo, 128 bytes; in the struct ucontext behind it, flags, link, alternate stack and
- * signals take 176, the fault address 8; then come x0 to x30, sp, pc. Ours has the pc at 32, since DWARF has no number for it.
+ * aarch64: the stack pointer is at the siginfo, 128 bytes; in the struct ucontext after it, flags, link, alternate
+ * stack and signals take 176, the fault address 8; then come x0 to x30, sp, pc. We number the pc 32, since DWARF
+ * has no number for it.
  */
 #define X(n) (128 + 176 + 8 + 8 * (n))
 static const struct hp_machine aarch64 = {
@@ -67,7 +68,7 @@ unsigned hp_machine_saved_index(const struct hp_machine *machine, uint64_t numbe
     return HP_SAVED;
 }
 
-/* "mov $15, %rax; syscall", as glibc and Go have it, and musl; "mov x8, 139; svc 0". */
+/* "mov $15, %rax; syscall", as in glibc, Go and musl; "mov x8, 139; svc 0". */
 static size_t find(const uint8_t *code, size_t from, size_t size, const uint8_t *wanted, size_t bytes)
 {
     const uint8_t *found = from < size ? memmem(code + from, size - from, wanted, bytes) : NULL;
@@ -90,7 +91,7 @@ static bool comes_before(const uint8_t *code, size_t at, const uint8_t *wanted, 
     return at >= bytes && memcmp(code + at - bytes, wanted, bytes) == 0;
 }
 
-/* mov $15, %rax or %eax, which differ in how they begin; syscall */
+/* mov $15, %rax or %eax, which begin differently; syscall */
 static size_t find_x86_return(const uint8_t *code, size_t size, size_t *ret_length)
 {
     static const uint8_t long_move[] = {0x48, 0xc7, 0xc0}, short_move[] = {0xb8};

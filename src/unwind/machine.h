@@ -1,6 +1,6 @@
 /*
- * What differs between the machines whose stacks can be unwound, which need not be the one that this runs on. Registers are
- * numbered as in DWARF. SPDX-License-Identifier: MIT
+ * Differences between the machines whose stacks can be unwound, which need not be the one that this runs on.
+ * Registers are numbered as in DWARF. SPDX-License-Identifier: MIT
  */
 #ifndef HP_UNWIND_MACHINE_H
 #define HP_UNWIND_MACHINE_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #define HP_REGISTERS 33u
-#define HP_SAVED 12u /* registers that a function gives back as it found them, the return address among them */
+#define HP_SAVED 12u /* registers that a function restores, including the return address */
 #define HP_SAVED_FRAME 0u
 #define HP_SAVED_RETURN 1u
 
-/* The registers of a thread. Which of them are known, bit by bit: those of callers are so only in part. */
+/* The registers of a thread. A bit mask says which are known: for callers only some are. */
 struct hp_registers {
     uint64_t value[HP_REGISTERS];
     uint64_t known;
@@ -26,9 +26,9 @@ struct hp_machine {
     uint8_t saved[HP_SAVED]; /* their numbers: the frame pointer, the return address, all others */
     uint8_t saved_count;
     bool has_link_register; /* a call leaves the return address in a register */
-    /* What the kernel has put on the stack when a handler returns: from the stack pointer to each register, or -1. */
+    /* The signal frame when a handler returns: offset of each register from the stack pointer, or -1. */
     int16_t interrupted[HP_REGISTERS];
-    uint8_t perf_order[HP_REGISTERS]; /* perf's numbers of registers, by ours; 255: none */
+    uint8_t perf_order[HP_REGISTERS]; /* perf's register numbers, by ours; 255: none */
 };
 
 /* NULL: another machine. */
@@ -36,17 +36,17 @@ const struct hp_machine *hp_machine_of(uint16_t elf_machine);
 /* The one that this program was compiled for. */
 const struct hp_machine *hp_machine_here(void);
 
-/* Which of HP_SAVED a register is, or HP_SAVED. */
+/* Its index among HP_SAVED, or HP_SAVED. */
 unsigned hp_machine_saved_index(const struct hp_machine *machine, uint64_t number);
 
 /*
- * The code that a handler returns to and that asks the kernel to go on where it was interrupted: where the first one begins, and
- * its length. `size`: there is none.
+ * The code that a handler returns to, which calls sigreturn: where the first one begins, and its length. `size`:
+ * none.
  */
 size_t hp_machine_signal_return(const struct hp_machine *machine, const uint8_t *code, size_t size,
                                 size_t *ret_length);
 
-/* Registers as perf samples have them: those of `mask`, one after the other, lowest bit first. */
+/* Converts registers of perf samples: those of `mask`, one after the other, lowest bit first. */
 void hp_registers_from_perf(const struct hp_machine *machine, uint64_t mask, const uint64_t *values,
                             struct hp_registers *ret_registers);
 

@@ -1,4 +1,4 @@
-/* The different rules of an image, found by their hash. SPDX-License-Identifier: MIT */
+/* The distinct rules of an image, by hash. SPDX-License-Identifier: MIT */
 #include "rule_set.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The different rules of an image. There are hundreds of thousands of places and some hundred rules, so a place has the number
- * of its rule. Rules are added as long as the image is looked at, and stay where they are: who has found one keeps its address.
+ * The distinct rules of an image. There are hundreds of thousands of addresses and some hundred rules, so each row
+ * has the number of its rule. Rules are added on demand and never move: callers may keep their addresses.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_UNWIND_RULE_SET_H
@@ -14,20 +14,20 @@ struct hp_rule_set {
     struct hp_unwind_rule **blocks; /* HP_RULE_BLOCK rules each */
     size_t block_count, block_room;
     size_t count;
-    uint32_t *index; /* a hash table: numbers of rules, and 1 more; 0: free */
+    uint32_t *index; /* a hash table: numbers of rules plus 1; 0: free */
     size_t index_mask;
     uint8_t *expressions; /* each with its length before it, in two bytes */
     size_t expressions_size;
 };
 
-/* Into a zeroed struct: the first rule, number 0, is for what nothing is known of. False: no memory. */
+/* Into a zeroed struct: the first rule, number 0, means unknown. False: no memory. */
 bool hp_rule_set_begin(struct hp_rule_set *set);
 void hp_rule_set_free(struct hp_rule_set *set);
 
-/* The number of a rule, which is added if it is new. 0 for those that say nothing, and those that are too many. */
+/* The number of a rule, added if it is new. 0 for unknown rules, and if there are too many. */
 uint16_t hp_rule_set_number(struct hp_rule_set *set, const struct hp_unwind_rule *rule);
 
-/* Where an expression is, which is added if it is new. Below 0: there are too many. */
+/* The offset of an expression, added if it is new. Negative: there are too many. */
 int32_t hp_rule_set_add_expression(struct hp_rule_set *set, const uint8_t *bytes, size_t size);
 
 /* The bytes of an expression, until the next one is added. */

@@ -1,14 +1,13 @@
 /*
- * Code that handlers return to. To search all code of an image for it takes longer than to make its table, and hardly anything
- * is ever asked for where it could be. So only the bytes around a place are looked at, and only when that is asked for.
- * SPDX-License-Identifier: MIT
+ * Finds sigreturn code. Searching all code of an image for it takes longer than making its table, and is hardly
+ * ever needed. So only the bytes around an address are read, and only on demand. SPDX-License-Identifier: MIT
  */
 #include "signal_return.h"
 
-#define AROUND 12u /* bytes on either side of a place: such code as a whole, and a multiple of four */
+#define AROUND 12u /* bytes on either side of an address: the whole code sequence, and a multiple of four */
 _Static_assert(AROUND >= HP_SIGNAL_RETURN_MOST && AROUND % 4 == 0, "instructions of aarch64 are where they are");
 
-/* The place behind it is, or is the end: the code that an address is before may be the first of all. */
+/* The address may be one before the part: sigreturn code that it belongs to may begin with the first byte. */
 static bool is_near(const struct hp_elf_part *part, uint64_t linked)
 {
     return part->is_code && linked + 1 - part->linked <= part->size;

@@ -1,4 +1,4 @@
-/* The memory of a process. SPDX-License-Identifier: MIT */
+/* The code mappings of a process. SPDX-License-Identifier: MIT */
 #include "space.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* ---------------------------------------------------------------------------------------------- finding */
 
-/* The first mapping that ends behind the address. */
+/* The first mapping that ends after the address. */
 static size_t first_behind(const struct hp_space *space, uint64_t address)
 {
     size_t low = 0, high = space->count;
@@ -47,7 +47,7 @@ static bool insert(struct hp_space *space, size_t at, const struct hp_mapping *m
     return true;
 }
 
-/* Takes away what lies in a range; a mapping around it becomes two. */
+/* Removes a range; a mapping around it is split in two. */
 static bool cut_out(struct hp_space *space, uint64_t start, uint64_t end)
 {
     size_t at = first_behind(space, start);
@@ -98,7 +98,7 @@ bool hp_space_add(struct hp_space *space, struct hp_image_set *images, const str
 
 /* ------------------------------------------------------------------------------------------ from a text */
 
-/* A number and the sign behind it. */
+/* A number and the character after it. */
 static bool read_number(const char **at, int base, char sign, uint64_t *ret_number)
 {
     char *end;
@@ -117,7 +117,7 @@ static bool read_line(const char *line, size_t length, struct hp_image_place *pl
     uint64_t device;
     if (!read_number(&at, 16, '-', &place->start) || !read_number(&at, 16, ' ', &place->end))
         return false;
-    if (line + length - at < 5 || at[2] != 'x') /* what can be executed */
+    if (line + length - at < 5 || at[2] != 'x') /* executable mappings only */
         return false;
     at += 5;
     if (!read_number(&at, 16, ' ', ret_offset) || !read_number(&at, 16, ':', &device) ||

@@ -1,6 +1,6 @@
 /*
- * The memory of a process, as far as code is concerned: which file is mapped where. Made from /proc/PID/maps, or from the
- * records of mappings that perf gives, in their order. SPDX-License-Identifier: MIT
+ * The code mappings of a process: which file is mapped where. Made from /proc/PID/maps, or from perf's mapping
+ * records, in their order. SPDX-License-Identifier: MIT
  */
 #ifndef HP_UNWIND_SPACE_H
 #define HP_UNWIND_SPACE_H
@@ -13,35 +13,35 @@ struct hp_unwind_table;
 /* A range of addresses with code. */
 struct hp_mapping {
     uint64_t start, end;
-    struct hp_image *image; /* NULL: no file, as with code that was made at run time */
-    uint64_t bias;          /* added to an address: that which the linker of the image gave it */
+    struct hp_image *image; /* NULL: no file, as for code generated at run time */
+    uint64_t bias;          /* added to an address, gives its link-time address in the image */
     bool has_bias;          /* it is code of the image */
 };
 
 #define HP_SPACE_REMEMBERED 1024u
 
-/* What was found for an address lately. */
+/* A cached lookup of an address. */
 struct hp_space_memory {
     uint64_t address;
-    const struct hp_unwind_rule *rule; /* NULL: nothing is remembered here */
+    const struct hp_unwind_rule *rule; /* NULL: empty */
     struct hp_unwind_table *table;
 };
 
 struct hp_space {
-    struct hp_mapping *all; /* by address; they do not overlap */
+    struct hp_mapping *all; /* sorted by address; they do not overlap */
     size_t count, room;
     uint64_t top; /* the end of the highest */
     struct hp_space_memory remembered[HP_SPACE_REMEMBERED];
 };
 
-/* Adds a mapping with code, in place of what was there. False: no memory. */
+/* Adds a code mapping, replacing what was there. False: no memory. */
 bool hp_space_add(struct hp_space *space, struct hp_image_set *images, const struct hp_image_place *place,
                   uint64_t offset);
 
-/* Adds all that has code in the text of a /proc/PID/maps. */
+/* Adds all code mappings in the text of a /proc/PID/maps. */
 bool hp_space_add_maps(struct hp_space *space, struct hp_image_set *images, pid_t pid, const char *text);
 
-/* Makes a zeroed space the same as another: that of a forked child. */
+/* Makes a zeroed space a copy of another: that of a forked child. */
 bool hp_space_copy(struct hp_space *space, const struct hp_space *from);
 void hp_space_free(struct hp_space *space);
 

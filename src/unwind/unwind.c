@@ -1,12 +1,13 @@
 /*
- * The callers of a thread.
+ * Finds the callers of a thread.
  *
- * A step computes the CFA of a frame, which is the stack pointer of the caller, and loads from there what the function has
- * saved. Stack pointers only go up, but where a handler has interrupted something on another stack, so there is an end to
- * anything. A return address that is no code ends it, too.
+ * A step computes the CFA of a frame, which is the stack pointer of the caller, and loads the saved registers from
+ * there. Stack pointers only go up, except where a handler interrupted something on another stack, so unwinding
+ * always ends. It also ends at a return address that is not code.
  *
- * A call may be the last instruction of a function, and then its return address belongs to the next one: what is looked up
- * is the place before. But a frame that was interrupted stands where it is. SPDX-License-Identifier: MIT
+ * A call may be the last instruction of a function, and then its return address belongs to the next function: so
+ * the address before it is looked up. For an interrupted frame, the exact address is used. SPDX-License-Identifier:
+ * MIT
  */
 #include "unwind.h"
 
@@ -18,7 +19,7 @@
 #include "unwind_table.h"
 
 #define MOST_SEARCHES 3u
-#define MOST_WORDS 4096u /* of the stack, that one search looks at */
+#define MOST_WORDS 4096u /* of the stack, per search */
 #define MOST_TRIALS 64u
 #define MOST_STEPS 256u /* of a trial */
 
@@ -30,7 +31,7 @@ struct walk {
     struct hp_registers registers;
     bool is_exact;
     bool is_missing;   /* something was not in the copy */
-    unsigned searches; /* of the stack that may still be made */
+    unsigned searches; /* stack searches that are left */
     uint64_t code_mask;
 };
 
@@ -140,7 +141,7 @@ static bool compute_cfa(struct walk *walk, const struct hp_unwind_table *table, 
     }
 }
 
-/* What lies below the stack pointer has been taken back, though compilers do not say so, and is not in the copy any more. */
+/* Data below the stack pointer are dead, though compilers do not say so, and are not in the copy. */
 static bool is_taken_back(const struct walk *walk, uint64_t address)
 {
     return address < walk->registers.value[walk->machine->sp];
@@ -178,7 +179,7 @@ static bool find_return(struct walk *walk, const struct hp_unwind_rule *rule, ui
         *ret_end = HP_UNWIND_CUT;
         return load(walk, cfa + (uint64_t)(int64_t)saved, ret_address);
     }
-    /* A function that has called another has it no longer in the register. */
+    /* A function that has called another no longer has it in the register. */
     if (!walk->is_exact || !hp_register_is_known(&walk->registers, link) ||
         (saved == HP_SAVED_SAME && !walk->machine->has_link_register))
         return false;
@@ -186,11 +187,12 @@ static bool find_return(struct walk *walk, const struct hp_unwind_rule *rule, ui
     return true;
 }
 
-/* Goes on at the caller. False: it cannot be one. */
+/* Moves on to the caller. False: it is invalid. */
 static bool enter_caller(struct walk *walk, struct hp_registers *caller, uint64_t cfa, uint64_t address)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
-    const bool may_stay = walk->is_exact && walk->machine->has_link_register; /* has nothing on the stack */
+    const bool may_stay =
+        walk->is_exact && walk->machine->has_link_register; /* a leaf function has nothing on the stack */
     if (cfa < sp || (cfa == sp && !may_stay))
         return false;
     hp_register_set(caller, walk->machine->sp, cfa);
@@ -222,7 +224,7 @@ static bool step_by_table(struct walk *walk, const struct hp_unwind_table *table
     return enter_caller(walk, &caller, cfa, address);
 }
 
-/* The caller's frame pointer and the return address stand one behind the other. */
+/* The caller's frame pointer and the return address are adjacent. */
 static bool step_by_frame_pointer(struct walk *walk, enum hp_unwind_end *ret_end)
 {
     const unsigned fp = walk->machine->fp;
@@ -244,7 +246,7 @@ static bool step_by_frame_pointer(struct walk *walk, enum hp_unwind_end *ret_end
     return enter_caller(walk, &caller, frame + 16, address);
 }
 
-/* All registers are as they were when the signal came. */
+/* All registers are as they were when the signal arrived. */
 static bool step_by_signal(struct walk *walk, enum hp_unwind_end *ret_end)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
@@ -266,8 +268,8 @@ static bool step_by_signal(struct walk *walk, enum hp_unwind_end *ret_end)
 }
 
 /*
- * Nobody is called from before the first byte of a mapping, so what returns there is a handler: emulators keep a page for
- * them, and it is no part of a file.
+ * No call comes before the first byte of a mapping, so what returns there is a handler: emulators have a page for
+ * them, which is in no file.
  */
 static bool is_signal_page(const struct walk *walk, uint64_t pc)
 {
@@ -278,9 +280,8 @@ static bool is_signal_page(const struct walk *walk, uint64_t pc)
 /* --------------------------------------------------------------------------------------------- searching */
 
 /*
- * Where the register is not known from which the CFA is computed, the return address is still on the stack. It is a word behind a call
- * of this function; and where the call is one of those whose target cannot be told, a word from which the stack can be followed to its
- * start.
+ * If the register for the CFA is unknown, the return address is still on the stack: a word after a call of this
+ * function; or, for calls with an unknown target, a word from which the stack can be unwound to its start.
  */
 enum likeness { NO_CALL, OTHER_CALL, ANY_CALL, ITS_CALL };
 
@@ -294,7 +295,7 @@ static enum likeness likeness_of(struct walk *walk, struct hp_unwind_table *tabl
     const struct hp_mapping *here = hp_space_find(walk->space, pc), *there = hp_space_find(walk->space, target);
     if (here == NULL || there == NULL)
         return NO_CALL;
-    if (here->image != there->image) /* no call goes there, but through a stub of the linker */
+    if (here->image != there->image) /* no direct call goes there, except through a PLT stub */
         return ANY_CALL;
     return hp_unwind_table_is_start(table, target + there->bias, pc - !walk->is_exact + here->bias) ? ITS_CALL
                                                                                                     : OTHER_CALL;
@@ -303,7 +304,7 @@ static enum likeness likeness_of(struct walk *walk, struct hp_unwind_table *tabl
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end);
 static bool is_caller(struct walk *walk, enum hp_unwind_end *ret_end);
 
-/* With the CFA that would be. */
+/* With the CFA that would result. */
 static bool reaches_start(const struct walk *walk, unsigned number, uint64_t value)
 {
     struct walk trial = *walk;
@@ -352,7 +353,7 @@ static bool recover(struct walk *walk, struct hp_unwind_table *table, const stru
     return false;
 }
 
-/* The caller's frame pointer leads up the stack, and a return address is behind it. */
+/* Whether the saved frame pointer leads up the stack, with a return address after it. */
 static bool is_frame(struct walk *walk, uint64_t at)
 {
     uint64_t next, address, target;
@@ -360,7 +361,10 @@ static bool is_frame(struct walk *walk, uint64_t at)
            hp_call_before(walk->space, address, &target) != HP_CALL_NONE;
 }
 
-/* The same where nothing is written down, not even where functions begin: the innermost frame that leads to the start. */
+/*
+ * The same without any call frame information, not even starts of functions: the innermost frame that leads to the
+ * start.
+ */
 static bool recover_pointer(struct walk *walk)
 {
     const unsigned fp = walk->machine->fp;
@@ -381,7 +385,7 @@ static bool recover_pointer(struct walk *walk)
     return false;
 }
 
-/* Goes to the caller. Returns how it was found, or HP_FRAME_FIRST: it was not. */
+/* Moves on to the caller. Returns how it was found, or HP_FRAME_FIRST: it was not. */
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
 {
     const uint64_t pc = walk->registers.value[walk->machine->pc];
@@ -400,7 +404,10 @@ static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
 
 /* --------------------------------------------------------------------------------------------- the walk */
 
-/* All bits that addresses of code have: those above are the signature of a return address, on machines that sign them. */
+/*
+ * All bits of code addresses: the bits above are the pointer authentication code of a return address, on machines
+ * that have it.
+ */
 static uint64_t mask_of(const struct hp_space *space)
 {
     return space->top == 0 ? UINT64_MAX : UINT64_MAX >> __builtin_clzll(space->top);
@@ -412,7 +419,7 @@ static void add_frame(struct hp_frame *frame, const struct walk *walk, enum hp_f
                                walk->registers.value[walk->machine->sp]};
 }
 
-/* A caller is where there is code, or it is none: 0 is what threads begin with. */
+/* A caller must be in code: threads begin with a return address of 0. */
 static bool is_caller(struct walk *walk, enum hp_unwind_end *ret_end)
 {
     uint64_t *pc = &walk->registers.value[walk->machine->pc];

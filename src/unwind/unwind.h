@@ -1,6 +1,6 @@
 /*
- * The callers of a thread, from its registers and a copy of its stack. Nothing is read from the process itself, unless the
- * caller gives a way to do so.
+ * Finds the callers of a thread, from its registers and a copy of its stack. Nothing is read from the process
+ * itself, unless the caller provides a function for it.
  *
  *     struct hp_unwinder unwinder = {0};
  *     count = hp_unwind(&unwinder, &space, &registers, &memory, frames, MOST, &end);
@@ -14,45 +14,46 @@
 #include "machine.h"
 #include "space.h"
 
-/* Bytes that were copied from a stack. */
+/* Bytes copied from a stack. */
 struct hp_stack_bytes {
     uint64_t address;
     const void *bytes;
     size_t size;
 };
 
-/* Stacks: that of the thread, and the one that it left for an alternate one. What none of them has is asked for, if anywhere. */
+/*
+ * Stacks: that of the thread, and the one that it left for an alternate one. What neither has is read with `read`.
+ */
 struct hp_stack_memory {
     const struct hp_stack_bytes *pieces;
     size_t count;
-    bool (*read)(void *context, uint64_t address, uint64_t *ret_value); /* NULL: nowhere */
+    bool (*read)(void *context, uint64_t address, uint64_t *ret_value); /* NULL: not possible */
     void *context;
 };
 
 /* How a frame was found. */
 enum hp_frame_how {
-    HP_FRAME_FIRST,       /* it is where the thread was */
-    HP_FRAME_TABLE,       /* by what the compiler wrote down */
-    HP_FRAME_POINTER,     /* by a frame pointer, where nothing is written down */
+    HP_FRAME_FIRST,       /* where the thread was */
+    HP_FRAME_TABLE,       /* by call frame information */
+    HP_FRAME_POINTER,     /* by a frame pointer, without call frame information */
     HP_FRAME_INTERRUPTED, /* by a signal, whose handler is the frame before */
-    HP_FRAME_RECOVERED,   /* by a search of the stack, where a register that is needed is not known */
+    HP_FRAME_RECOVERED,   /* by searching the stack, because a needed register is unknown */
 };
 
 struct hp_frame {
     uint64_t pc;
     uint8_t how;
-    bool
-        is_exact; /* it was about to execute what is at pc; else pc is behind a call, and the line is that of pc - 1 */
-    uint64_t sp; /* where its stack ended then: that of a caller is where the frame that it called began */
+    bool is_exact; /* pc is the next instruction; else pc is after a call, and the line is that of pc - 1 */
+    uint64_t sp;   /* its stack pointer: for a caller, where the frame of its callee began */
 };
 
 /* Why there are no more frames. */
 enum hp_unwind_end {
-    HP_UNWIND_START,   /* the last one is where the thread began */
+    HP_UNWIND_START,   /* the last one is the start of the thread */
     HP_UNWIND_CUT,     /* the rest of the stack was not copied */
-    HP_UNWIND_UNKNOWN, /* nothing says how to get on from there */
-    HP_UNWIND_BROKEN,  /* what is on the stack cannot be right */
-    HP_UNWIND_FULL,    /* there is no room for more */
+    HP_UNWIND_UNKNOWN, /* no unwind information there */
+    HP_UNWIND_BROKEN,  /* the stack is corrupt */
+    HP_UNWIND_FULL,    /* no room for more frames */
 };
 
 struct hp_unwinder {
@@ -61,14 +62,14 @@ struct hp_unwinder {
 };
 
 /*
- * Returns how many frames there are, the innermost first; at least one, if there is room. Of a thread whose frame pointer is not known,
- * where that is needed a return address is searched for.
+ * Returns the number of frames, the innermost first; at least one, if there is room. If a needed frame pointer is
+ * unknown, a return address is searched on the stack.
  */
 size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const struct hp_machine *machine,
                  const struct hp_registers *registers, const struct hp_stack_memory *memory,
                  struct hp_frame *frames, size_t most, enum hp_unwind_end *ret_end);
 
-/* The table of an image, made when it is first asked for. NULL: no memory. */
+/* The table of an image, made on first use. NULL: no memory. */
 struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image);
 void hp_unwinder_free(struct hp_unwinder *unwinder);
 

@@ -1,9 +1,9 @@
 /*
- * Tables for unwinding.
+ * Unwind tables.
  *
- * Functions come in any order, and those of two sections may be about the same code. So all of them are listed, which takes a
- * glance at each, and sorted, and the code is divided into stretches, of each of which the first to speak is believed. The
- * program of a function, which is most of what is said of it, is executed when the first place in it is asked for.
+ * Functions come in any order, and those of two sections may cover the same code. So all of them are listed, which
+ * is cheap, and sorted, and the code is divided into stretches; the first function that covers one owns it. The
+ * program of a function, the largest part of its data, is executed when one of its addresses is first requested.
  * SPDX-License-Identifier: MIT
  */
 #include "unwind_table.h"
@@ -24,7 +24,7 @@ struct function {
     struct hp_unwind_stretch stretch;
 };
 
-/* Of functions that begin together the first in the list is believed. */
+/* Of functions that begin together the first in the list counts. */
 struct making {
     struct hp_unwind_table *table;
     struct function *functions;
@@ -60,7 +60,7 @@ static int32_t add_expression(void *context, const uint8_t *bytes, size_t size)
     return hp_rule_set_add_expression(&table->rules, bytes, size);
 }
 
-/* Where there is no memory for them the function is one of which nothing is known. */
+/* Without memory, nothing is known of the function. */
 static void make_rows(struct hp_unwind_table *table, struct hp_unwind_stretch *stretch)
 {
     const struct hp_cfi_visitor visitor = {table, add_row, add_expression};
@@ -112,8 +112,8 @@ static void read_frames(struct making *making, const struct hp_image_file *file,
 }
 
 /*
- * Stubs of the linker, of which not every linker says something: they jump, and some of those on x86-64 put a number on the
- * stack before. They have one rule from their beginning on, which is where their stretch begins, or before.
+ * PLT stubs, which not every linker describes: they jump, and some on x86-64 push a number first. One rule covers
+ * each, from the beginning of its stretch or before.
  */
 static void add_stubs(struct making *making, const struct hp_image_file *file)
 {
@@ -142,7 +142,7 @@ static void add_stubs(struct making *making, const struct hp_image_file *file)
 
 /* ---------------------------------------------------------------------------------------------- sorting */
 
-/* In order of their beginnings; of those that begin together in that of the list. NULL: no memory. */
+/* Sorted by their beginnings; equal ones in the order of the list. NULL: no memory. */
 static struct hp_keyed *sort(const struct making *making)
 {
     struct hp_keyed *order = malloc(2 * making->count * sizeof *order);
@@ -227,7 +227,7 @@ void hp_unwind_table_free(struct hp_unwind_table *table)
 static inline size_t last_at(const uint32_t *places, size_t count, uint32_t place)
 {
     const uint32_t *first = places;
-    while (count > 1) { /* without branches that nobody can foresee */
+    while (count > 1) { /* without unpredictable branches */
         const size_t half = count / 2;
         first = first[half] <= place ? first + half : first;
         count -= half;
@@ -235,7 +235,7 @@ static inline size_t last_at(const uint32_t *places, size_t count, uint32_t plac
     return (size_t)(first - places);
 }
 
-/* Whose an address is, with rows if it is a function; `count`: nobody's. */
+/* The stretch of an address, with rows if it is a function; `count`: none. */
 static inline size_t stretch_at(struct hp_unwind_table *table, uint64_t linked)
 {
     if (table->count == 0 || linked - table->base > UINT32_MAX)
@@ -252,7 +252,7 @@ static inline size_t row_at(const struct hp_unwind_table *table, size_t stretch,
     return rows->first + last_at(table->places + rows->first, rows->row_count, (uint32_t)(linked - table->base));
 }
 
-/* What a function begins with may be code that handlers return to, whatever is said of it. */
+/* A function may begin with sigreturn code, whatever its call frame information says. */
 static void look_for_signal_return(struct hp_unwind_table *table, size_t stretch)
 {
     const uint64_t start = table->base + table->starts[stretch];
@@ -265,7 +265,7 @@ static void look_for_signal_return(struct hp_unwind_table *table, size_t stretch
 static bool is_signal_return(struct hp_unwind_table *table, size_t stretch, uint64_t linked)
 {
     uint64_t end;
-    if (stretch == table->count) /* nobody says anything of this place */
+    if (stretch == table->count) /* nothing describes this address */
         return table->file != NULL && hp_signal_return_is_at(table->machine, table->file, linked, &end);
     const uint64_t place = linked - table->base;
     if (place - table->starts[stretch] >= HP_SIGNAL_RETURN_MOST)
@@ -285,7 +285,7 @@ const struct hp_unwind_rule *hp_unwind_table_find(struct hp_unwind_table *table,
                                   : &none;
 }
 
-/* As a function begins, nothing but the return address is on the stack. */
+/* At its beginning, a function has only the return address on the stack. */
 static bool begins(const struct hp_unwind_table *table, size_t row)
 {
     const struct hp_unwind_rule *rule = hp_rule_set_at(&table->rules, table->rule_of[row]);
@@ -293,7 +293,7 @@ static bool begins(const struct hp_unwind_table *table, size_t row)
            rule->cfa_offset == (table->machine->has_link_register ? 0 : 8);
 }
 
-/* Of each row that is about a part of what lies between. */
+/* Whether all rows in between are known. */
 static bool is_known(const struct hp_unwind_table *table, size_t stretch, uint64_t start, uint64_t linked)
 {
     const uint64_t from = table->base + table->starts[stretch];
@@ -304,7 +304,7 @@ static bool is_known(const struct hp_unwind_table *table, size_t stretch, uint64
     return true;
 }
 
-/* Between functions there is mostly something that is none. */
+/* There is mostly padding between functions. */
 bool hp_unwind_table_is_start(struct hp_unwind_table *table, uint64_t start, uint64_t linked)
 {
     const size_t first = stretch_at(table, start),
