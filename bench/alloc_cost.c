@@ -1,16 +1,17 @@
 /*
- * What counting adds to malloc and free: a pair of calls as the program makes them, beside the same pair that goes to the C
- * library past everybody who is in front of it (__libc_malloc), in the same rounds. A pair frees one of 512 blocks, chosen
- * at random, and allocates 16 to 271 bytes in its place. Whoever is to be measured is put in front of malloc by run.py.
+ * What counting adds to malloc and free: a pair of calls as the program makes them, compared with the same pair
+ * that goes directly to the C library (__libc_malloc), in the same rounds. A pair frees one of 512 blocks, chosen
+ * at random, and allocates 16 to 271 bytes in its place. run.py puts the library to be measured in front of malloc.
  *
- *   alloc_cost              everything below, on the only thread that the process has
+ *   alloc_cost              everything below, on the only thread of the process
  *   alloc_cost --threads    the same, while a second thread does the same
- *   alloc_cost --pairs      pairs alone, on one thread, and nobody reads what was counted: for other profilers, and for
- *                           hotpath while it is off
+ *   alloc_cost --pairs      only pairs, on one thread, and nobody reads the counts: for other profilers, and for
+ *   hotpath
+ *                           while it is off
  *
- * Time is that of the thread (CLOCK_THREAD_CPUTIME_ID): a neighbour who takes the CPU is not in it, but one who shares its
- * caches is, and makes a pair twice as slow for seconds. So what counts is the lower quartile of the rounds. Prints one line
- * per case. SPDX-License-Identifier: MIT
+ * Time is the thread's CPU time (CLOCK_THREAD_CPUTIME_ID): another process that takes the CPU is not in it, but one
+ * that shares its caches is, and makes a pair twice as slow for seconds. So the lower quartile of the rounds
+ * counts. Prints one line per case. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <hotpath.h>
@@ -19,14 +20,14 @@
 #include <string.h>
 
 #define BENCH_CLOCK CLOCK_THREAD_CPUTIME_ID
-#define BENCH_RUN_NS 300000u /* long enough for the caches to forget the case before */
+#define BENCH_RUN_NS 300000u /* long enough for the caches to forget the previous case */
 #include "timing.h"
 
 #define NOINLINE __attribute__((noinline))
 #define INLINED static inline __attribute__((always_inline))
 #define ROUNDS 200u
 
-void *__libc_malloc(size_t size) __attribute__((weak)); /* glibc has them */
+void *__libc_malloc(size_t size) __attribute__((weak)); /* in glibc */
 void __libc_free(void *block) __attribute__((weak));
 
 /* ---------------------------------------------------------------------------------------------------- one pair */
@@ -37,7 +38,7 @@ struct blocks {
     uint32_t random;
 };
 
-/* One for each allocator, since blocks go back to where they came from. */
+/* One per allocator, since blocks are freed where they were allocated. */
 static __thread struct blocks of_program, of_c_library;
 
 INLINED uint32_t next_random(struct blocks *own)
@@ -92,7 +93,7 @@ static NOINLINE void run_pair_in_zone(uint32_t passes)
         replace_as_program();
 }
 
-/* A zone around each. */
+/* One zone around each. */
 static NOINLINE void zone_around_nothing(void)
 {
     HOTPATH_MEASURE();
@@ -162,7 +163,7 @@ static void start_beside(void (*run)(uint32_t passes))
     beside.progress_before = progress();
 }
 
-/* Rounds in which the other hardly ran are not rounds of two threads at once. */
+/* Rounds in which the other thread hardly ran do not count as two threads at once. */
 static bool stop_beside(void)
 {
     const uint32_t hundreds = progress() - beside.progress_before;
@@ -202,7 +203,7 @@ static void print_cases(uint32_t count)
     }
 }
 
-/* Trusts nobody: where somebody says he counts, he has to count all pairs of this thread. */
+/* Whoever claims to count must have counted all pairs of this thread. */
 static bool is_counted_rightly(const struct hotpath_alloc_counts *before, int status)
 {
     struct hotpath_alloc_counts after = {0};
@@ -214,7 +215,7 @@ static bool is_counted_rightly(const struct hotpath_alloc_counts *before, int st
     for (size_t i = 0; i < ALL_CASES; i++)
         if (cases[i].run == run_pair || cases[i].run == run_pair_in_zone || cases[i].run == run_zone_pair)
             expected += cases[i].total_passes;
-    const uint64_t counted = after.count - before->count, few = ALL_CASES + 1; /* timing.h's own */
+    const uint64_t counted = after.count - before->count, few = ALL_CASES + 1; /* allocations of timing.h itself */
     printf("pairs counted: %llu of %llu, %s\n", (unsigned long long)counted, (unsigned long long)expected,
            after.session != 0 ? "in a session" : "no session");
     return counted >= expected && counted <= expected + few;

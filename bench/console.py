@@ -1,4 +1,5 @@
-"""What the console costs: itself, for a refresh of a large session; and the program that is watched."""
+"""What the console costs: its own CPU time for a refresh of a large session, and the slowdown of the watched
+program."""
 import os
 import re
 import resource
@@ -23,7 +24,7 @@ def children_s():
 
 
 def play(build, folder, script, program):
-    """Seconds of processor time."""
+    """Seconds of CPU time."""
     before = children_s()
     subprocess.run([os.path.join(build, "bin", "hotpath"), "console", "--script", "-", program], input=script, text=True,
                    stdout=subprocess.DEVNULL, check=True, env=environment(folder))
@@ -31,7 +32,7 @@ def play(build, folder, script, program):
 
 
 def refresh_ms(build, tab):
-    """A live session of 1,024 functions on 200 threads whose processor time is sampled."""
+    """A live session of 1,024 functions on 200 threads whose CPU time is sampled."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         crowd = subprocess.Popen([os.path.join(build, "bin", "hotpath"), "run", "--format", "none", "--",
                                   os.path.join(build, "bench", "crowd"), str(THREADS), str(CALLS)], stdin=subprocess.PIPE,
@@ -44,7 +45,7 @@ def refresh_ms(build, tab):
 
 
 def work_ns(build, is_watched):
-    """Processor time of a program under `hotpath run`, with a console that reads it ten times a second, or without."""
+    """CPU time of a program under `hotpath run`, with a console that reads it ten times a second, or without."""
     hotpath = os.path.join(build, "bin", "hotpath")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         script = os.path.join(folder, "script")
@@ -58,7 +59,7 @@ def work_ns(build, is_watched):
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(folder))
             try:
                 console.wait(0.2)
-                console = None  # it came too early
+                console = None  # it started too early
             except subprocess.TimeoutExpired:
                 pass
         text = work.communicate()[0]

@@ -1,11 +1,14 @@
 /*
- * What sampling processor time costs a program that does nothing but compute.
+ * What sampling CPU time costs a program that only computes.
  *
- *   cpu_cost PAIRS [RATE]   pairs of stretches of the same work, one with samples taken and one without, in turns that change;
- *                           prints the median of the ratios and what one sample costs
- *   cpu_cost --work N       the work alone, N stretches without a session, for other profilers; prints the median time of one
+ *   cpu_cost PAIRS [RATE]   pairs of equal pieces of work, one sampled and one not, in alternating order; prints
+ *   the
+ *                           median of the ratios and the cost of one sample
+ *   cpu_cost --work N       only the work, N pieces without a session, for other profilers; prints the median time
+ *   of one
  *
- * Time is that of the thread, which has the handler and the kernel's part of a signal in it. SPDX-License-Identifier: MIT
+ * Time is the thread's CPU time, which includes the handler and the kernel's part of a signal.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +19,7 @@
 
 #include <hotpath.h>
 
-#define STEPS 60000000u /* of a stretch: a tenth of a second or so */
+#define STEPS 60000000u /* of a piece: about a tenth of a second */
 #define CALLS 100u
 #define MAX_PAIRS 1000
 
@@ -78,7 +81,7 @@ static uint64_t session_ns(bool is_sampled, uint32_t rate)
         fprintf(stderr, "cpu_cost: no session\n");
         exit(2);
     }
-    compute(); /* with its first zone a thread begins to be sampled */
+    compute(); /* sampling of a thread starts with its first zone */
     const uint64_t ns = stretch_ns();
     hotpath_stop();
     return ns;

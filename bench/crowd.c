@@ -1,6 +1,6 @@
 /*
- * A large session: 1024 functions on many threads, each called often enough to have a histogram of several octaves. Says
- * "ready" when all have been called, goes on calling a few, and ends when its standard input does.
+ * A large session: 1024 functions on many threads, each called often enough to have a histogram of several octaves.
+ * Prints "ready" when all have been called, goes on calling a few, and ends when its standard input does.
  *
  *   crowd THREADS CALLS
  *
@@ -18,7 +18,7 @@
 
 #define MOST_THREADS 1000
 
-/* About so many steps. */
+/* About this many steps. */
 static void spin(unsigned steps)
 {
     while (steps-- > 0)

@@ -1,4 +1,7 @@
-/* Compiled with -finstrument-functions: an empty function as the compiler measures it. SPDX-License-Identifier: MIT */
+/*
+ * Compiled with -finstrument-functions: an empty function, measured by the compiler's hooks.
+ * SPDX-License-Identifier: MIT
+ */
 #include "everything.h"
 
 __attribute__((noinline)) void measured_by_compiler(void) { __asm__ volatile("" ::: "memory"); }

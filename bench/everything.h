@@ -1,4 +1,4 @@
-/* An empty function as the compiler measures it. SPDX-License-Identifier: MIT */
+/* An empty function, measured by the compiler's hooks. SPDX-License-Identifier: MIT */
 #ifndef BENCH_EVERYTHING_H
 #define BENCH_EVERYTHING_H
 

@@ -1,10 +1,10 @@
 /*
- * What it costs to switch lanes, there and back, as ratios to two reads of the CPU's counter: every switch has to read it once. Stacks are
- * not switched, so that nothing else is in it.
+ * What it costs to switch lanes, there and back, as ratios to two reads of the CPU's counter: every switch must
+ * read it once. Stacks are not switched, so nothing else is included.
  *
  *   lane_cost [ROUNDS]
  *
- * With libhotpath_alloc.so preloaded, malloc is watched, and the case `allocating` is the one with zones that have allocated.
+ * With libhotpath_alloc.so preloaded, malloc is watched, and the case `allocating` has zones that have allocated.
  * Lines are as those of zone_cost. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE

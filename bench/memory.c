@@ -1,5 +1,5 @@
 /*
- * How much memory a session takes as calls and threads go by. It must not grow with either.
+ * How much memory a session takes as the number of calls and threads grows. It must not grow with either.
  *
  *   memory calls N...            session and resident bytes after each number of calls
  *   memory threads N...          the same after each number of threads, one after the other
@@ -21,7 +21,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* A small call tree with durations of several magnitudes, as programs have. */
+/* A small call tree with durations of several magnitudes, as in real programs. */
 static NOINLINE void leaf(uint64_t steps)
 {
     HOTPATH_MEASURE();
@@ -63,7 +63,7 @@ static uint64_t resident_bytes(void)
     return pages * 4096;
 }
 
-/* Space the file really takes on its file system, not its size, which may have holes. */
+/* Space the file takes on its file system, not its size, since it may have holes. */
 static uint64_t session_bytes(void)
 {
     struct stat status;
@@ -114,7 +114,7 @@ static void after_threads(int points, char **numbers)
     }
 }
 
-/* Eight of them are in the channel at a time. */
+/* Eight messages are in the channel at a time. */
 static void after_messages(int points, char **numbers)
 {
     static const char channel;

@@ -1,9 +1,10 @@
 /*
- * What it takes to read sessions, and to read them anew: as a live view does, with the percentiles of 30 functions.
+ * What it costs to read sessions, and to read them again: as a live view does, with the percentiles of 30
+ * functions.
  *
  *   reading ROUNDS SESSION...
  *
- * Time is processor time of this process. SPDX-License-Identifier: MIT
+ * Time is the CPU time of this process. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>

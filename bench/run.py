@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Measures what hotpath costs on this machine, prints it beside its budgets and writes bench/RESULTS.md.
+"""Measures what hotpath costs on this machine, prints it next to its budgets and writes bench/RESULTS.md.
 
 usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
 
-Exit status 1 when a budget that must hold is missed by more than 10 %.
+Exit status 1 if a mandatory budget is missed by more than 10 %.
 """
 import datetime
 import json
@@ -29,10 +29,10 @@ import trust  # noqa: E402
 
 TOLERANCE = 1.10
 ENOUGH_ROUNDS = 100  # on a busy machine two threads seldom run at once
-FLAT_SESSION_BYTES = 256 << 10  # how much a session may grow while calls or threads go by, and still be called flat
+FLAT_SESSION_BYTES = 256 << 10  # how much a session may grow with calls or threads and still count as flat
 CLOCK_SOURCES = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 
-# case of zone_cost, how it is shown, what must hold, what is aimed for; ratios to the base that zone_cost names
+# case of zone_cost, title, mandatory budget, goal; ratios to the base that zone_cost names
 ZONE_BUDGETS = (
     ("zone", "zone, empty body", 1.25, 1.10),
     ("zone_2_threads", "the same on two threads at once, against one", 1.10, 1.02),
@@ -72,7 +72,7 @@ def run(command, **variables):
 
 
 def table(title, rows):
-    """Rows of equal length, the first of them the head, as Markdown that is also readable as it is."""
+    """Rows of equal length, the first of them the head, as Markdown that is also readable as plain text."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
@@ -80,7 +80,7 @@ def table(title, rows):
 
 
 class Gate:
-    """Compares with budgets and remembers whether one that must hold was missed by more than the tolerance."""
+    """Compares with budgets and remembers whether a mandatory one was missed by more than the tolerance."""
 
     def __init__(self):
         self.missed = []
@@ -108,7 +108,7 @@ def budget(value, unit):
 
 
 def off_cost(program):
-    """Nanoseconds a zone costs when recording is off: the median of a few processes."""
+    """Nanoseconds per zone while recording is off: the median of a few processes."""
     values = []
     for _ in range(5):
         text = run([program, "--off"], HOTPATH="0")
@@ -117,7 +117,7 @@ def off_cost(program):
 
 
 def slow_clock_cost(program):
-    """Zone against the floor where the CPU's counter cannot be trusted, which a mount namespace pretends. Or None."""
+    """Zone against the floor with an untrusted CPU counter, faked in a mount namespace. Or None."""
     if not os.path.exists(CLOCK_SOURCES) or shutil.which("unshare") is None:
         return None
     with tempfile.NamedTemporaryFile("w") as file:
@@ -130,7 +130,7 @@ def slow_clock_cost(program):
 
 
 def body_row(cases, name, title):
-    """What measuring adds to a function that works, beside what two reads of the counter add to it."""
+    """What measuring adds to a function that works, compared with what two reads of the counter add to it."""
     plain, floor, measured = cases[name], cases[name + "_floor"], cases[name + "_zone"]
     return (title, "%.0f -> %.0f" % (plain[0], measured[0]),
             "+%.1f %% (floor +%.1f %%)" % (100 * (measured[1] - 1), 100 * (floor[1] - 1)), "", "", "")
@@ -177,7 +177,7 @@ def zones(folder, gate):
 # ------------------------------------------------------------------------------------------------ lanes
 
 def lanes(build, gate):
-    """A coroutine is resumed and gives way: two switches."""
+    """A coroutine is resumed and yields: two switches."""
     program = os.path.join(build, "bench", "lane_cost")
     plain = parse_cases(run([program]))
     watched = parse_cases(run([program], HOTPATH="1", LD_PRELOAD=os.path.abspath(os.path.join(build, "lib", "libhotpath_alloc.so"))))
@@ -193,12 +193,12 @@ def lanes(build, gate):
 
 # ------------------------------------------------------------------------------------------ allocations
 
-ALLOC_TURNS = 7  # processes of each kind, in turns
+ALLOC_TURNS = 7  # processes of each kind, in alternation
 PAIR_BUDGET_NS = 8.0
 OFF_PAIR_BUDGET_NS = 1.0
 ZONE_PAIR_BUDGET_NS = 25.0
-TWO_THREADS_BUDGET = 1.05  # how a counted pair scales to two threads at once, against how one of the C library does
-HEAPTRACK_BUDGET = 30  # what heaptrack adds, against what we add
+TWO_THREADS_BUDGET = 1.05  # how a counted pair scales to two threads at once, relative to a pair of the C library
+HEAPTRACK_BUDGET = 30  # what heaptrack adds, relative to what we add
 ALLOC_NOTE = """One pair: free one of 512 blocks, chosen at random, and allocate 16 to 271 bytes. Time is that of the thread, the lower quartile
 of the rounds of a process, and of those again the lower quartile of %d processes that ran in turns with all others of this
 table. Other profilers got the same binary and time of the same thread; what they leave to other processes is not in it.
@@ -206,7 +206,7 @@ table. Other profilers got the same binary and time of the same thread; what the
 
 
 class Watched:
-    """One way to run alloc_cost, and what its processes found: {case: nanoseconds}, one for each."""
+    """One way to run alloc_cost, and the results of its processes: {case: nanoseconds}, one for each."""
 
     def __init__(self, command, **variables):
         self.command, self.variables, self.found = command, variables, []
@@ -328,7 +328,7 @@ def allocations(build, gate, has_peers):
 # ---------------------------------------------------------------------------------------- processor time
 
 CPU_PAIRS = 80
-CPU_TURNS = 15  # processes of each of the others, in turns
+CPU_TURNS = 15  # processes of each peer, in alternation
 CPU_STRETCHES = 8  # of a tenth of a second, in each of these
 CPU_SLOWDOWN = 1.01
 CPU_KEPT = 0.99
@@ -389,7 +389,7 @@ def wall_s(*command, **variables):
 
 
 def switches_row(build, gate):
-    """Two threads that wait for one another, under `hotpath run` and without: in turns, and of each the median."""
+    """Two threads that wait for each other, under `hotpath run` and without, in alternation: the median of each."""
     program, rounds = os.path.join(build, "bench", "switches"), str(SWITCH_ROUNDS)
     plain, watched = [], []
     for _ in range(SWITCH_TURNS):
@@ -418,7 +418,7 @@ def processor_time(build, gate, has_peers):
 # ------------------------------------------------------------------------------------------- the trust line
 
 def trust_line(build):
-    """What measuring truly took, beside what reports say of it."""
+    """What measuring actually cost, compared with what reports say."""
     rows = [("mode", "work", "true", "stated", "at most / true", "verdict")]
     rows += [(mode, kind, "%.1f %%" % (100 * true), trust.as_range(least, most), "%.2f" % (most / true) if true > 0.005 else "-",
               "" if is_near else "missed")
@@ -521,7 +521,7 @@ REPORT_MUST_MS = 200
 
 
 def reading(build, gate):
-    """A live session of 1,024 functions on 200 threads: read, read anew, and reported."""
+    """A live session of 1,024 functions on 200 threads: read, read again, and reported."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         crowd = subprocess.Popen([os.path.join(build, "bench", "crowd"), str(CROWD_THREADS), str(CROWD_CALLS)],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

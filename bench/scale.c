@@ -1,5 +1,5 @@
 /*
- * What is paid once: for a thread's first zone, for a session, for a report.
+ * One-time costs: a thread's first zone, a session, a report.
  *
  *   scale [SITES]     prints one line per case; SITES (default 10000) are in the reports
  *
@@ -79,7 +79,7 @@ static void run_sessions(uint32_t passes)
 
 static struct bench_case session_cases[] = {{.name = "session", .run = run_sessions, .zones = 1}};
 
-/* What HOTPATH_BLOCK does, for sites made at run time instead of written down ten thousand times. */
+/* What HOTPATH_BLOCK does, for sites created at run time instead of ten thousand written ones. */
 static void call_site(struct hotpath_site *site)
 {
     struct hotpath_zone zone = {hotpath_enter_(&zone, site)};

@@ -1,12 +1,12 @@
 /*
- * Stacks of other programs, which have to be ours to look at.
+ * Stacks of other programs, which must belong to the same user.
  *
- *   stacks show PID             the stack of each thread of a process that is stopped: addresses and names
- *   stacks waiting PID          the same of threads that wait, which are not stopped: by what `hotpath run` knows of them
- *   stacks time PID COUNT       takes so many stacks of a running process; how many frames a second they are unwound at
- *   stacks names FILE COUNT     how many addresses of a file a second are named, the first time and later
+ *   stacks show PID             the stack of each thread of a stopped process: addresses and names
+ *   stacks waiting PID          the same for waiting threads, which are not stopped: as `hotpath run` reads them
+ *   stacks time PID COUNT       takes this many stacks of a running process; prints the frames unwound per second
+ *   stacks names FILE COUNT     how many addresses of a file are named per second, the first time and later
  *
- * Time is processor time of this process. SPDX-License-Identifier: MIT
+ * Time is the CPU time of this process. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -138,7 +138,7 @@ static void show_frame(const struct hp_frame *frame)
     printf("%#llx %s %s\n", (unsigned long long)frame->pc, how[frame->how], places[count - 1].function);
 }
 
-/* Where it called the kernel is all that is told of its registers. False: it runs. */
+/* Of its registers only those at the system call are known. False: it runs. */
 static bool take_waiting(pid_t pid, pid_t thread, struct stack *stack)
 {
     char path[64], text[256] = "";
@@ -159,7 +159,7 @@ static bool take_waiting(pid_t pid, pid_t thread, struct stack *stack)
     return true;
 }
 
-static bool is_waiting; /* what is wanted are threads that wait */
+static bool is_waiting; /* only waiting threads are wanted */
 
 static void show_thread(pid_t pid, pid_t thread)
 {
@@ -235,7 +235,7 @@ static void time_names(const char *path, size_t count)
     for (size_t at = 0; code != NULL && at < count; at++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         addresses[at] = code->linked + (random >> 16) % code->size;
-        fprintf(stderr, "%#llx\n", (unsigned long long)addresses[at]); /* for others to name */
+        fprintf(stderr, "%#llx\n", (unsigned long long)addresses[at]); /* for other symbolizers */
     }
     for (int round = 0; round < ROUNDS; round++) {
         struct hp_source_place places[16];

@@ -1,4 +1,4 @@
-"""What it takes to unwind stacks and to name addresses, beside other symbolizers on the same addresses."""
+"""What it costs to unwind stacks and to name addresses, compared with other symbolizers on the same addresses."""
 import os
 import re
 import shutil
@@ -18,7 +18,7 @@ def middle(values):
 
 
 def frame_row(program, gate):
-    """Stacks of an interpreter that calls itself, each taken once and unwound a few times."""
+    """Stacks of a recursive interpreter, each taken once and unwound a few times."""
     process = subprocess.Popen(["/usr/bin/python3", "-c", DEEP])
     time.sleep(0.5)
     try:

@@ -1,7 +1,8 @@
 /*
- * Two threads that send a byte to and fro, so that each is switched to and from all the time; their zones have samples taken of
- * them where somebody asks for it. To be timed by others.
+ * Two threads that pass a byte back and forth, so that each switches constantly; their zones are sampled on
+ * request. Timed by the caller.
  *     switches ROUNDS
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>

@@ -1,11 +1,10 @@
 /*
  * Timing small things on a machine that is never quiet.
  *
- * All cases are measured in one run: many short rounds, each runs every case once, in a new random order, a fraction of a
- * millisecond each. What is reported is a ratio of two cases of the same round, as the median over all rounds: a
- * neighbour that takes the CPU, a change of its clock rate or a migration spoils a few rounds, not the result.
- *
- * SPDX-License-Identifier: MIT
+ * All cases are measured in one run: many short rounds, each runs every case once, in a new random order, a
+ * fraction of a millisecond each. The result is the ratio of two cases in the same round, as the median over all
+ * rounds: another process that takes the CPU, a change of the clock rate or a migration spoils a few rounds, not
+ * the result. SPDX-License-Identifier: MIT
  */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
@@ -17,10 +16,10 @@
 #include <time.h>
 
 #ifndef BENCH_RUN_NS
-#define BENCH_RUN_NS 60000u /* about how long a case runs within a round */
+#define BENCH_RUN_NS 60000u /* approximate time of a case in a round */
 #endif
 #ifndef BENCH_CLOCK
-#define BENCH_CLOCK CLOCK_MONOTONIC /* or that of the thread, which neighbours do not disturb */
+#define BENCH_CLOCK CLOCK_MONOTONIC /* or the thread's clock, which other processes do not disturb */
 #endif
 
 struct bench_case {
@@ -30,12 +29,12 @@ struct bench_case {
     const char *base;     /* the case to compare with */
     void (*before)(void); /* or NULL */
     bool (*after)(void);  /* or NULL; false: this round of this case does not count */
-    uint32_t passes;      /* from here on filled in by bench_rounds */
+    uint32_t passes;      /* filled in by bench_rounds from here on */
     uint64_t total_passes;
-    double *ns; /* per zone, by round; below zero: does not count */
+    double *ns; /* per zone, by round; negative: does not count */
 };
 
-/* The middle of many values and the middle half of them. */
+/* The median of many values and their middle half. */
 struct bench_spread {
     double low, median, high;
     uint32_t count;
@@ -95,14 +94,14 @@ static inline void bench_fit(struct bench_case *one)
     }
 }
 
-/* Runs with the stack at another place each time: a place within a page that meets hot data's costs up to 7 %. */
+/* Runs with another stack address each time: one that conflicts with hot data in a page costs up to 7 %. */
 static __attribute__((noinline)) void bench_round(struct bench_case *one, uint32_t round)
 {
     volatile char *room = __builtin_alloca(16 + bench_random() % 256 * 16);
     room[0] = 0;
     if (one->before != NULL)
         one->before();
-    bench_time(one, one->passes / 4 + 1); /* warm up: the case before used the caches too */
+    bench_time(one, one->passes / 4 + 1); /* warm up: the previous case used the caches too */
     const uint64_t ns = bench_time(one, one->passes);
     const bool counts = one->after == NULL || one->after();
     one->ns[round] = counts ? (double)ns / one->passes / one->zones : -1;
@@ -129,7 +128,7 @@ static inline void bench_rounds(struct bench_case *cases, uint32_t count, uint32
     }
 }
 
-/* Ratios of two cases round by round (base NULL: nanoseconds of the case itself). */
+/* Ratios of two cases, round by round (base NULL: nanoseconds of the case itself). */
 static inline struct bench_spread bench_ratio(const struct bench_case *one, const struct bench_case *base,
                                               uint32_t rounds)
 {
@@ -145,7 +144,7 @@ static inline struct bench_spread bench_ratio(const struct bench_case *one, cons
     return spread;
 }
 
-/* Differences in nanoseconds of two cases round by round. */
+/* Differences of two cases in nanoseconds, round by round. */
 static inline struct bench_spread bench_difference(const struct bench_case *one, const struct bench_case *base,
                                                    uint32_t rounds)
 {

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Runs programs with and without hotpath, in turns, and compares what measuring truly cost with what the report says.
+"""Runs programs with and without hotpath, in alternation, and compares the true cost of measuring with what the
+report says.
 
 usage: trust.py BUILD_FOLDER [TURNS [CASE ...]]
 
-True is the processor time that runs use more than those without hotpath, stated what the report's trust line says, at least and at
-most. Of all of them the lower quartile of the turns is taken, since neighbours only ever add. Exit status 1 when the true one is by more
-than 1.3 times below or above.
+The true cost is the CPU time that runs use more than those without hotpath; the stated cost is what the report's
+trust line says, at least and at most. The lower quartile of the turns counts, since other processes only ever
+add to it. Exit status 1 if the true cost is outside the stated range by more than a factor of 1.3.
 """
 import json
 import os
@@ -68,7 +69,8 @@ def compare(build, mode, kind, turns):
 
 
 def rows(build, turns, chosen=()):
-    """(mode, work, parts of the run: true, stated at least, at most; whether that is right), for all modes and kinds or those chosen."""
+    """(mode, work, parts of the run: true, stated at least, at most; whether that is right), for all modes and
+    kinds or those chosen."""
     for mode, (_, _, kinds) in MODES.items():
         for kind in kinds:
             if chosen and mode not in chosen and kind not in chosen:
@@ -79,7 +81,7 @@ def rows(build, turns, chosen=()):
 
 
 def as_range(least, most):
-    """As the trust line has it."""
+    """As in the trust line."""
     return "%.1f %%" % (100 * most) if least * BOUND >= most else "%.1f to %.1f %%" % (100 * least, 100 * most)
 
 

@@ -1,7 +1,8 @@
 /*
- * Work of several kinds, to be run with and without hotpath: what measuring it truly costs, beside what the report says.
+ * Work of several kinds, to be run with and without hotpath: the true cost of measuring, compared with what the
+ * report says.
  *     trust_work KIND REPEATS
- * Prints the processor time of the process and the time that has passed, in nanoseconds. SPDX-License-Identifier: MIT
+ * Prints the CPU time of the process and the elapsed time, in nanoseconds. SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 
 #include <hotpath.h>
 
-#ifdef BY_COMPILER /* then these functions are measured all the same */
+#ifdef BY_COMPILER /* then the compiler measures these functions */
 #define MEASURED() HOTPATH_NOTHING
 #define HOTPATH_NOTHING (void)0
 #else
@@ -26,7 +27,7 @@ static uint64_t state = 88172645463325252;
 
 /* ------------------------------------------------------------------------------------------ small functions */
 
-/* Each step waits for the one before. */
+/* Each step depends on the one before. */
 APART static void chain(void)
 {
     MEASURED();
@@ -39,7 +40,7 @@ APART static void chain(void)
     state = x;
 }
 
-/* Much at once, which a processor would do beside what comes before and after. */
+/* Independent operations, which a CPU would overlap with what comes before and after. */
 APART static void wide(void)
 {
     MEASURED();
@@ -65,7 +66,7 @@ APART static void memory(void)
 static const char text[] =
     "The quick brown fox jumps over the lazy dog, and the dog does not mind; foxes come and go.";
 
-/* What programs do: look at bytes, branch, count. */
+/* Typical code: reads bytes, branches, counts. */
 APART static uint32_t word_at(const char **ret_at)
 {
     MEASURED();
@@ -84,7 +85,7 @@ APART static void words(void)
         table[word_at(&at) % TABLE]++;
 }
 
-/* Too small to be worth its measuring. */
+/* Too small to be worth measuring. */
 APART static uint32_t tiny_step(uint32_t x)
 {
     MEASURED();
@@ -150,7 +151,7 @@ UNMEASURED static void *answer(void *repeats)
     return NULL;
 }
 
-/* Each thread is switched to and from with every byte. */
+/* Each thread switches with every byte. */
 UNMEASURED static void switches(long repeats)
 {
     HOTPATH_BLOCK("switches");

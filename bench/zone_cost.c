@@ -1,13 +1,13 @@
 /*
- * What a zone costs, as ratios to the floor: two reads of the CPU's counter in a function of its own, which no profiler
- * that times every call can undercut.
+ * What a zone costs, as ratios to the floor: two reads of the CPU's counter in a function of its own, the minimum
+ * for any profiler that times every call.
  *
  *   zone_cost [ROUNDS]          everything below
  *   HOTPATH=0 zone_cost --off   recording switched off: what is left of a zone
  *   zone_cost --short           only plain zones, for runs under other conditions
  *
- * Prints one line per case: name, nanoseconds per zone, then the ratio to its base with the middle half of all rounds.
- * SPDX-License-Identifier: MIT
+ * Prints one line per case: name, nanoseconds per zone, then the ratio to its base with the middle half of all
+ * rounds. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <hotpath.h>
@@ -77,7 +77,7 @@ static struct {
     long switches_before;
 } beside;
 
-/* How often the calling thread has lost its CPU. */
+/* How often the calling thread was switched off its CPU. */
 static long switches(void)
 {
     struct rusage usage;
@@ -115,7 +115,7 @@ static void start_beside(void (*call)(void))
 
 static void floor_beside(void) { floor_call(); }
 
-/* Both threads use one label: they share all but their parts of it. */
+/* Both threads use one label: they share everything but their parts of it. */
 static NOINLINE void task_call(void)
 {
     hotpath_task task;
@@ -129,7 +129,7 @@ static void start_zones_beside(void) { start_beside(zone_beside); }
 
 static void start_tasks_beside(void) { start_beside(task_call); }
 
-/* Rounds in which the two took turns, or the other hardly ran, are not rounds of two threads at once. */
+/* Rounds in which the two took turns, or the other hardly ran, do not count as two threads at once. */
 static bool stop_beside(void)
 {
     const uint32_t hundreds = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED) - beside.progress_before;
@@ -263,7 +263,7 @@ static void run_keys(uint32_t passes)
     }
 }
 
-/* A function whose calls are not kept: what a note costs that nobody wants. */
+/* A function whose calls are not logged: the cost of an unused note. */
 static NOINLINE void noted_call(uint32_t number)
 {
     HOTPATH_MEASURE();
@@ -293,7 +293,7 @@ static void run_logged(uint32_t passes)
 
 static uint64_t work_steps_100ns, work_steps_1us;
 
-/* Arithmetic that depends on itself, and on the call before, so that calls cannot overlap. */
+/* Arithmetic that depends on itself, and on the previous call, so that calls cannot overlap. */
 static inline __attribute__((always_inline)) void work(uint64_t steps)
 {
     static uint64_t kept = 1;
@@ -307,7 +307,7 @@ static inline __attribute__((always_inline)) void work(uint64_t steps)
 
 static NOINLINE void plain_body(uint64_t steps) { work(steps); }
 
-/* The least that timing this body can cost: a read of the counter also keeps the CPU from working ahead. */
+/* The least that timing this body can cost: a read of the counter also limits out-of-order execution. */
 static NOINLINE uint64_t floor_body(uint64_t steps)
 {
     const uint64_t start = hotpath_ticks_();
@@ -386,7 +386,7 @@ static NOINLINE void channel_call(uint32_t number)
     HOTPATH_CHANNEL_SENT("channel", &channels[number & 7], 1, 8, number & 63);
 }
 
-/* Two readings of the clock, as a zone has. */
+/* Two clock readings, as in a zone. */
 static NOINLINE void channel_pair_call(uint32_t number)
 {
     static const char channel;
@@ -557,7 +557,7 @@ static void print_difference(const char *name, const char *base, uint32_t rounds
     printf("%s minus %s: %.2f ns (%.2f .. %.2f)\n", name, base, ns.median, ns.low, ns.high);
 }
 
-/* Trusts nobody: the session must have counted exactly the zones that were run. */
+/* The session must have counted exactly the zones that were run. */
 static void check_count(const hotpath_results *results, void *context)
 {
     const hotpath_section *timing = hotpath_results_section(results, 0);

@@ -1,9 +1,10 @@
-# Libraries that adapters are for (include/hotpath/*.h). Nothing of hotpath needs them but the examples and tests of these
-# adapters, which are left out where a library is missing.
+# Libraries that have adapters (include/hotpath/*.h). Only the examples and tests of these adapters need them, and
+# are left out if a library is missing.
 include(CheckCSourceCompiles)
 find_package(PkgConfig QUIET)
 
-# Sets HOTPATH_HAS_<name>, and HOTPATH_<name> to what is linked: <modules> of pkg-config, if <header> is there for this compiler.
+# Sets HOTPATH_HAS_<name>, and HOTPATH_<name> to what is linked: <modules> of pkg-config, if this compiler finds
+# <header>.
 function(hotpath_find_adapted name header package)
   set(found OFF)
   if(PKG_CONFIG_FOUND AND NOT CMAKE_CROSSCOMPILING)

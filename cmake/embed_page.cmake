@@ -1,16 +1,16 @@
-# Makes a C source with a page:
+# Makes a C source from a page:
 #   cmake -DNAME=flame -DFROM=src/export -DPARTS=flame.html,flame.css,flame.js -DTO=flame_page.c -P embed_page.cmake
-# The first part is the template, the second the style, all others are scripts. Scripts are joined in their order. Where there are several,
-# they are modules: lines that import are left out, and the word export, so that they can stand in one script.
-# In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a policy that allows just these. @DATA@ is where
-# the page is cut in two.
-# The page is handled in hexadecimal, so that CMake finds nothing in it that means something to it.
+# The first part is the template, the second the style, all others are scripts. Scripts are joined in their order.
+# Several scripts are modules: import lines and the word export are removed, so that they can be one script.
+# In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a content security policy
+# that allows only these. The page is cut in two at @DATA@.
+# The page is handled in hexadecimal, so that CMake does not interpret it.
 function(hex_of text variable)
   string(HEX "${text}" hex)
   set(${variable} "${hex}" PARENT_SCOPE)
 endfunction()
 
-# The SHA-256 of a text, in the base64 that policies have: of 32 bytes, ten groups of three and one of two.
+# The SHA-256 of a text, in base64 for the policy: of 32 bytes, ten groups of three and one of two.
 function(hash_of text variable)
   set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   string(SHA256 hex "${text}")

@@ -1,4 +1,4 @@
-# Flags of our own code. Nothing here reaches those who use the library.
+# Flags of our own code. None of them reach users of the library.
 
 set(hotpath_warnings
     -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Wwrite-strings -Wformat=2 -Wcast-qual -Wpointer-arith)
@@ -14,7 +14,8 @@ function(hotpath_flags target)
     target_compile_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE})
     if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-      # gcc's ThreadSanitizer does not see fences and says so for each; its sanitizers confuse this other warning.
+      # gcc's ThreadSanitizer does not support fences and warns about each; sanitizers cause false positives of the
+      # other warning.
       target_compile_options(${target} PRIVATE -Wno-error=tsan -Wno-maybe-uninitialized)
     endif()
   endif()
@@ -24,8 +25,8 @@ function(hotpath_flags target)
   endif()
 endfunction()
 
-# Hardening of what is packaged; tools/check_hardened.py looks whether it is there. Code in the host's own units, which is
-# what a zone executes, is compiled by the host.
+# Hardening of what is packaged; tools/check_hardened.py checks it. Code inlined into the host, which a zone
+# executes, is compiled by the host.
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 if(HOTPATH_HARDEN)
@@ -40,7 +41,7 @@ if(HOTPATH_HARDEN)
   check_c_source_compiles("int main(void) { return __builtin_dynamic_object_size(\"\", 0) == 7; }" HOTPATH_HAS_FORTIFY_3)
   list(APPEND hotpath_hardening -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${HOTPATH_HAS_FORTIFY_3}>,3,2>)
   set(hotpath_hardening_linked -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
-  if(HOTPATH_HAS_fcf_protection) # which the linker takes away where the C library's start files do not have it
+  if(HOTPATH_HAS_fcf_protection) # removed by the linker if the C library's start files lack it
     list(APPEND hotpath_hardening_linked -Wl,-z,ibt -Wl,-z,shstk)
   endif()
 endif()
@@ -53,8 +54,8 @@ function(hotpath_harden_linked target)
   target_link_options(${target} PRIVATE ${hotpath_hardening_linked} ${ARGN})
 endfunction()
 
-# For programs that open libdw. gcc's search for leaks misreads the thread-local storage of libraries that are opened later, and
-# may die of it; of those that are there from the start it does not.
+# For programs that load libdw. gcc's leak checker misreads the thread-local storage of libraries that are loaded
+# later, and may crash; it does not for those loaded at the start.
 function(hotpath_opens_libdw target)
   target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
   if(HOTPATH_SANITIZE AND HOTPATH_HAS_LIBDW)
@@ -62,7 +63,7 @@ function(hotpath_opens_libdw target)
   endif()
 endfunction()
 
-# Our folders are searched for "name.h" only: <memory.h> and its like stay the system's.
+# Our folders are searched for "name.h" only: <memory.h> and the like stay the system's.
 function(hotpath_internal_headers target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   foreach(folder base os session model record sections render alloc reader symbols unwind stacks export console serve cli)

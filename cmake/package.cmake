@@ -1,4 +1,4 @@
-# The Debian package: all that is installed, in one. ./dev package makes it.
+# The Debian package: everything that is installed, in one. ./dev package makes it.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hotpath)
 set(CPACK_PACKAGE_CONTACT "the hotpath authors <authors@hotpath.invalid>")
@@ -14,10 +14,10 @@ memory, so they outlive a crash; the hotpath program reads them at any time.
 .
 This package has the program, the shared and the static library, the header,
 and the whole library as two source files in /usr/share/hotpath.")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdw1, libmicrohttpd12") # opened when lines of sources are asked for, and by hotpath serve
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdw1, libmicrohttpd12") # loaded for source lines, and by hotpath serve
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | clang, pkg-config")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # which also has ldconfig run
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # also triggers ldconfig
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)

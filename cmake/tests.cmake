@@ -1,11 +1,11 @@
 # Every test is a CTest test with labels. Exit status 77 means skipped.
 #
-#   unit e2e compile check   what kind it is
+#   unit e2e compile check   its kind
 #   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
 #   slow                     only run by ./dev test --full
 #   quick                    also run by ./dev test --quick, which builds the target quick: a minute for all of them
 #
-# A limit is for what hangs, not for what is slow: under a load of ten everything takes ten times as long.
+# A timeout is for tests that hang, not for slow ones: under a load of ten everything takes ten times as long.
 
 include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h HOTPATH_IS_GLIBC)
@@ -34,8 +34,8 @@ function(hotpath_quick)
   add_dependencies(quick ${ARGN})
 endfunction()
 
-# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [LONG] [SOURCES more.c...])
-# tests/unit/name.c, with all internal names in reach. LONG: too long for ./dev test --quick.
+# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [LONG] [SOURCES more.c...]): tests/unit/name.c, with access to
+# all internal names. LONG: too long for ./dev test --quick.
 function(hotpath_add_unit_test name)
   cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;LONG" "" "SOURCES" ${ARGN})
   if(NOT arg_LONG)
@@ -50,7 +50,7 @@ function(hotpath_add_unit_test name)
   set_target_properties(unit_${name} PROPERTIES
     OUTPUT_NAME ${name} C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit")
   hotpath_labels(labels unit)
-  set(command unit_${name}) # by name, so that CMake puts the emulator of a foreign build before it
+  set(command unit_${name}) # by name, so that CMake puts the emulator of a cross build before it
   if(HOTPATH_TEST_PREFIX)
     set(command ${HOTPATH_TEST_PREFIX} $<TARGET_FILE:unit_${name}>)
   endif()

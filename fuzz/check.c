@@ -1,4 +1,4 @@
-/* What holds of every report. SPDX-License-Identifier: MIT */
+/* Properties of every report. SPDX-License-Identifier: MIT */
 #include "check.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "utf8.h"
 
 #define DEEPEST 1100u /* nesting of JSON */
-#define ROOMY 60u     /* columns in which every table finds room */
-#define LEAST_NAME 4u /* columns a name keeps in a table that does not */
+#define ROOMY 60u     /* a width in which every table fits */
+#define LEAST_NAME 4u /* minimum width of a name in a table that does not fit */
 
 void fuzz_fail(const char *what, const char *file, int line)
 {
@@ -177,7 +177,7 @@ void fuzz_require_same_json(const struct fuzz_output *compact, const struct fuzz
         same++;
         if (c == '"')
             is_string = !is_string;
-        if (is_string && c == '\\') { /* what is escaped ends no string */
+        if (is_string && c == '\\') { /* an escaped character does not end the string */
             at++;
             REQUIRE(at < pretty->length && same < compact->length && compact->bytes[same] == pretty->bytes[at]);
             same++;
@@ -188,7 +188,7 @@ void fuzz_require_same_json(const struct fuzz_output *compact, const struct fuzz
 
 /* ------------------------------------------------------------------------------------------------ tables */
 
-/* What turns colors on and off is the only thing that may begin with an escape. */
+/* Only colour sequences may begin with an escape character. */
 static size_t style_length(const char *at, const char *end)
 {
     static const char *const styles[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
@@ -201,7 +201,7 @@ static size_t style_length(const char *at, const char *end)
     return 0;
 }
 
-/* Nothing that controls, ends a line or turns the direction of text. */
+/* No control characters, line ends or changes of text direction. */
 static bool is_harmless(uint32_t c)
 {
     return c != HP_UTF8_INVALID && c >= 0x20 && (c < 0x7f || c >= 0xa0) && c != 0x200e && c != 0x200f &&
@@ -225,12 +225,12 @@ size_t fuzz_require_harmless(const char *line, size_t length)
     return columns;
 }
 
-/* A word may stand behind a style. */
+/* A style may precede a word. */
 static bool is_one_word(const char *line, size_t length) { return memchr(line, ' ', length) == NULL; }
 
 static bool is_rule(const char *line, size_t length) { return length > 0 && line[0] == '+'; }
 
-/* Whether some column of the table below this rule is as narrow as columns become. */
+/* Whether some column of the table below this rule has the minimum width. */
 static bool is_squeezed(const char *rule, size_t length)
 {
     size_t width = 0;
@@ -270,7 +270,7 @@ void fuzz_require_lines(const struct fuzz_output *text, size_t width)
     for (size_t at = 0; at < text->length;) {
         const char *const line = text->bytes + at;
         const char *const end = memchr(line, '\n', text->length - at);
-        /* Behind the last line there may be a style. */
+        /* A style may follow the last line. */
         const size_t length = end != NULL ? (size_t)(end - line) : text->length - at;
         const size_t columns = fuzz_require_harmless(line, length);
         if (table.rules > 0 || is_rule(line, length))

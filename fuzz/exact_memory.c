@@ -1,6 +1,7 @@
 /*
- * Memory from the heap in place of src/os/memory.c: exactly as much as was asked for, so that a sanitizer sees the first byte
- * read too many. What is large comes from the kernel as ever, since most of it is never touched. SPDX-License-Identifier: MIT
+ * Replaces src/os/memory.c by the heap: allocates exactly the requested size, so that a sanitizer sees the first
+ * byte read beyond it. Large blocks still come from the kernel, since most of their pages are never touched.
+ * SPDX-License-Identifier: MIT
  */
 #include "exact_memory.h"
 
@@ -49,7 +50,7 @@ void *hp_memory_map(size_t size)
     return memory;
 }
 
-/* All of what was taken, and with the size it has. */
+/* Only whole blocks may be unmapped, with their size. */
 void hp_memory_unmap(void *memory, size_t size)
 {
     size_t at = piece_count;

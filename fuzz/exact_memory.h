@@ -1,10 +1,10 @@
-/* Memory that src/os/memory.h hands out, from the heap and with an account of it. SPDX-License-Identifier: MIT */
+/* The memory of src/os/memory.h, from the heap, with a list of its blocks. SPDX-License-Identifier: MIT */
 #ifndef FUZZ_EXACT_MEMORY_H
 #define FUZZ_EXACT_MEMORY_H
 
 #include <stddef.h>
 
-/* Pieces that were never given back: how many there are, and giving back those above so many. */
+/* Blocks that were never freed: their number, and freeing those above a number. */
 size_t fuzz_memory_pieces(void);
 void fuzz_memory_forget(size_t pieces);
 

@@ -1,6 +1,6 @@
 /*
- * A time axis of any bytes is read without a step beyond them; one that was written with any samples at any times has no slot in which a
- * counter falls, and ends with what was put last. SPDX-License-Identifier: MIT
+ * Reads a time axis of arbitrary bytes, never beyond them. Also writes one with arbitrary samples at arbitrary
+ * times: no counter may fall, and it must end with what was put last. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* memfd_create */
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /*
- * Callbacks that do what they like: look at rows that are there and that are not, return early, ask for another report from
- * within one, or leave it by longjmp. What they see is the same all the while, and later reports come as ever.
- * SPDX-License-Identifier: MIT
+ * Callbacks with arbitrary behaviour: they read rows that exist and that do not, return early, request another
+ * report from within one, or leave it by longjmp. Results must stay the same meanwhile, and later reports must
+ * work. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static uint64_t sum_of(const char *text)
     return sum;
 }
 
-/* A cell that is there has the unit of its column, and a text exactly if that is its unit. */
+/* A cell that exists has the unit of its column, and a text exactly if that is its unit. */
 static uint64_t look_at_cell(const hotpath_section *section, size_t row, size_t column)
 {
     struct hotpath_cell cell;
@@ -48,7 +48,7 @@ static uint64_t look_at_cell(const hotpath_section *section, size_t row, size_t 
     return cell.text != NULL ? sum_of(cell.text) : cell.count;
 }
 
-/* A row knows one before it as its parent, if it has one at all; bars do not overlap. */
+/* A row's parent, if any, comes before it; bars do not overlap. */
 static uint64_t look_at_row(const hotpath_section *section, size_t row)
 {
     struct hotpath_row its = {.size = sizeof its}, before = {.size = sizeof before};
@@ -116,7 +116,7 @@ static void render_within(void)
     fuzz_require_json(&output);
 }
 
-/* One thing that a callback does. False: it returns. */
+/* One action of a callback. False: it returns. */
 static bool act(const hotpath_results *results)
 {
     const uint8_t what = fuzz_byte(&input);
@@ -152,7 +152,7 @@ static void reporter(const hotpath_results *results, void *context)
     REQUIRE(look_at_all(results) == before);
 }
 
-/* The last word: an ordinary callback gets its report. */
+/* At the end: an ordinary callback gets its report. */
 static void count_calls(const hotpath_results *results, void *context)
 {
     look_at_all(results);
@@ -168,7 +168,7 @@ static void report(void)
         REQUIRE(hp_report_hand_over(&sessions, &settings, reporter, NULL) == HOTPATH_OK);
         REQUIRE(fuzz_memory_pieces() == pieces);
     }
-    fuzz_memory_forget(pieces); /* that of reports which were left by a jump */
+    fuzz_memory_forget(pieces); /* memory of reports that were left by longjmp */
     REQUIRE(hp_report_hand_over(&sessions, &settings, count_calls, &calls) == HOTPATH_OK && calls == 1);
     REQUIRE(fuzz_memory_pieces() == pieces);
 }

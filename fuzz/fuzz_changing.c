@@ -1,8 +1,7 @@
 /*
- * Sessions in which anything becomes anything else while a report is made of them. Nothing may crash, hang or read outside,
- * and JSON has to be JSON. The session is read where it lies, or a copy of it of which single calls are read anew; once, or again and
- * again by one model that is brought up to date.
- * SPDX-License-Identifier: MIT
+ * Sessions that change arbitrarily while a report is made of them. Nothing may crash, hang or read out of bounds,
+ * and JSON must be valid. The session is read in place, or from a copy with single calls read again; once, or
+ * repeatedly by one model that is refreshed. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static void change(void)
 
 #define READINGS 3u
 
-/* Read again and again, as by a live view: whatever has changed meanwhile, and whatever changes while it is read. */
+/* Read repeatedly, as by a live view, with changes between and during the reads. */
 static void report_again(const struct fuzz_session *session, bool is_copy, const struct hp_settings *settings,
                          struct fuzz_output *output)
 {
@@ -52,8 +51,8 @@ static void report_again(const struct fuzz_session *session, bool is_copy, const
 }
 
 /*
- * Texts are written once and before anybody knows of them, and are read where they lie. Here they may lose their ends, so
- * that zeros have to follow the session, as in the file reader's copy.
+ * Texts are written once, before anything refers to them, and are read in place. Here they may lose their
+ * terminators, so zeros must follow the session, as in the file reader's copy.
  */
 static void report_changing(uint8_t how)
 {

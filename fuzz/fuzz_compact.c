@@ -1,5 +1,5 @@
 /*
- * Compact reports: those of a session with changes have to be JSON in one line, and but for blanks what the pretty ones are.
+ * Compact reports of modified sessions: must be JSON in one line, and equal the pretty ones except for blanks.
  * SPDX-License-Identifier: MIT
  */
 #include "reports.h"

@@ -1,6 +1,6 @@
 /*
- * Gives arbitrary files to everything that reads programs and libraries: functions by address, names of functions in memory,
- * and which of them the compiler measures. What is found lies where it says, in order, and its names end.
+ * Gives arbitrary files to everything that reads programs and libraries: functions by address, names of functions
+ * in memory, and which of them the compiler measures. Results must be in bounds and sorted, and names terminated.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include "input.h"
 #include "instrumented.h"
 
-/* With its inner functions in reach: the map of this process says nothing about a file that was made up. */
+/* Included for access to its static functions: the map of this process says nothing about a forged file. */
 #include "symbols.c"
 
 #include "arena.h"
@@ -50,7 +50,7 @@ static void look_for(const struct hp_elf *elf, uint64_t address)
     REQUIRE(length_of(hp_elf_source(elf, symbol)) < elf->names_size || hp_elf_source(elf, symbol)[0] == '\0');
 }
 
-/* Where functions begin and end, and beside that. */
+/* At and next to where functions begin and end. */
 static void check_functions(const struct hp_elf *elf)
 {
     for (size_t at = 0; at < elf->count && at < 64; at++) {
@@ -88,7 +88,7 @@ static void check_file(void)
 
 /* ------------------------------------------------------------------------------------------- in memory */
 
-/* As if the file were mapped, its first page first, at an address of which nothing is read. */
+/* As if the file were mapped, its first page first, at an address that is never read. */
 static void check_symbols(size_t size)
 {
     struct stat status;
@@ -108,7 +108,7 @@ static void check_symbols(size_t size)
     image_count = 0;
 }
 
-/* A line of the map, of any bytes. */
+/* A line of the map, of arbitrary bytes. */
 static void check_line(const uint8_t *bytes, size_t size)
 {
     struct mapping mapping;
@@ -139,7 +139,7 @@ static void check_instrumented(void)
     hp_arena_release(&arena);
 }
 
-/* All but the list of images, which is for ever. */
+/* All but the list of images, which is never freed. */
 static void require_given_back(void) { REQUIRE(fuzz_memory_pieces() <= 1); }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,6 +1,6 @@
 /*
- * The writer of JSON: what an input says is written compact and pretty. Both have to be JSON, and the same but for blanks;
- * numbers are read again as what they were. SPDX-License-Identifier: MIT
+ * The JSON writer: writes values from the input, compact and pretty. Both must be valid JSON, and equal except for
+ * blanks; numbers must read back unchanged. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define DEEPEST 1000u
 
-/* One value with all that is in it. */
+/* One value with everything in it. */
 static void put_value(struct hp_json *json, struct fuzz_input *input, unsigned depth);
 
 static void put_items(struct hp_json *json, struct fuzz_input *input, unsigned depth, bool is_object)
@@ -77,7 +77,7 @@ static void put_value(struct hp_json *json, struct fuzz_input *input, unsigned d
 
 static void write_values(struct fuzz_input input, bool is_pretty, struct fuzz_output *output)
 {
-    char buffer[100]; /* small, so that it is handed on within everything */
+    char buffer[100]; /* small, so that it is flushed in the middle of everything */
     struct hp_text text;
     struct hp_json json;
     output->length = 0;
@@ -87,7 +87,7 @@ static void write_values(struct fuzz_input input, bool is_pretty, struct fuzz_ou
     REQUIRE(hp_text_finish(&text));
 }
 
-/* A number that was written with 15 digits is read again as what it was, but for the last of them. */
+/* A number written with 15 digits must read back unchanged, except for the last digit. */
 static void check_number(struct fuzz_input input)
 {
     char bytes[64], *end;
@@ -103,7 +103,7 @@ static void check_number(struct fuzz_input input)
     REQUIRE(!text.is_cut);
     const double again = strtod(bytes, &end);
     const double size = number < 0 ? -number : number;
-    if (size > 1e-290 && size < 1e308) { /* at the ends there are fewer digits, or rounding leads beyond */
+    if (size > 1e-290 && size < 1e308) { /* at the ends there are fewer digits, or rounding overflows */
         const double error = again / number - 1;
         REQUIRE(*end == '\0' && error < 1e-13 && error > -1e-13);
     }

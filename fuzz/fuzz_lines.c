@@ -1,6 +1,6 @@
 /*
- * Gives arbitrary files to what finds names, inlined functions and lines. Each address has a name; chains end; texts end; memory
- * is given back. SPDX-License-Identifier: MIT
+ * Gives arbitrary files to the code that finds names, inlined functions and lines. Each address must have a name;
+ * chains and texts must end; memory must be freed. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define LARGEST_INPUT (1u << 18)
 #define MOST 8u
-#define LOOKS 24u /* of a part: more of them find the same again, and take the time of other inputs */
+#define LOOKS 24u /* per part: more lookups find the same again, at the expense of other inputs */
 
 static int file = -1;
 static char path[64];
@@ -69,7 +69,7 @@ static void make_table(const struct hp_image *image)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct hp_image_set images = {.count = 0};
-    struct hp_symbolizer symbolizer = {.sysroot = "/nowhere"}; /* else files of this machine have a say */
+    struct hp_symbolizer symbolizer = {.sysroot = "/nowhere"}; /* otherwise files of this machine would be used */
     if (size > LARGEST_INPUT || size < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0)
         return 0;
     write_file(bytes, size);

@@ -1,21 +1,22 @@
 /*
- * Calls that are kept, read while a writer goes on. Step by step, as recording does: then calls that are read are whole ones,
- * never halves of two. Or it writes anything there: then what is read is within its bounds.
+ * Logged calls, read while a writer goes on. In one mode it writes step by step, as the recorder does: then calls
+ * that are read must be whole, never halves of two. In the other it writes arbitrary bytes: then reads must stay in
+ * bounds.
  *
- * The session is the memory that is written to, as in the report of a process about itself; or a copy of it, of which single
- * calls are read anew, as in `hotpath report`. SPDX-License-Identifier: MIT
+ * The session is the memory that is written to, as in a process's report about itself; or a copy of it, with single
+ * calls read again, as in `hotpath report`. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
 #include "between_loads.h"
 #include "reports.h"
 
-/* All of a call follows from its number, so that a reader can tell whether it is whole. */
+/* Every field of a call follows from its number, so that a reader can tell whether it is whole. */
 #define LOGGED 3u
 
 struct written {
-    uint64_t number; /* of the call that is being written */
-    size_t at;       /* words of it that are written */
+    uint64_t number; /* of the call being written */
+    size_t at;       /* words of it already written */
 };
 
 static struct session_builder builder;
@@ -70,7 +71,7 @@ struct slow_image {
     char notes[16];
 };
 
-/* In the order of the file: notes come right behind the rows that there are. */
+/* In the order of the file: notes come right after the used rows. */
 static size_t make_slow(uint64_t number, struct slow_image *ret_image)
 {
     const uint32_t rows = (uint32_t)(number % 4);
@@ -86,7 +87,7 @@ static size_t make_slow(uint64_t number, struct slow_image *ret_image)
     return (sizeof ret_image->head + rows * sizeof ret_image->rows[0] + 16) / 8;
 }
 
-/* The place that does not count, then the number. */
+/* The inactive slot, then the number. */
 static void write_slow(void)
 {
     struct slow_image image;
@@ -108,7 +109,7 @@ static void go_on(void)
     fuzz_between.calm = what & 128 ? 3 : 0;
 }
 
-/* Anything, but only where calls are kept: from there to the end of the session. */
+/* Arbitrary bytes, but only where calls are stored: from there to the end of the session. */
 static bool is_hostile;
 
 static void scribble(void)
@@ -127,7 +128,7 @@ static uint64_t sum_of(const char *bytes, size_t length)
     return sum;
 }
 
-/* For all to see, so that no compiler takes the sums for idle. */
+/* Global, so that the compiler does not drop the sums. */
 extern volatile uint64_t fuzz_seen;
 volatile uint64_t fuzz_seen;
 
@@ -181,7 +182,7 @@ static void require_slow_whole(const struct hp_slow_copy *copy)
         REQUIRE(copy->rows[at].node == at && copy->rows[at].calls == number && copy->rows[at].total == number + at);
 }
 
-/* In memory of the size that is asked for, with nothing behind. */
+/* Into memory of exactly the requested size. */
 static void read_slow(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
     struct hp_slow_copy copy;
@@ -199,7 +200,7 @@ static void read_slow(const struct hp_snapshot *snapshot, const struct hotpath_s
     free(memory);
 }
 
-/* One site whose calls are kept, some already written. */
+/* One site with logged calls, some already written. */
 static struct hotpath_stat_ *build_kept(void)
 {
     fuzz_shape_begin(&builder);

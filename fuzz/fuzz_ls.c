@@ -1,7 +1,7 @@
 /*
- * `hotpath ls` and `hotpath clean` in a folder where anything lies under any name: sessions with changes, other bytes, runs,
- * links, pipes, folders. What is printed can do a terminal no harm and fits, JSON is JSON, and nothing outside is removed.
- * SPDX-License-Identifier: MIT
+ * `hotpath ls` and `hotpath clean` in a folder with arbitrary files under arbitrary names: modified sessions, other
+ * bytes, runs, links, pipes, folders. The output must be harmless to a terminal and fit, JSON must be valid, and
+ * nothing outside may be removed. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -24,12 +24,12 @@
 #define MOST_ENTRIES 6u
 
 static struct fuzz_input input;
-static char base[64];   /* holds the folder and a file outside of it */
-static char folder[80]; /* where sessions are */
+static char base[64];   /* holds the folder and a file outside it */
+static char folder[80]; /* of the sessions */
 static char outside[80];
 static uint32_t columns;
 
-/* In place of the program's own: a terminal as wide as the input says, and no lines on stderr. */
+/* Replaces the program's own: a terminal of the input's width, and no lines on stderr. */
 struct hp_terminal hp_terminal_of(int fd)
 {
     (void)fd;
@@ -118,7 +118,7 @@ static void write_bytes(int parent, const char *name)
     write_file(parent, name, bytes, size);
 }
 
-/* Any name that a file can have, and mostly with the suffix of what it may be. */
+/* Any valid file name, mostly with a suffix of hotpath. */
 static void take_name(char name[256], bool is_run)
 {
     fuzz_text(&input, name, 240);
@@ -171,7 +171,7 @@ static void make_entry(int parent, bool may_nest)
     }
 }
 
-/* One session at least is as it should be. */
+/* At least one session is valid. */
 static void write_good(int parent)
 {
     struct fuzz_input none = {NULL, 0};
@@ -193,7 +193,7 @@ static void fill_folder(void)
 
 /* --------------------------------------------------------------------------------------------- commands */
 
-/* What a command prints. */
+/* The output of a command. */
 static void run(const struct hp_command *command, const char *flag, struct fuzz_output *output)
 {
     static int file = -1;

@@ -1,7 +1,7 @@
 /*
- * Gives arbitrary names to what makes names of C++ readable: the short name of a signature, the qualified name in a name of
- * the linker's, and the demangler; and to what does the same for Rust. Each result ends within its memory and is as long as it says; where it fits, it is what it
- * is with more memory. SPDX-License-Identifier: MIT
+ * Gives arbitrary names to the code that makes C++ names readable: the short name of a signature, the qualified
+ * name in a mangled name, and the demangler; and to the one for Rust. Each result must end within its buffer and
+ * have the returned length; if it fits, it must equal the result with a larger buffer. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +15,7 @@
 
 #define LONGEST_NAME 2000u
 #define ROOM 8192u
-#define LEAST_ROOM 16u /* for the words on the way to a name: "decltype" is one */
+#define LEAST_ROOM 16u /* for the words before a name: "decltype" is one */
 
 typedef size_t shortener(const char *name, char *out, size_t size);
 
@@ -23,7 +23,7 @@ typedef size_t shortener(const char *name, char *out, size_t size);
 clock_t clock(void);
 clock_t clock(void) { return 0; }
 
-/* In memory of exactly that size, so that a sanitizer sees the first byte too many. */
+/* Into memory of exactly that size, so that a sanitizer sees the first byte beyond it. */
 static void require_shortened(shortener *shorten, const char *name, const char *whole, size_t size)
 {
     char *out = malloc(size);
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const size_t room = 1 + (size_t)fuzz_number(&input, 2) % 1024;
     if (input.left > LONGEST_NAME)
         return 0;
-    /* Exactly as long as it is, behind the linker's mark and without it. */
+    /* Exactly as long as the name, with the mangling prefix and without it. */
     char *name = malloc(input.left + 3);
     REQUIRE(name != NULL);
     memcpy(name, "_Z", 2);

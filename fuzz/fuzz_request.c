@@ -1,6 +1,7 @@
 /*
- * A request to the server: its target, and the headers that say who asks. Lines of the input are the target, Host, Origin, Sec-Fetch-Site and
- * Authorization. Nothing is let in but what is allowed, by rules that are written down here once more. SPDX-License-Identifier: MIT
+ * A request to the server: its target, and the headers that identify the sender. Lines of the input are the target,
+ * Host, Origin, Sec-Fetch-Site and Authorization. Only allowed requests may pass; the rules are written here a
+ * second time. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define LONGEST_INPUT 8192u
 #define TOKEN "0123456789abcdef"
 
-/* Values are what no name, path or terminal can be hurt by. */
+/* Values must be harmless in names, paths and terminals. */
 static void check_value(const char *value, size_t size)
 {
     const size_t length = strnlen(value, size);
@@ -36,7 +37,7 @@ static void check_target(const char *target)
     else
         REQUIRE(target[0] == '/' && strlen(target) <= HP_TARGET_MOST);
     REQUIRE(hp_request_read(&again, target, &status_again) == problem && status_again == status);
-    /* What the token is compared with does not read beyond either. */
+    /* The comparison of the token must not read beyond either. */
     REQUIRE(hp_token_is(TOKEN, request.token) == (strcmp(TOKEN, request.token) == 0));
 }
 
@@ -83,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char *lines[5] = {empty, empty, empty, empty, empty};
     if (size > LONGEST_INPUT)
         return 0;
-    char *text = malloc(size + 1); /* with its end where AddressSanitizer sees it */
+    char *text = malloc(size + 1); /* ends where AddressSanitizer sees an overrun */
     REQUIRE(text != NULL);
     if (size > 0)
         memcpy(text, bytes, size);

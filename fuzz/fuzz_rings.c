@@ -1,7 +1,8 @@
 /*
- * Rings of stacks and of allocations, written by a process that means no good: it makes records, puts anything anywhere, cuts the file
- * off, and goes on with that before each read of ours. What is handed over lies in our memory with all its parts; reading comes to an
- * end and never goes back; blocks that are all freed leave nothing behind. SPDX-License-Identifier: MIT
+ * Stack rings and allocation rings, written by a hostile process: it makes records, writes anything anywhere,
+ * truncates the file, and does so before each of our reads. Records that are delivered must be complete in our
+ * memory; reading must end and never go back; if all blocks are freed, nothing may remain. SPDX-License-Identifier:
+ * MIT
  */
 #define _GNU_SOURCE 1 /* memfd_create */
 #include <fcntl.h>
@@ -26,7 +27,7 @@ static ssize_t pread_of_changing(int fd, void *to, size_t bytes, off_t offset);
 #define STACKS 5u
 #define MOST_BLOCKS 256u
 
-/* The writer, who goes on while it is read. */
+/* The writer, which goes on during reads. */
 static struct {
     struct fuzz_input input;
     int fd;
@@ -50,7 +51,7 @@ static uint64_t place_in_file(uint64_t position)
 
 /* ------------------------------------------------------------------------------------------------------ writing */
 
-/* As a program puts it that keeps to the rules, or nearly so. */
+/* As a correct program writes it, or nearly so. */
 static void put_record(void)
 {
     struct fuzz_input *input = &writer.input;
@@ -148,7 +149,7 @@ static void make_ring(void)
 
 /* ------------------------------------------------------------------------------------------------------ reading */
 
-/* All of it is looked at, so that a sanitizer sees the first byte that is not there. */
+/* Reads every byte, so that a sanitizer sees the first invalid one. */
 static void look_at(void *context, const struct hp_ring_record *record)
 {
     const unsigned char *stack = record->stack;

@@ -1,7 +1,7 @@
 /*
  * Gives arbitrary bytes to everything that reads a session, alone and together with others: the snapshot, all
- * sections, both renderers. Nothing may crash, hang or read outside, and JSON has to be JSON; what the numbers are does not
- * matter. SPDX-License-Identifier: MIT
+ * sections, both renderers. Nothing may crash, hang or read out of bounds, and JSON must be valid; the numbers do
+ * not matter. SPDX-License-Identifier: MIT
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void render(const struct hp_snapshot *const *sessions, size_t count)
     fuzz_render(sessions, count, &settings, 72, &output);
 }
 
-/* A session as it should be, which has sites in common with those of the corpus. */
+/* A valid session, which has sites in common with those of the corpus. */
 static const struct hp_snapshot *good_session(void)
 {
     static struct session_builder builder;
@@ -61,11 +61,11 @@ static uint64_t walk_samples(const struct hp_snapshot *session)
     return sum;
 }
 
-/* For all to see, so that no compiler takes the walk for idle. */
+/* Global, so that the compiler does not drop the walk. */
 extern volatile uint64_t fuzz_seen;
 volatile uint64_t fuzz_seen;
 
-/* Alone, and as one process of several: in the middle and at the head of the others. */
+/* Alone, and as one process of several: in the middle and as the first. */
 static void render_all(const struct hp_snapshot *session)
 {
     const struct hp_snapshot *const good = good_session();
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static struct hp_snapshot snapshot;
     if (size > LARGEST_INPUT)
         return 0;
-    /* A copy: aligned, and exactly as large as it says, so that a sanitizer sees the first byte read too many. */
+    /* A copy: aligned, and of exactly that size, so that a sanitizer sees the first byte read beyond it. */
     unsigned char *copy = malloc(size > 0 ? size : 1);
     if (copy == NULL)
         return 0;

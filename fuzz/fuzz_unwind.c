@@ -1,6 +1,6 @@
 /*
- * Gives arbitrary call frame information, registers and stacks to the unwinder. Rows lie in order, rules are those of the table,
- * and it comes to an end within the frames that there is room for. SPDX-License-Identifier: MIT
+ * Gives arbitrary call frame information, registers and stacks to the unwinder. Rows must be sorted, rules must be
+ * those of the table, and unwinding must end within the available frames. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "check.h"
 #include "input.h"
 
-/* With its inner functions in reach: tables are made of sections here, not of files. */
+/* Included for access to its static functions: tables are made from sections here, not from files. */
 #include "unwind_table.c"
 
 #include "expression.h"
@@ -47,7 +47,7 @@ static void check_rows(const struct hp_unwind_table *table, const struct hp_unwi
     }
 }
 
-/* Asks for all there is, the last first. */
+/* Looks up everything, the last first. */
 static void check_table(struct hp_unwind_table *table)
 {
     REQUIRE(table->rules.count > 0 && hp_rule_set_at(&table->rules, 0)->cfa_kind == HP_CFA_NONE);
@@ -66,7 +66,7 @@ static void check_table(struct hp_unwind_table *table)
     check_rules(table);
 }
 
-/* As hp_unwind_table_make, of bytes instead of a file. */
+/* As hp_unwind_table_make, from bytes instead of a file. */
 static void make_table(struct hp_unwind_table *table, const struct hp_machine *machine, const uint8_t *bytes,
                        size_t size, bool is_debug)
 {
@@ -75,7 +75,7 @@ static void make_table(struct hp_unwind_table *table, const struct hp_machine *m
     *table = (struct hp_unwind_table){.machine = machine};
     REQUIRE(hp_rule_set_begin(&table->rules));
     list_section(&making, &cfi);
-    cfi.linked += 8; /* the same once more, as if it were another section */
+    cfi.linked += 8; /* once more, as if it were another section */
     list_section(&making, &cfi);
     put_all(&making);
     free(making.functions);
@@ -144,13 +144,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     const uint8_t kind = fuzz_byte(&input);
     const size_t length = input.left > 600 ? input.left - 400 : input.left / 2;
-    uint8_t *section = malloc(length + 1); /* exactly as large as it is */
+    uint8_t *section = malloc(length + 1); /* of exactly that size */
     REQUIRE(section != NULL);
     uint8_t *exact = realloc(section, length > 0 ? length : 1);
     section = exact != NULL ? exact : section;
     fuzz_bytes(&input, section, length);
     make_table(&table, hp_machine_of(kind & 1 ? EM_AARCH64 : EM_X86_64), section, length, kind & 2);
-    if (kind & 4) /* or what is asked for while unwinding is the first */
+    if (kind & 4) /* or the lookups of the unwinder are the first */
         check_table(&table);
     unwind(&table, &input);
     check_table(&table);

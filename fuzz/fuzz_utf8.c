@@ -1,6 +1,6 @@
 /*
- * Any bytes as a terminal is to show them: made safe, they steer nothing; fitted, they take what they say and no more than they
- * may; cut, they are still UTF-8. SPDX-License-Identifier: MIT
+ * Arbitrary bytes for a terminal: made safe, they contain no control characters; fitted, they take the returned
+ * width, within the limit; cut, they are still UTF-8. SPDX-License-Identifier: MIT
  */
 #include "check.h"
 #include "input.h"
@@ -8,7 +8,7 @@
 
 #define LONGEST_INPUT 4096u
 
-/* The fitted text takes what it says, and no more than it may. */
+/* The fitted text takes the returned width, within the limit. */
 static void check_fitted(const char *bytes, size_t length, size_t columns)
 {
     static char safe[8 * LONGEST_INPUT], fitted[8 * LONGEST_INPUT + 8];
@@ -24,7 +24,7 @@ static void check_fitted(const char *bytes, size_t length, size_t columns)
     REQUIRE(fuzz_require_harmless(fitted, text.length) == taken);
 }
 
-/* Cut to any size it is the beginning of what it is whole. */
+/* Cut to any size, it is a prefix of the whole text. */
 static void check_cut(const char *bytes, size_t length, size_t size)
 {
     static char cut[LONGEST_INPUT + 1];

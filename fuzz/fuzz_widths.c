@@ -1,13 +1,13 @@
 /*
- * Tables at any width, with any names, notes, labels and paths. Lines are no wider than the terminal, those of a table
- * equally wide, and nothing in them steers it. SPDX-License-Identifier: MIT
+ * Tables at any width, with arbitrary names, notes, labels and paths. Lines must not exceed the terminal's width,
+ * those of a table must have equal width, and there may be no control characters. SPDX-License-Identifier: MIT
  */
 #include "reports.h"
 #include "shapes.h"
 
 #define LONGEST_INPUT 16384u
 
-/* A + of its own would look like the rule of a table. */
+/* A + would look like the rule of a table. */
 static void leave_out_plus(uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; at < size; at++)

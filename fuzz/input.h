@@ -1,5 +1,5 @@
 /*
- * The bytes of an input, taken from the front. Where they have run out, all that comes is zero: every input means something.
+ * The bytes of an input, taken from the front. After the end, zeros are returned: every input is valid.
  * SPDX-License-Identifier: MIT
  */
 #ifndef FUZZ_INPUT_H
@@ -33,7 +33,7 @@ static inline uint64_t fuzz_number(struct fuzz_input *input, unsigned bytes)
     return number;
 }
 
-/* So many bytes, or what is left. Returns how many. */
+/* This many bytes, or the rest. Returns how many. */
 static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t size)
 {
     const size_t length = size < input->left ? size : input->left;
@@ -44,7 +44,7 @@ static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t size)
     return length;
 }
 
-/* A text of at most size - 1 bytes, none of them zero, of which the input says how many. */
+/* A text of at most size - 1 bytes, none of them zero; the input says how many. */
 static inline void fuzz_text(struct fuzz_input *input, char *to, size_t size)
 {
     size_t length = (size_t)fuzz_number(input, 2) % size;

@@ -1,6 +1,6 @@
 /*
- * Writes the seeds of fuzz_session into a folder: small sessions of every shape the reader knows. Run it again when
- * the layout changes; a test (fuzz.corpus) says when that is due:
+ * Writes the seeds of fuzz_session into a folder: small sessions of every shape that the reader knows. Run it again
+ * when the layout changes; the test fuzz.corpus fails when that is due:
  *
  *     build/release/fuzz/make_corpus fuzz/corpus/session
  *     build/release/fuzz/make_corpus --check fuzz/corpus/session

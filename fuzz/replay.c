@@ -1,8 +1,8 @@
 /*
- * Gives every file of a folder to a fuzz target, once: libFuzzer's -runs=0 for builds without libFuzzer.
+ * Runs a fuzz target once on every file of a folder: libFuzzer's -runs=0 for builds without libFuzzer.
  * SPDX-License-Identifier: MIT
  */
-#define _FILE_OFFSET_BITS 64 /* folders of large file systems on 32-bit machines */
+#define _FILE_OFFSET_BITS 64 /* for folders of large file systems on 32-bit machines */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int replay(const char *folder, const char *name)
         perror(path);
         return 1;
     }
-    /* Exactly as large as the input, so that a sanitizer sees the first byte read too many. */
+    /* Of exactly the input's size, so that a sanitizer sees the first byte read beyond it. */
     fseek(file, 0, SEEK_END);
     const size_t size = (size_t)ftell(file);
     rewind(file);

@@ -1,14 +1,14 @@
-/* Reports of sessions, as targets make them of whatever they have. SPDX-License-Identifier: MIT */
+/* Reports of sessions, for the targets. SPDX-License-Identifier: MIT */
 #ifndef FUZZ_REPORTS_H
 #define FUZZ_REPORTS_H
 
 #include "check.h"
 #include "report.h"
 
-/* A moment long after the sessions began. */
+/* A time long after the sessions began. */
 extern const struct hp_clock_pair fuzz_now;
 
-/* Everything there is to show, in an order of its own for each of the two ways to look at it. */
+/* Selects everything there is to show, sorted differently for the two time modes. */
 void fuzz_choose(struct hp_settings *settings, uint32_t format, bool is_exclusive);
 
 /* Renders into the output, which is emptied first. */

@@ -1,4 +1,4 @@
-/* The sessions that fuzzing begins with. SPDX-License-Identifier: MIT */
+/* The sessions that fuzzing starts from. SPDX-License-Identifier: MIT */
 #include "shapes.h"
 
 #include <assert.h>
@@ -57,7 +57,7 @@ static void build_open(struct session_builder *builder)
     builder_elapse(builder, 100000, 0.5);
 }
 
-/* The latest calls on two threads, one of them once around, and slowest calls with rows and notes. */
+/* The latest calls on two threads, one with a wrapped log, and slowest calls with rows and notes. */
 static void build_kept(struct session_builder *builder)
 {
     const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
@@ -87,7 +87,7 @@ static void build_kept(struct session_builder *builder)
     }
 }
 
-/* A thread of two nodes, one in the other, and a call of the inner one. */
+/* A thread of two nested nodes, and a call of the inner one. */
 struct parser {
     uint32_t thread, node, inner;
 };
@@ -153,7 +153,7 @@ static void build_allocations(struct session_builder *builder)
     builder_pool(builder, "arena")->peak_live = 12;
 }
 
-/* A channel with an instance, between two threads one of which waits, with items inside and delays. */
+/* A channel with an instance, between two threads, one of which waits, with items inside and delays. */
 static void build_channels(struct session_builder *builder)
 {
     const struct parser_sites sites = add_parser_sites(builder);
@@ -185,7 +185,10 @@ static void build_channels(struct session_builder *builder)
     }
 }
 
-/* A stream with an instance that was on two threads, of which one has another one's numbers before its own; and texts. */
+/*
+ * A stream with an instance that was on two threads, one with a previous instance's numbers before its own; and
+ * texts.
+ */
 static void build_streams(struct session_builder *builder)
 {
     const struct parser_sites sites = add_parser_sites(builder);
@@ -222,7 +225,10 @@ static void build_streams(struct session_builder *builder)
     }
 }
 
-/* Tasks of one label that wait for those of another, one of which is open, and a poll of which what was inside is kept. */
+/*
+ * Tasks of one label that wait for those of another, one of them open, and a recorded slowest poll with its
+ * contents.
+ */
 static void build_tasks(struct session_builder *builder)
 {
     const struct parser_sites sites = add_parser_sites(builder);
@@ -255,7 +261,7 @@ static void build_tasks(struct session_builder *builder)
     builder_open_task(builder, load, parser.thread, 10);
 }
 
-/* Values on two threads, texts, a gauge, a kind that nobody knows, and an instance of it. */
+/* Values on two threads, texts, a gauge, an unknown kind, and an instance of it. */
 static void build_values(struct session_builder *builder)
 {
     const uint32_t threads[] = {builder_thread(builder), builder_thread(builder)};
@@ -281,7 +287,7 @@ static void build_values(struct session_builder *builder)
     gauge->flags = HP_PART_SAMPLED;
 }
 
-/* Credited and waiting time, a recursion folded beside the tree, a ring of samples once around. */
+/* Credited and waiting time, a recursion folded out of the tree, a wrapped ring of samples. */
 static void build_processor_time(struct session_builder *builder)
 {
     const struct parser_sites sites = add_parser_sites(builder);
@@ -309,7 +315,7 @@ static void build_processor_time(struct session_builder *builder)
     builder_header(builder)->cpu_refusal = 13;
 }
 
-/* Waiting in zones and outside, a name without an end, and what can only be a mistake. */
+/* Waits in zones and outside, an unterminated name, and invalid entries. */
 static void build_waits(struct session_builder *builder)
 {
     const uint32_t thread = builder_thread(builder);
@@ -330,7 +336,7 @@ static void build_waits(struct session_builder *builder)
     memset(builder_wait(builder, 4104, 77, 99999, "", 1)->what, 0xff, sizeof((struct hp_wait *)0)->what);
 }
 
-/* Threads that live, have ended, share a row; a name without an end, records that are none. */
+/* Threads that live, have ended, share a row; an unterminated name, invalid records. */
 static void build_crew(struct session_builder *builder)
 {
     const uint32_t thread = builder_thread(builder);
@@ -394,7 +400,7 @@ static uint32_t take_site(struct session_builder *builder, struct fuzz_input *in
     return builder_site(builder, name, file, (uint32_t)fuzz_number(input, 2));
 }
 
-/* A call of everything that a row can be about, some calls with notes, some that go on. */
+/* A call for everything that a row can be about, some with notes, some open. */
 static void add_calls(struct session_builder *builder, struct fuzz_input *input, uint32_t thread, uint32_t node)
 {
     char note[HP_NOTE_BYTES + 1];
@@ -452,7 +458,7 @@ static const struct session_builder *built(size_t number)
     return shape;
 }
 
-/* What a number in a session may become: another one, or one that means something there. */
+/* What a number in a session may become: an arbitrary one, or a meaningful one. */
 static uint64_t changed(const struct fuzz_session *session, struct fuzz_input *input, uint64_t old)
 {
     switch (fuzz_byte(input) % 8) {

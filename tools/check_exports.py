@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Compares what libhotpath exports with what hotpath.h declares, and checks what the library needs.
 
-usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A LIBHOTPATH_ALLOC_WRAP.A
+usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A
+LIBHOTPATH_ALLOC_WRAP.A
            PROGRAM SINGLE/HOTPATH.C COMPILER...
 
-Beside the header's there are hotpath_v1_runtime, by which copies of the library find one another, and the two functions
-that compilers call with -finstrument-functions. The libraries that count allocations have the malloc family, and the
-function by which several of them agree; the one that is preloaded, those by which a program shuts itself in, begins
-threads, waits, runs event loops, and moves data by descriptors and queues. The two files export what the archives do, and the program nothing.
+Besides the header's functions there are hotpath_v1_runtime, by which copies of the library find each other, and
+the two functions that compilers call with -finstrument-functions. The libraries that count allocations have the
+malloc family, and the function by which several of them agree; the preloaded one also has the functions by which
+a program sandboxes itself, starts threads, waits, runs event loops, and moves data through descriptors and
+queues. The files in single/ export what the archives do, and the program nothing.
 """
 
 import re
@@ -30,7 +32,7 @@ TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write"
 DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "mq_close"}
 QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {"push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
           for stem in ways for way in (stem, f"{stem}_unlocked")}
-FORTIFIED = {"__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk"}  # of glibc alone
+FORTIFIED = {"__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk"}  # glibc only
 STREAMS = {"fclose", "pclose", "popen", "freopen", "freopen64"}  # likewise
 LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run", "g_main_context_iteration"}
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
@@ -41,13 +43,13 @@ def lines(*command):
 
 
 def exported(*options):
-    """But for new and delete of C++, whose names differ between machines."""
+    """Without C++'s new and delete, whose names differ between machines."""
     found = {line.split()[-1] for line in lines("nm", "--defined-only", "--extern-only", *options) if len(line.split()) == 3}
     return {name for name in found if not re.match("_Z(nw|na|dl|da)", name)}
 
 
 def of_two_files(source, compiler, *options):
-    """As a library: variables that are hidden are nobody's business."""
+    """As a library: hidden variables do not count."""
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         subprocess.run([*compiler, "-std=gnu11", "-O0", "-fPIC", "-shared", "-w", *options, source, "-o", file.name], check=True)
         return exported("-D", file.name)

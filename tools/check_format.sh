@@ -1,5 +1,6 @@
 #!/bin/sh
-# Is every source as clang-format lays it out? With --fix: make it so. Versions differ in details, so only one counts.
+# Checks that every source is formatted by clang-format. --fix formats them. Versions differ in details, so only one
+# is accepted.
 set -eu
 cd "$(dirname "$0")/.."
 version=14

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
-# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install; the tests as
-# root and as an ordinary user, whose homes nobody else can enter; and a build by make. (Builds by Ninja and by make, at the top and by
-# add_subdirectory, are among the tests: tests/install.)
+# Checks that a fresh clone works on a fresh machine. Makes a minimal Debian in a temporary folder, with git and
+# nothing else, and runs the first commands of the README there, from a clone of the last commit: ./dev demo, ./dev
+# test, ./dev install; the tests as root and as an ordinary user, whose homes nobody else can enter; and a build by
+# make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests: tests/install.)
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
-#   --keep        leave the folder there and say where it is
-#   --mirror URL  packages from there; without it from where this machine has its own
+#   --keep        keep the folder and print its path
+#   --mirror URL  source of packages; by default that of this machine
 #   SUITE         release of Debian or Ubuntu (default bookworm)
 #
-# Needs root, debootstrap, git, a mirror within reach and 3 GB; ends with 77 where it has not what it needs.
+# Needs root, debootstrap, git, a reachable mirror and 3 GB; exits with 77 if something is missing.
 #
-# Everything happens in mount and process namespaces of its own: mounts are never seen outside, nothing of this machine is
-# mounted inside, and no process stays behind. So the folder can be removed from outside, whatever went wrong.
+# Everything happens in its own mount and process namespaces: mounts are never seen outside, nothing of this machine
+# is mounted inside, and no process stays behind. So the folder can be removed from outside, whatever went wrong.
 #
 # shellcheck disable=SC2317 # steps are called by name
 set -eu
@@ -29,7 +29,7 @@ cannot()
     exit 77
 }
 
-# mirror_of CODENAME: the address from which apt on this machine has that release.
+# mirror_of CODENAME: the address from which apt on this machine gets that release.
 mirror_of()
 {
     apt-get update --print-uris 2> /dev/null |
@@ -40,7 +40,7 @@ mirror_of()
 
 results=
 
-# step TITLE COMMAND...: runs it and keeps what to say of it in the end.
+# step TITLE COMMAND...: runs it and records the result for the summary.
 step()
 {
     title=$1
@@ -68,10 +68,10 @@ as()
 bootstrap()
 {
     set -- --variant=minbase --include="$packages" --components="$components" "$suite" "$machine" "$mirror"
-    [ -e "/usr/share/debootstrap/scripts/$suite" ] || set -- "$@" "$script" # a release younger than debootstrap
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || set -- "$@" "$script" # a release newer than debootstrap
     debootstrap "$@" > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; return 1; }
     grep '^W: ' "$work/debootstrap.log" || true # such as: no key to check the mirror with
-    # What apt needs on this machine to reach its mirror, it needs there too.
+    # The new machine needs the same apt settings to reach its mirror.
     apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' > "$machine/etc/apt/apt.conf.d/90reach" || true
     if [ -e "$machine$certificates" ] && [ -e "$certificates" ]; then cp "$certificates" "$machine$certificates"; fi
     mount -t proc proc "$machine/proc" &&
@@ -107,7 +107,7 @@ demo()
     [ "$ended" = 0 ] && grep -q '^| main .*100\.00%' "$work/demo.log" && grep -q '^clock ' "$work/demo.log"
 }
 
-# As hotpath.h begins: an installed hotpath is there for everyone, by its name alone.
+# As hotpath.h begins: an installed hotpath is available to every user, by its name alone.
 installed()
 {
     as root hotpath/dev install > "$work/install.log" 2>&1 || { cat "$work/install.log"; return 1; }
@@ -133,7 +133,7 @@ END
     [ "$(grep -c '^| parse .* 1 ' "$work/install.log")" = 3 ]
 }
 
-# Without Ninja, as whoever does not know ./dev builds it.
+# Without Ninja, as users who do not know ./dev build it.
 by_make()
 {
     if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF > "$work/make.log" 2>&1 &&
@@ -213,7 +213,7 @@ child=
 cleanup()
 {
     trap - EXIT
-    # The first process of the namespace goes with unshare, and all others go with the first.
+    # The first process of the namespace ends with unshare, and all others end with the first.
     if [ "$child" ]; then
         kill -KILL "$child" 2> /dev/null || true
         wait "$child" 2> /dev/null || true
@@ -229,7 +229,7 @@ trap 'exit 1' HUP INT TERM
 
 source=$(cd "$(dirname "$0")/.." && pwd)
 git -C "$source" diff --quiet HEAD 2> /dev/null || echo "note: changes that are not committed are not in the clone"
-# A branch of a known name, also where HEAD is not on one.
+# A branch with a known name, even if HEAD is detached.
 git clone --quiet --bare --no-local "$source" "$work/hotpath.git"
 git -C "$work/hotpath.git" update-ref refs/heads/clone "$(git -C "$source" rev-parse HEAD)"
 git -C "$work/hotpath.git" bundle create --quiet "$work/hotpath.bundle" refs/heads/clone

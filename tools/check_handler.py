@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Walks through the machine code of the handler of samples, and of all that it calls.
+"""Checks the machine code of the sample handler, and of everything that it calls.
 
 usage: check_handler.py LIBHOTPATH.SO [NAME OF THE HANDLER]
 
-The handler may interrupt the host anywhere: within malloc, within a sanitizer, on a small stack. So it must not leave the library:
-no function of the C library, by which it would wait for a lock or be intercepted, and none that the dynamic linker has to find
-first. The one way out is the handler that the C library had set before, called through a pointer. And its frames must be
-small, whatever way it takes.
+The handler may interrupt the host anywhere: in malloc, in a sanitizer, on a small stack. So it must not leave
+the library: no function of the C library, which might take a lock or be intercepted, and none that the dynamic
+linker must resolve first. The only exit is the previously installed handler, called through a pointer. And its
+stack frames must be small on every path.
 """
 
 import bisect
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HANDLER = "on_sample"
-PASSES_ON = "hp_private_signal_pass_on"  # calls what was there before, through a pointer
+PASSES_ON = "hp_private_signal_pass_on"  # calls the previous handler, through a pointer
 MOST_STACK = 1024
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
@@ -26,7 +26,7 @@ JUMPS = re.compile(r"j|b$|br$|b\.|cbn?z|tbn?z")
 
 
 class Function:
-    """Names are not unique: files have static functions of one name. Addresses are."""
+    """Names are not unique: files have static functions of the same name. Addresses are."""
 
     def __init__(self, name):
         self.name, self.code = name, []
@@ -50,7 +50,7 @@ RED_ZONE = 128  # what the innermost function may use below its frame, on x86-64
 
 
 def stack_of(code):
-    """Bytes of a frame, at most: what is pushed and taken, and the address to return to."""
+    """Maximum bytes of a frame: what is pushed and allocated, and the return address."""
     total = 8
     for instruction, operands in code:
         change = re.match(r"\$0x([0-9a-f]+),%rsp", operands)
@@ -72,7 +72,7 @@ class Walk:
         return [start for start in self.starts if self.functions[start].name.split(".")[0] == name]
 
     def called(self, start):
-        """Where the functions begin that one calls or jumps to, or the names of those that are not in the library."""
+        """Addresses of the functions that one calls or jumps to, or the names of those outside the library."""
         function = self.functions[start]
         for instruction, operands in function.code:
             if not CALLS.match(instruction) and not JUMPS.match(instruction):
@@ -90,7 +90,7 @@ class Walk:
                 yield "itself"
 
     def depth(self, start, way=()):
-        """Bytes of stack that a function and all it calls may take."""
+        """Bytes of stack that a function and all its callees may take."""
         function = self.functions[start]
         if start in way:
             self.problems.add(f"{function.name} calls itself, by way of others")

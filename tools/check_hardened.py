@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Looks whether binaries are hardened as distributions want them.
+"""Checks that binaries are hardened as distributions require.
 
-usage: check_hardened.py FOLDER    bin and lib of it: a build of the preset `package`, or what a package unpacks to
+usage: check_hardened.py FOLDER with bin and lib in it: a build of the preset `package`, or an unpacked package
 
-Programs and libraries: position independent, full RELRO, no executable stack, CET on x86-64 and branch protection on arm64,
-stack protector and FORTIFY. In libhotpath_alloc.so there is no stack protector: malloc is called before there is a canary.
+Programs and libraries: position independent, full RELRO, no executable stack, CET on x86-64 and branch
+protection on arm64, stack protector and FORTIFY. In libhotpath_alloc.so there is no stack protector: malloc is
+called before there is a canary.
 """
 
 import re

@@ -3,10 +3,11 @@
 
 usage: check_layers.py [ROOT]
 
-Prints one line for each include that the table does not allow, each folder it does not name, each header that does not
-exist, and each name that two headers share (headers are included by name alone, so names must be unique). Inside a folder, no
-files may need one another in a circle; a source and the header of its name are one. Those of src/record are in the table below
-"Inside the recorder", and include only what stands before them there.
+Prints one line for each include that the table does not allow, each folder that it lacks, each header that does
+not exist, and each name that two headers share (headers are included by name alone, so names must be unique).
+Inside a folder, files must not depend on each other in a cycle; a source and the header of its name are one.
+Those of src/record are in the table below "Inside the recorder", and include only those that come before them
+there.
 """
 
 import re
@@ -33,7 +34,7 @@ def read_map(document):
 
 
 def off_the_map(order, uses):
-    """What is wrong with the table: units that it does not have, has twice or makes up, and those that include a later one."""
+    """Errors of the table: units that it lacks, has twice or invents, and those that include a later one."""
     place = {unit: at for at, unit in enumerate(order)}
     for unit in sorted(unit for unit in {*order, *uses} if order.count(unit) != 1 or unit not in uses):
         yield f"docs/architecture.md: {unit} is {order.count(unit)} times in the map of the recorder"
@@ -55,7 +56,7 @@ def uses_in(folder):
 
 
 def circles(uses):
-    """Units that reach one another, each group once."""
+    """Units that depend on each other, each group once."""
 
     def reached_from(unit):
         found, left = set(), [unit]

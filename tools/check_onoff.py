@@ -3,8 +3,8 @@
 
 usage: check_onoff.py [HEADER]
 
-Both halves must have the same public macros with as many parameters, and the same functions with the same signatures.
-Names that end in an underscore or contain v1 are private.
+Both halves must have the same public macros with the same number of parameters, and the same functions with the
+same signatures. Names that end in an underscore or contain v1 are private.
 """
 
 import re

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Counts the allocations of programs that others wrote, and compares with valgrind.
+"""Counts the allocations of third-party programs, and compares with valgrind.
 
     tools/check_real_allocs.py [--build FOLDER] [--keep] [PROGRAM...]      all without an argument
 
-Programs are those of Debian's packages, as they are. Each runs three times: by itself; with libhotpath_alloc.so of the build in
-FOLDER (build/release) preloaded; and under memcheck, which says at its end how many allocations there were, and of how many
-bytes. (redis-server asks how large blocks really are and does not do the same with memcheck's, which are as large as asked
-for; there heaptrack counts, which knows no bytes.) For each program:
+The programs are unmodified Debian packages. Each runs three times: by itself; with libhotpath_alloc.so of the
+build in FOLDER (build/release) preloaded; and under memcheck, which prints the number of allocations and bytes
+at its end. (redis-server asks for usable sizes and behaves differently with memcheck's, which are as requested;
+heaptrack counts there, which does not report bytes.) For each program:
 
   - number of allocations and bytes are the same, to within 1 %;
   - output and exit status are the same as without us.
 
-What may differ is named below, with the reason. Takes two minutes, so it is no part of the other tests. Programs that are
-not installed are skipped; exits with 77 where none can be tried. SPDX-License-Identifier: MIT
+Allowed differences are listed below, with the reason. Takes two minutes, so it is not part of the other tests.
+Programs that are not installed are skipped; exits with 77 if none can be tried. SPDX-License-Identifier: MIT
 """
 import argparse
 import json
@@ -81,7 +81,7 @@ def sqlite3(folder):
 
 
 def repository(folder):
-    """A small repository, made by git as it is."""
+    """A small repository, made by git itself."""
     def git(*words):
         subprocess.run(["git", *words], cwd=folder, env=environment(folder), check=True, stdout=subprocess.DEVNULL)
     if shutil.which("git") is None:
@@ -118,7 +118,7 @@ def cmake(folder):
 
 
 def cc1(folder):
-    """The compiler itself: gcc only starts it."""
+    """The compiler proper: gcc only starts it."""
     (folder / "work.c").write_text(C)
     if shutil.which("gcc") is None:
         raise Skip("gcc is not installed")
@@ -139,7 +139,7 @@ def sort(folder):
 
 
 def redis_server(_):
-    """With jemalloc behind us. What it is asked, ask_redis says."""
+    """With jemalloc after us. ask_redis sends its requests."""
     return ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--hz", "1", "--daemonize", "no"]
 
 
@@ -151,7 +151,7 @@ EXCUSES = {"cmake": "constructors of its libraries allocate before ours"}
 
 
 def ask_redis(folder):
-    """As redis-benchmark does, but the same things every time: one client, one question after the other."""
+    """As redis-benchmark does, but the same every time: one client, one request after the other."""
     path, connection = str(folder / "socket"), socket.socket(socket.AF_UNIX)
     until = time.monotonic() + PATIENCE
     while True:
@@ -175,7 +175,7 @@ def ask_redis(folder):
 # ------------------------------------------------------------------------------------------------------ running
 
 def environment(folder):
-    """Nothing of ours in it, and nothing that makes programs different from one run to the next."""
+    """Nothing of ours in it, and nothing that makes programs differ from one run to the next."""
     return {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C", "TZ": "UTC", "PYTHONHASHSEED": "0",
             "PYTHONMALLOC": "malloc", "PERL_HASH_SEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat",
             "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_AUTHOR_DATE": "1600000000 +0000",
@@ -199,7 +199,7 @@ class Result:
                     process.wait()
             self.process = process.pid
             self.output, self.said = (file.seek(0) or file.read() for file in (out, err))
-        self.has_log = name == "redis-server"  # with the time in it, and the process
+        self.has_log = name == "redis-server"  # contains the time and the process
 
     def ended_like(self, other):
         return self.status == other.status and (self.has_log or (self.output, self.said) == (other.output, other.said))
@@ -217,7 +217,8 @@ def heaptrack(folder):
 
 
 def seen_under_valgrind(env, folder):
-    """Variables as a program finds them there. perl and python allocate for each of them, so ours get the same ones."""
+    """The environment as a program sees it under valgrind. perl and python allocate for each variable, so our runs
+    get the same ones."""
     said = subprocess.run([*memcheck(folder), "env"], env=env, cwd=folder, capture_output=True, text=True,
                           check=True).stdout
     return dict(line.split("=", 1) for line in said.splitlines())
@@ -253,7 +254,7 @@ def fresh(folder):
 # ------------------------------------------------------------------------------------------------------ checking
 
 def difference(ours, theirs):
-    """As a part of theirs; nothing where they do not know."""
+    """As a part of theirs; empty if they do not know."""
     return 0.0 if theirs is None else (ours - theirs) / theirs
 
 
@@ -270,7 +271,8 @@ def verdict_on(name, is_right, is_alike):
 
 
 def check(name, library, folder):
-    """A row of the table, and whether all is well. The work has the same path each time: programs allocate for that, too."""
+    """A row of the table, and whether all is well. The working folder has the same path each time: programs
+    allocate for that, too."""
     work = folder / "work"
     command = PROGRAMS[name](fresh(work))
     if shutil.which(command[0], path="/usr/bin:/bin") is None:

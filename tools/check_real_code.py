@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Measures every function of programs that others wrote, and compares with callgrind.
+"""Measures every function of third-party programs, and compares with callgrind.
 
-    tools/check_real_code.py [--build FOLDER] [--keep] [PROGRAM...]      lua5.4, libxml2, bash; all without an argument
+    tools/check_real_code.py [--build FOLDER] [--keep] [PROGRAM...]      lua5.4, libxml2, bash; all without an
+    argument
 
-Sources come from Debian's archive and are built in a temporary folder by the recipes of hotpath(7), with the build of hotpath
-in FOLDER (build/release). For each program:
+Sources come from Debian's archive and are built in a temporary folder by the recipes of hotpath(7), with the
+build of hotpath in FOLDER (build/release). For each program:
 
-  - its own tests end measured as they do unmeasured, line by line;
-  - one run under hotpath counts as many calls of every function as callgrind sees in the same binary, without recording.
+  - its own tests have the same results measured and unmeasured, line by line;
+  - one run under hotpath counts as many calls of every function as callgrind sees in the same binary, without
+    recording.
 
-Functions are not inlined for the second part: callgrind cannot see those that are. What may differ is named below, with
-the reason. Takes a quarter of an hour, so it is no part of the other tests; exits with 77 where it cannot be done.
-SPDX-License-Identifier: MIT
+Functions are not inlined for the second part: callgrind cannot see inlined ones. Allowed differences are listed
+below, with the reason. Takes a quarter of an hour, so it is not part of the other tests; exits with 77 if it
+cannot be done. SPDX-License-Identifier: MIT
 """
 import argparse
 import collections
@@ -33,7 +35,7 @@ class Skip(Exception):
 
 
 def run(command, **options):
-    """Runs a command that has to succeed."""
+    """Runs a command that must succeed."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, **options)
     if done.returncode != 0:
@@ -51,7 +53,7 @@ def codename():
 
 
 def download(package, folder):
-    """The archive of the authors' sources. apt works in a corner of its own: nothing on the machine is changed."""
+    """The archive of the upstream sources. apt works in its own folder: nothing on the machine is changed."""
     apt = folder / "apt"
     if not apt.exists():
         for part in ("lists/partial", "archives/partial"):
@@ -96,7 +98,7 @@ class Lua:
 
     @staticmethod
     def build(folder, hotpath):
-        # The seed of its hash is otherwise made from addresses and the time.
+        # Otherwise the seed of its hash depends on addresses and the time.
         cflags = "-O1 -g -fno-inline -D'luai_makeseed(L)=42'"
         libs = ""
         if hotpath is not None:
@@ -106,7 +108,7 @@ class Lua:
 
     @staticmethod
     def test(folder, env):
-        """The package has no more than this; the tests of the authors are an archive of their own."""
+        """The package has no more than this; the upstream tests are a separate archive."""
         return {"make test": run(["make", "-s", "test"], cwd=folder, env=env)}
 
 
@@ -120,7 +122,7 @@ def configure(folder, hotpath, *options):
 
 
 def result_of(command, folder, env):
-    """What a test writes, and how it ends. Nothing but the folder may be different."""
+    """The output and exit status of a test. Only the folder may differ."""
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, timeout=900)
     return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
@@ -132,7 +134,7 @@ class Xml:
     program = ".libs/xmllint"
     work = ["--valid", "--noent", "--format", "--xpath", "//i[contains(., '77')]/@n", HERE / "real_code" / "items.xml"]
     excuses = {}
-    # Debian's archive lacks the files that the other tests of the authors read.
+    # Debian's archive lacks the files that the other upstream tests read.
     tests = ["testchar", "testdict", "testapi", "testrecurse"]
 
     @classmethod
@@ -150,7 +152,7 @@ class Bash:
     program = "bash"
     work = [HERE / "real_code" / "bash.bash"]
     excuses = {"trap_handler": "the kernel calls it, which callgrind does not count as a call"}
-    # Times out after 10 us where it is slow enough; says which process it is; is the sum of all others.
+    # Times out after 10 us if it is slow enough; prints its process id; is the sum of all others.
     left_out = {"run-read", "run-execscript", "run-all", "run-minimal", "run-gprof"}
 
     @staticmethod
@@ -181,7 +183,7 @@ PROGRAMS = {program.package: program for program in (Lua, Xml, Bash)}
 
 
 def calls_of_hotpath(path):
-    """By the linker's name. Static functions of the same name in several files are added up, as below."""
+    """By linkage name. Static functions of the same name in several files are added up, as below."""
     calls = collections.Counter()
     for row in json.loads(path.read_text())["sections"]["timing"]["rows"]:
         location = row.get("location")
@@ -190,7 +192,7 @@ def calls_of_hotpath(path):
 
 
 def calls_of_callgrind(path, folder):
-    """Calls of functions in files of that folder. Names are given in full once, and by number from then on."""
+    """Calls of functions in files of that folder. Names are written in full once, and by number from then on."""
     names = {"fn": {}, "ob": {}}
     calls = collections.Counter()
     here = there = callee = None
@@ -220,7 +222,8 @@ def calls_of_callgrind(path, folder):
 
 
 def count(program, folder, temporary):
-    """One run under each. Both get the same environment, down to what valgrind puts into it: bash works on every variable."""
+    """One run under each. Both get the same environment, including valgrind's additions: bash works on every
+    variable."""
     image, report, profile = folder / program.program, temporary / "report.json", temporary / "callgrind"
     env = {"PATH": os.environ["PATH"], "HOME": "/", "PWD": "/", "SHLVL": "1", "HOTPATH": "0", "HOTPATH_DIR": str(temporary),
            "HOTPATH_LIMIT": "0", "HOTPATH_OUTPUT_FORMAT": "json", "HOTPATH_OUTPUT_PATH": str(report),

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Compares which functions use the processor, in programs that nobody here wrote, with what perf record says of the same work.
+"""Compares the CPU shares of functions, in third-party programs, with what perf record says of the same work.
 
 usage: check_real_functions.py BUILD_FOLDER [PROGRAM...]
 
-Run it when something changes in how samples are taken, unwound or named. It needs perf, and of the programs those that are to be asked;
-each works for some seconds, in turns with and without perf, until there are samples enough. Functions that have no name for one of the two are compared as the rest of their library.
-Exit status 1 when a share differs by more than two points.
+Run it when something changes in how samples are taken, unwound or named. It needs perf, and those of the
+programs that are to be checked; each works for some seconds, alternately with and without perf, until there are
+enough samples. Functions without a name in one of the two are compared as the rest of their library. Exit status
+1 if a share differs by more than two points.
 """
 import json
 import os
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 POINTS, SHOWN = 2.0, 2.0
-ENOUGH, TURNS = 20000, 8  # so many say what a half is to a third of a point
+ENOUGH, TURNS = 20000, 8  # this many give a share of one half to a third of a point
 SQL = ("create table t(a, b); insert into t with recursive c(x) as (select 1 union all select x + 1 from c where x < 4000000) "
        "select x, (x * 7919) % 100003 from c; create index i on t(b); select count(*), sum(a % 7) from t group by b % 1000 order by 2;")
 PYTHON = ("import json, re\nfor at in range(9000): json.loads(json.dumps([{'a': i, 'b': str(i)} for i in range(300)])); "
@@ -44,7 +45,7 @@ def works(folder):
 
 
 def plain(name):
-    """As both spell it: without versions, arguments and the marks of compilers."""
+    """As both spell it: without versions, arguments and compiler suffixes."""
     name = re.sub(r"@.*|\.(part|constprop|isra|cold|llvm)\b.*|\(.*", "", name)
     return re.sub(r"<.*", "", name).split(" ")[-1] if not name.startswith("<") else name
 
@@ -91,7 +92,7 @@ def shares(rows, known):
 
 
 def in_turns(program, command, folder):
-    """How many samples we took, our rows and perf's: of all turns, each with its part of 100 %."""
+    """The number of our samples, our rows and perf's: of all turns, each with its part of 100 %."""
     samples, found, other, turns = 0, [], [], 0
     while samples < ENOUGH and turns < TURNS:
         more, rows = ours(program, command, folder)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs programs that others wrote by themselves and under `hotpath run`, in turns, and compares.
+"""Runs third-party programs by themselves and under `hotpath run`, in alternation, and compares.
 
     tools/check_real_runs.py [--build FOLDER] [--rounds N] [PROGRAM...]      all without an argument
 
-Programs are those of Debian's packages, servers under load among them (real_programs.py). For each of them output, messages
-and exit status have to be the same as by itself. The processor time is that of all processes, hotpath's own included: of
-several rounds the least counts, since other programs on the machine can only add to it. The median of all ratios has to be
-1.05 at most. Takes some minutes, so it is no part of the other tests; exits with 77 where no program can be tried, and with 1
-where something is different or slower. SPDX-License-Identifier: MIT
+The programs are Debian packages, including servers under load (real_programs.py). For each of them output,
+messages and exit status must be the same as by itself. The CPU time is that of all processes, including
+hotpath's own: of several rounds the least counts, since other programs on the machine can only add to it. The
+median of all ratios must be at most 1.05. Takes some minutes, so it is not part of the other tests; exits with
+77 if no program can be tried, and with 1 if something is different or slower. SPDX-License-Identifier: MIT
 """
 import argparse
 import os
@@ -22,11 +22,11 @@ from check_real_allocs import HERE, Skip, environment, fresh, print_table
 from real_programs import PROGRAMS, Server, work_of
 
 MOST = 1.05
-SHORTEST = 0.4  # seconds of processor time; of what is shorter most is the cost of any run: that of `hotpath run true` is in the bench
+SHORTEST = 0.4  # seconds of CPU time; in shorter runs the fixed cost dominates, which bench measures
 
 
 class Result:
-    """How a run ended, what it said and what it took."""
+    """How a run ended, its output and its CPU time."""
 
     def __init__(self, before, work, env, folder):
         is_server = isinstance(work, Server)
@@ -49,7 +49,7 @@ def check(name, hotpath, rounds, folder):
     """A row of the table, the ratio (None: too short) and whether all is the same."""
     env = environment(folder / "work") | {"HOTPATH_DIR": str(fresh(folder / "sessions"))}
     before, seconds, found = [str(hotpath), "run", "--format", "none", "--"], {"alone": [], "ours": []}, set()
-    for turn in range(-1, rounds):  # the first one warms caches up and is not counted
+    for turn in range(-1, rounds):  # the first one warms up caches and is not counted
         results = {}
         for who in ("alone", "ours") if turn % 2 else ("ours", "alone"):
             work = work_of(name, fresh(folder / "work"))

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Compares stacks of programs that nobody here wrote with those that eu-stack finds: stops them at random times and has both look.
+"""Compares stacks of third-party programs with those of eu-stack: stops them at random times and runs both.
 
 usage: check_real_stacks.py BUILD_FOLDER [COUNT]
 
-Run it when something changes in src/unwind. It needs elfutils (eu-stack), gcc, clang, sqlite3, python3, git, perl.
-Exit status 1 when stacks differ where eu-stack reached the start, or too few of ours do.
+Run it when something changes in src/unwind. It needs elfutils (eu-stack), gcc, clang, sqlite3, python3, git,
+perl. Exit status 1 if stacks differ where eu-stack reached the start, or too few of ours do.
 """
 import os
 import random
@@ -74,7 +74,7 @@ def is_stopped(pid):
 
 
 def sample(show, command, count, start):
-    """Stacks, those that reach the start, those that are the same as eu-stack's, and how they differ."""
+    """Stacks, those that reach the start, those that equal eu-stack's, and how they differ."""
     total, whole, same, longer, differences, process = 0, 0, 0, 0, [], None
     while total < count:
         if process is None or process.poll() is not None:

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Compares stacks of threads that wait, in programs that nobody here wrote, with those that gdb finds: ours are read from outside, without
-stopping anybody, then gdb stops the process and has a look.
+"""Compares stacks of waiting threads, in third-party programs, with those of gdb: ours are read from outside,
+without stopping anything, then gdb stops the process and reads its own.
 
 usage: check_real_waits.py BUILD_FOLDER
 
-Run it when something changes in src/unwind or in how threads that wait are looked at. It needs gdb, and of the programs those that are there.
-Exit status 1 when fewer than nine of ten stacks reach the start, or one that does so differs from gdb's.
+Run it when something changes in src/unwind or in how waiting threads are sampled. It needs gdb, and uses those
+of the programs that are installed. Exit status 1 if fewer than nine of ten stacks reach the start, or one that
+does differs from gdb's.
 """
 import os
 import re
@@ -58,7 +59,7 @@ def ours(show, pid):
     return threads
 
 
-# Frames that are on the stack: gdb also shows functions that were inlined, and those that it knows to have called the last one by a jump.
+# Physical frames only: gdb also shows inlined functions, and functions known to have made a tail call.
 IN_GDB = """
 import gdb
 for thread in gdb.selected_inferior().threads():

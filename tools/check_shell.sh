@@ -1,5 +1,5 @@
 #!/bin/sh
-# Are all shell scripts free of what shellcheck warns of?
+# Checks all shell scripts with shellcheck.
 set -eu
 cd "$(dirname "$0")/.."
 command -v shellcheck > /dev/null || { echo "shellcheck is not installed"; exit 77; }

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""What stacks cost a program under `hotpath run`, where it needs a quiet machine: a program that computes, two threads that send a byte to and
-fro, on one processor and on two, samples that are lost with two busy threads, and the memory of hotpath.
+"""What stacks cost a program under `hotpath run`; needs a quiet machine: a program that computes, two threads that
+pass a byte back and forth, on one CPU and on two, samples lost with two busy threads, and the memory of hotpath.
 
     tools/check_stack_costs.py [--build FOLDER] [--rounds N]
 
-Each is run by itself and under hotpath in turns, and of the rounds the least counts, since others can only add to it. Takes some minutes;
-exits with 1 where a bound does not hold.
+Each is run by itself and under hotpath in alternation, and the least of the rounds counts, since other processes
+can only add to it. Takes some minutes; exits with 1 if a bound does not hold.
 
-How long it takes for a byte to go to and fro is for the most part how long it takes until a thread has a processor, which on a machine with other work
-says little. So what decides is what the program itself used of its processors for it, by the kernel's account of that one process, which others
-hardly change: many short turns, and the least of each. Where nobody else works, that is the time of an exchange on one processor. On two it has what
-both threads used, so that the same part of it is added to both.
-SPDX-License-Identifier: MIT
+The round trip of a byte is mostly scheduling latency, which says little on a machine with other work. So the CPU
+time of the program itself decides, by the kernel's accounting of that one process, which others hardly change:
+many short turns, and the least of each. On a quiet machine, that is the time of an exchange on one CPU. On two
+it is the sum of both threads, so that the same part is added to both. SPDX-License-Identifier: MIT
 """
 import argparse
 import json
@@ -27,7 +26,7 @@ COMPUTES = ["perl", "-e", "my $s = 0; for (my $i = 0; $i < 40_000_000; $i++) { $
 BURNS = ["perl", "-e", "my $end = time + shift; fork; while (time < $end) { $s += $_ for 1 .. 10000 }"]
 PASSES = 20000
 EXCHANGES = 25  # turns of that many passes
-# Tells what the program used that it starts, whoever watches it: seconds of its processors, seconds, switches.
+# Reports the resources of the program that it starts, however that is watched: CPU seconds, seconds, switches.
 USED = """import json, os, subprocess, sys, time
 begin = time.monotonic()
 process = subprocess.Popen(sys.argv[2:])
@@ -39,7 +38,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 class Run:
-    """How long a run took, and what it used."""
+    """How long a run took, and its CPU time."""
 
     def __init__(self, command, env):
         begin = time.monotonic()
@@ -60,7 +59,8 @@ def ratio(command, hotpath, rounds, env, what):
 
 
 def exchanges(hotpath, switches, cpus, env, folder):
-    """Microseconds of one exchange, the least of all turns, alone and under hotpath: of processors, and in all; and switches."""
+    """Microseconds of one exchange, the least of all turns, alone and under hotpath: CPU time, and elapsed; and
+    switches."""
     told, least = folder / "used.json", {}
     command = [sys.executable, "-c", USED, str(told), "taskset", "-c", cpus, switches, str(PASSES)]
     for _ in range(EXCHANGES):
@@ -79,7 +79,7 @@ def lost(hotpath, env, folder):
 
 
 def memory(hotpath, env):
-    """KiB of hotpath itself, at the most, after so many samples at ten thousand a second."""
+    """Peak KiB of hotpath itself, after this many samples at ten thousand a second."""
     return [(seconds * 2 * 10000, Run([hotpath, "run", "--format", "none", "--cpu-rate", "10000", "--", *BURNS, str(seconds)], env).kib)
             for seconds in (5, 20)]
 

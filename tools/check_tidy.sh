@@ -1,6 +1,5 @@
 #!/bin/sh
-# Does clang-tidy (.clang-tidy) find anything in the library and the program?
-# usage: check_tidy.sh BUILD_DIR
+# Checks the library and the program with clang-tidy (.clang-tidy). usage: check_tidy.sh BUILD_DIR
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-tidy > /dev/null || { echo "clang-tidy is not installed"; exit 77; }

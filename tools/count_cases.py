@@ -3,9 +3,9 @@
 
 usage: tools/count_cases.py CTEST_OUTPUT LAST_TEST_LOG
 
-A case is a function of a unit test (cmocka), a case of pytest, or else a test of CTest, so each is counted once. A test that
-ends badly has at least one failed case, whatever it said before. CTEST_OUTPUT knows how tests ended (LastTest.log takes those
-that were not run for passed), LAST_TEST_LOG what they wrote. Prints three numbers.
+A case is a function of a unit test (cmocka), a case of pytest, or else a CTest test, so each is counted once. A
+test that fails has at least one failed case, whatever it printed before. CTEST_OUTPUT has the results of tests
+(LastTest.log lists those that were not run as passed), LAST_TEST_LOG their output. Prints three numbers.
 """
 import re
 import sys
@@ -27,8 +27,8 @@ def end_of(word):
 
 
 def cases(output):
-    """What a test says of its cases, by what became of them."""
-    # cmocka names those that failed again at its end.
+    """The cases of a test by result."""
+    # cmocka lists failed ones again at its end.
     found = Counter(WORDS[word] for word in CMOCKA.findall(output.partition(" test(s) run.\n")[0]))
     if not found:
         for line in PYTEST.findall(output):

@@ -1,7 +1,7 @@
-"""Programs that others wrote, with work for them that is the same every time: for check_real_runs.py.
+"""Third-party programs, with reproducible work for them: for check_real_runs.py.
 
-Each work is a command, or a server with what its clients do. Inputs are made in the folder the program runs in.
-SPDX-License-Identifier: MIT
+Each work is a command, or a server with what its clients do. Inputs are made in the folder in which the program
+runs. SPDX-License-Identifier: MIT
 """
 import os
 import shutil
@@ -12,15 +12,15 @@ import time
 
 from check_real_allocs import C, CMAKE, HERE, PATIENCE, PERL, SQL, Skip, environment, repository
 
-LINES = 900000  # most works take about a second of processor time
+LINES = 900000  # most works take about a second of CPU time
 
 
 class Server:
-    """A server, and a function that asks it things, ends it, and returns what it answered."""
+    """A server, and a function that sends it requests, ends it, and returns what it answered."""
 
     def __init__(self, command, ask, has_log=False):
         self.command, self.ask = command, ask
-        self.has_log = has_log  # with the time in it, and the process
+        self.has_log = has_log  # contains the time and the process
 
 
 def numbers(folder, name="work", lines=LINES):
@@ -249,7 +249,7 @@ PROGRAMS = {
 
 
 def work_of(name, folder):
-    """A Server or a command; Skip where it is not installed."""
+    """A Server or a command; Skip if it is not installed."""
     work = PROGRAMS[name](folder)
     command = work.command if isinstance(work, Server) else work
     if shutil.which(command[0], path=environment(folder)["PATH"]) is None:

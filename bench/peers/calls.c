@@ -1,8 +1,7 @@
 /*
- * The same loop for every other profiler: calls of a function that does nothing but be measured, beside the floor.
- * How it is measured is a matter of how it is built and run (run.py): -pg, -finstrument-functions, -DLTTNG.
- * Prints nanoseconds per call, and the ratio to the floor of the same rounds.
- * SPDX-License-Identifier: MIT
+ * The same loop for every other profiler: calls of an empty measured function, compared with the floor. How it is
+ * measured depends on how it is built and run (run.py): -pg, -finstrument-functions, -DLTTNG. Prints nanoseconds
+ * per call, and the ratio to the floor of the same rounds. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <hotpath.h> /* only for hotpath_ticks_: the library is not linked */

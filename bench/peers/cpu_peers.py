@@ -1,6 +1,6 @@
-"""Other samplers of processor time on the same loop (cpu_cost.c). One that is not installed says so.
+"""Other CPU samplers on the same loop (cpu_cost.c). Reports which are not installed.
 
-All run the same binary, without a session of ours. Each yields what has to stand in front of the command, and variables.
+All run the same binary, without a session of ours. Each yields the command prefix and the environment variables.
 """
 import ctypes.util
 import os

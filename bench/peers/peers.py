@@ -1,4 +1,4 @@
-"""Other profilers on the same loop (calls.c). Each is built and run here; one that is not installed says so."""
+"""Other profilers on the same loop (calls.c). Each is built and run here; reports which are not installed."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Missing(Exception):
-    """What a peer needs is not here."""
+    """Something that a peer needs is not installed."""
 
 
 def need(*programs):
@@ -36,7 +36,7 @@ def build(folder, name, *flags):
 
 
 def result(text):
-    """(nanoseconds per call, ratio to the floor) from what calls.c printed."""
+    """(nanoseconds per call, ratio to the floor) from the output of calls.c."""
     found = re.search(r"^call ([\d.]+) ns ([\d.]+)", text, re.M)
     if found is None:
         raise Missing("no result")
@@ -55,7 +55,8 @@ def uftrace(folder, flag):
 
 
 def lttng_daemon(environment):
-    """Our own session daemon. Root's lives in a folder that all of root's share: one that is there is not ours."""
+    """Our own session daemon. Root's daemon uses a folder shared by all of root's processes: an existing one is not
+    ours."""
     if os.geteuid() == 0 and os.path.exists("/var/run/lttng/client-lttng-sessiond"):
         if subprocess.run(["lttng", "list"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
             raise Missing("another lttng-sessiond is running")

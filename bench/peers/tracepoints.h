@@ -1,4 +1,4 @@
-/* Two empty LTTng-UST events, for calls.c. The shape of this file is LTTng's. SPDX-License-Identifier: MIT */
+/* Two empty LTTng-UST events, for calls.c. LTTng prescribes the form of this file. SPDX-License-Identifier: MIT */
 #undef TRACEPOINT_PROVIDER
 #define TRACEPOINT_PROVIDER hotpath_bench
 

@@ -11,7 +11,7 @@ static void put_commands(FILE *out)
         fprintf(out, "%s%s", at > 0 ? " " : "", hp_commands[at]->name);
 }
 
-/* What may follow a flag: words of a choice, or a file; NULL when nobody knows. */
+/* What may follow a flag: words of a choice, or a file; NULL: unknown. */
 static bool is_choice(const char *value) { return strchr(value, '|') != NULL && strpbrk(value, "/NT0") == NULL; }
 static bool is_path(const char *value) { return strcmp(value, "PATH") == 0; }
 

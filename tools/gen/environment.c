@@ -91,7 +91,7 @@ static const char after_table[] =
     "HOTPATH_SHUTDOWN_MS=10000 ./server                        # measure a server for ten seconds\n"
     "```\n";
 
-/* A text in a cell of a table, where a bar would end it. */
+/* A text in a table cell, where a bar would end it. */
 static void print_cell(FILE *out, const char *text)
 {
     for (; *text; text++) {

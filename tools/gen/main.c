@@ -1,9 +1,10 @@
 /*
- * Writes what users read and shells complete, from the tables in src/session/option_table.c, src/sections and src/cli.
+ * Writes documentation and completions from the tables in src/session/option_table.c, src/sections and src/cli.
  *
- *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the sections
+ *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the
+ *     sections
  *                               in docs/report.schema.json
- *     gen_docs --check ROOT     changes nothing; fails when one of them is not what --write would write
+ *     gen_docs --check ROOT     changes nothing; fails if one of them is not up to date
  *
  * SPDX-License-Identifier: MIT
  */
@@ -96,7 +97,7 @@ static bool make_file(const char *root, const char *name, void (*write)(FILE *ou
 #define BEGIN ".\\\" options: written by tools/gen\n"
 #define END ".\\\" end of options\n"
 
-/* The page with what is between the two marks written anew; NULL, with a message: they are not there. */
+/* The page with the text between the two marks replaced; NULL, with a message: the marks are missing. */
 static bool fill_page(const char *path, const struct buffer *page, const struct hp_command *command,
                       struct buffer *wanted)
 {
@@ -132,7 +133,7 @@ static bool make_page(const char *root, const struct hp_command *command, bool i
 
 #define SECTIONS "      \"$comment\": \"From here on written by tools/gen, from the tables of the sections.\",\n"
 
-/* The schema with all that follows the mark written anew; false, with a message: it is not there. */
+/* The schema with everything after the mark replaced; false, with a message: the mark is missing. */
 static bool fill_schema(const char *path, const struct buffer *schema, struct buffer *wanted)
 {
     const char *mark = strstr(schema->text, SECTIONS);

@@ -1,9 +1,9 @@
-/* Lists of options in the language of man pages. SPDX-License-Identifier: MIT */
+/* Lists of options in man page format. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "gen.h"
 
-/* A dash that is typed is not a hyphen, a backslash is escaped, and a line must not begin with a dot or a quote. */
+/* A typed dash is not a hyphen, a backslash is escaped, and a line must not begin with a dot or a quote. */
 static void put(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')

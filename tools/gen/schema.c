@@ -1,6 +1,6 @@
 /*
- * What docs/report.schema.json says of sections, from their tables of columns; the rest of it, which stands in front, is written
- * by hand. SPDX-License-Identifier: MIT
+ * The sections in docs/report.schema.json, from their tables of columns; the part before it is written by hand.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdbool.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void put_words(FILE *out, const char *words)
     }
 }
 
-/* Names in $defs have no signs that would have to be escaped in a pointer. */
+/* Names in $defs have no characters that a pointer would have to escape. */
 static void put_name(FILE *out, const struct hp_section_type *type)
 {
     for (const char *at = type->name; *at != '\0'; at++)
@@ -48,7 +48,7 @@ static void put_name(FILE *out, const struct hp_section_type *type)
 
 static void put_object(FILE *out, const char *name, bool may_be_null)
 {
-    if (may_be_null && strcmp(name, "location") != 0) /* which says so itself */
+    if (may_be_null && strcmp(name, "location") != 0) /* it allows null itself */
         fprintf(out, "\"anyOf\": [{ \"$ref\": \"#/$defs/%s\" }, { \"type\": \"null\" }]", name);
     else
         fprintf(out, "\"$ref\": \"#/$defs/%s\"", name);
@@ -127,13 +127,13 @@ static const char *text_before(const struct hp_column_spec *spec)
     return spec->before != NULL ? spec->before : "";
 }
 
-/* Families may differ in what is before their percentiles alone. */
+/* Families may differ only in what precedes their percentiles. */
 static bool is_same(const struct hp_column_spec *one, const struct hp_column_spec *other)
 {
     return strcmp(one->key, other->key) == 0 && strcmp(text_before(one), text_before(other)) == 0;
 }
 
-/* A key that comes twice is there in either place. */
+/* A key that occurs twice is present in either place. */
 static bool is_first(const struct table *table, size_t at)
 {
     size_t first = 0;
