@@ -57,14 +57,19 @@ export function measureWidths() {
   ["time-chart", "flame-scroller", "panel"].forEach(widthOf);
 }
 
-/* A canvas as large as it is shown, in dots of the screen. */
+/* An empty canvas as large as it is shown, in dots of the screen. One that has this size already keeps its memory. */
 export function pen(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.max(1, Math.round(width * scale));
-  canvas.height = Math.max(1, Math.round(height * scale));
-  canvas.style.width = width + "px";
-  canvas.style.height = height + "px";
-  const drawn = canvas.getContext("2d");
+  const scale = window.devicePixelRatio || 1, wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale)), drawn = canvas.getContext("2d");
+  if (canvas.width === wide && canvas.height === high && canvas.style.width === width + "px") {
+    drawn.restore(); /* the state that was saved below */
+    drawn.clearRect(0, 0, wide, high);
+  } else {
+    canvas.width = wide;
+    canvas.height = high;
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+  }
+  drawn.save();
   drawn.scale(scale, scale);
   return drawn;
 }

@@ -115,6 +115,10 @@ function drawAll() {
   drawPanel();
   drawFlame();
   drawThreads();
+  markSections();
+}
+/* What is not narrowed to a stretch says so. */
+function markSections() {
   for (const mark of document.querySelectorAll(".whole-run"))
     mark.hidden = isWhole();
 }
@@ -180,7 +184,7 @@ drawAll();
 requestAnimationFrame(() => setTimeout(() => {
   drawTables();
   drawHeader();
-  drawAll();
+  markSections();
   document.documentElement.dataset.ready = "yes";
   performance.mark("ready");
   beginLive(() => keepingFocus(() => {

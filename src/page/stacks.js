@@ -14,9 +14,21 @@ function bytesOf(text) {
     bytes[at] = signs.charCodeAt(at);
   return bytes;
 }
-/* As many numbers as there are nodes; that of node 0 is 0. */
-function numbersOf(text, nodes, Kind) {
-  const bytes = bytesOf(text), numbers = new Kind(nodes);
+/* As many numbers as there are nodes; that of node 0 is 0. Numbers of nodes and functions have fewer than 32 bits, which is faster. */
+function smallNumbersOf(text, nodes) {
+  const bytes = bytesOf(text), numbers = new Uint32Array(nodes);
+  for (let node = 1, at = 0; node < nodes; node++) {
+    let byte = bytes[at++], number = byte & 127;
+    for (let shift = 7; byte > 127; shift += 7) {
+      byte = bytes[at++];
+      number |= (byte & 127) << shift;
+    }
+    numbers[node] = number;
+  }
+  return numbers;
+}
+function numbersOf(text, nodes) {
+  const bytes = bytesOf(text), numbers = new Float64Array(nodes);
   for (let node = 1, at = 0; node < nodes; node++) {
     let byte = bytes[at++], number = byte & 127;
     for (let scale = 128; byte > 127; scale *= 128) {
@@ -28,17 +40,20 @@ function numbersOf(text, nodes, Kind) {
   return numbers;
 }
 
-/* ---- lists of children, one behind the other: those of a node are from first[node] to first[node + 1] */
+/* ---- children as linked lists, in the order of their numbers: the first child of a node and its next sibling; 0: there is none */
 function withChildren(tree) {
-  const first = new Uint32Array(tree.nodes + 1), children = new Uint32Array(tree.nodes);
-  for (let node = 1; node < tree.nodes; node++)
-    first[tree.parent[node] + 1]++;
-  for (let node = 0; node < tree.nodes; node++)
-    first[node + 1] += first[node];
-  const next = first.slice();
-  for (let node = 1; node < tree.nodes; node++)
-    children[next[tree.parent[node]]++] = node;
-  return Object.assign(tree, {first, children});
+  const firstChild = new Uint32Array(tree.nodes), nextSibling = new Uint32Array(tree.nodes);
+  for (let node = tree.nodes - 1; node > 0; node--) {
+    nextSibling[node] = firstChild[tree.parent[node]];
+    firstChild[tree.parent[node]] = node;
+  }
+  return Object.assign(tree, {firstChild, nextSibling});
+}
+export function childrenIn(tree, node) {
+  const list = [];
+  for (let child = tree.firstChild[node]; child !== 0; child = tree.nextSibling[child])
+    list.push(child);
+  return list;
 }
 
 /* ---- zones, with what each has itself by role */
@@ -104,7 +119,7 @@ function summedUp(tree, keys, which) {
     if (!column || !column[which])
       continue;
     if (typeof column[which] === "string")
-      column[which] = numbersOf(column[which], tree.nodes, Float64Array);
+      column[which] = numbersOf(column[which], tree.nodes);
     for (let node = 1; node < tree.nodes; node++)
       sums[node] += column[which][node];
   }
@@ -132,7 +147,7 @@ function stacksTree(kind) {
   if (!data)
     return null;
   if (stacks === null) {
-    const nodes = data.count + 1, parent = numbersOf(data.parents, nodes, Uint32Array), function_ = numbersOf(data.functions, nodes, Uint32Array);
+    const nodes = data.count + 1, parent = smallNumbersOf(data.parents, nodes), function_ = smallNumbersOf(data.functions, nodes);
     for (let node = 1; node < nodes; node++)
       parent[node] = node - parent[node];
     stacks = withChildren({nodes, parent, name: node => node === 0 ? "all threads" : data.names[function_[node]], library: node => node === 0 ? "" : data.libraries[function_[node]],

@@ -431,21 +431,36 @@ def test_a_million_places_of_stacks(cli, browser):
     told = browser.run("return document.getElementById('flame-canvas').title").split("\n")
     assert told[0] == f"function_{functions[first]} in made_up.so"
     assert told[1].endswith(f", {100 * sums[first] / sums[0]:.1f} %" if 100 * sums[first] / sums[0] < 9.95 else f", {100 * sums[first] / sums[0]:.0f} %")
+    # Only the rows that can be seen are drawn: scrolled by ten rows, the one on top is the tenth of the heaviest callees.
+    heaviest = {}
+    for node in range(1, len(parents)):
+        if parents[node] not in heaviest or sums[node] > sums[heaviest[parents[node]]]:
+            heaviest[parents[node]] = node
+    tenth = 0
+    for _ in range(10):
+        tenth = heaviest[tenth]
+    browser.run("document.getElementById('flame-scroller').scrollTop = 220")
+    browser.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    browser.run("""
+        const canvas = document.getElementById("flame-canvas"), box = document.getElementById("flame-scroller").getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 3, clientY: box.top + 5, bubbles: true}));""")
+    assert browser.run("return document.getElementById('flame-canvas').title").split("\n")[0] == f"function_{functions[tenth]} in made_up.so"
+    browser.run("document.getElementById('flame-scroller').scrollTop = 0")
     # A part of the width, moved along: each step is another picture.
     browser.key("{", "{", "{", "{")
     frames = browser.driver.execute_async_script("""
-        const done = arguments[0], canvas = document.getElementById("flame-canvas"), begun = performance.now(), pictures = new Set();
-        let steps = 0;
-        const step = () => {
-          if (steps % 20 === 0)
-            pictures.add(canvas.toDataURL().length);
-          if (steps++ === 60)
-            return done([60000 / (performance.now() - begun), pictures.size]);
-          document.body.dispatchEvent(new KeyboardEvent("keydown", {key: steps > 30 ? "<" : ">", bubbles: true}));
-          requestAnimationFrame(step);
+        const done = arguments[0], canvas = document.getElementById("flame-canvas"), pictures = [canvas.toDataURL()], begun = performance.now();
+        const move = (steps, then) => {
+          if (steps === 0)
+            return then();
+          document.body.dispatchEvent(new KeyboardEvent("keydown", {key: steps > 30 ? ">" : "<", bubbles: true}));
+          requestAnimationFrame(() => move(steps - 1, then));
         };
-        step();""")
-    assert frames[1] > 1 and "of the width" in browser.text("#crumbs")
+        move(60, () => {
+          const seconds = (performance.now() - begun) / 1000;
+          move(10, () => requestAnimationFrame(() => done([60 / seconds, new Set([...pictures, canvas.toDataURL()]).size])));
+        });""")
+    assert frames[1] == 2 and "of the width" in browser.text("#crumbs")
     browser.picture("page-million.png")
     print(f"\n10^6 places: open after {opened:.0f} ms, moved at {frames[0]:.0f} frames a second; the file has {path.stat().st_size / 1e6:.1f} MB")
     browser.key("Escape")
