@@ -51,6 +51,7 @@ static void check_demangler(const char *name, size_t size)
     if (hp_demangle(name, signature, size)) {
         REQUIRE(strlen(signature) < size);
         check(hp_cxx_short_name, signature, size);
+        check(hp_cxx_signature, signature, size);
         REQUIRE(hp_demangle(name, whole, sizeof whole) && strcmp(whole, signature) == 0);
     }
     free(signature);
@@ -82,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memcpy(name, "_Z", 2);
     name[2 + fuzz_bytes(&input, name + 2, input.left)] = '\0';
     check(hp_cxx_short_name, name + 2, room);
+    check(hp_cxx_signature, name + 2, room);
+    check(hp_cxx_bare_name, name + 2, room);
     check(hp_cxx_qualified_name, name + 2, room);
     check(hp_cxx_qualified_name, name, room);
     check_demangler(name, room);

@@ -1,13 +1,11 @@
 /*
  * Short names of C++ functions.
  *
- * One pass from the left. Words are collected until they turn out to be the return type: a blank, a pointer or a
- * reference restarts the name. The name is complete at the parameters, unless "::" follows them (a lambda or a type
- * within a function): then the parameters are skipped and the name continues. A function that returns a pointer to
- * a function has its name in parentheses; it is enough to enter them and restart the name.
- *
- * Two things need care. Names of operators contain brackets and blanks. And < may be a bracket or a comparison: it
- * is a comparison if the bracket around it is closed first, as in enable_if<(N < 3)>.
+ * One pass from the left. Words are collected until it turns out that they were the return type: a blank, a
+ * pointer or a reference begins the name anew. The name is complete at the parameters, unless "::" follows them (a
+ * lambda or a type within a function): then the parameters are left out and the name goes on. A function that
+ * returns a pointer to a function hides its name in parentheses; walking into them with the name begun anew is all
+ * it takes. Then template arguments are put in (cxxbindings.h), and types made readable (cxxtidy.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,11 +13,13 @@
 
 #include <string.h>
 
+#include "cxxbindings.h"
+#include "cxxtext.h"
+#include "cxxtidy.h"
 #include "text.h"
 
-#define MAX_BRACKETS 64
-#define MAX_SOURCE_NAME 4000u /* bytes of one component of a mangled name */
-#define LONGEST_CHARACTER 16  /* length of a character literal: U'\x0010ffff' */
+#define WORK_BYTES 1024u      /* for what is longer the plain name has to do */
+#define MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
 
 struct reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -27,121 +27,18 @@ struct reader {
     char *out;
     size_t size;
     bool is_after_decltype; /* the last word was decltype: parentheses that follow belong to it */
+    size_t outer_length;    /* of the name of the function that the rest is in; 0: it is in none */
+    const char *parameters; /* the last ones; NULL: none yet */
+    const char *parameters_end;
 };
-
-static bool is_identifier(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           (unsigned char)c > 127;
-}
-
-static bool starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
-
-/* ---------------------------------------------------------------------------------------------- operators */
-
-/* True when the word "operator" is at `at`; `first` is where the whole text begins. */
-static bool is_operator(const char *first, const char *at)
-{
-    return starts_with(at, "operator") && !is_identifier(at[8]) && (at == first || !is_identifier(at[-1]));
-}
-
-/* Length of the operator's symbol at `at`; 0: none. Longer symbols come before shorter ones. */
-static size_t sign_length(const char *at)
-{
-    static const char *const signs[] = {
-        "()", "[]", "->*", "->", "<=>", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=",
-        "&&", "||", "++",  "--", "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "+",
-        "-",  "*",  "/",   "%",  "&",   "|",   "^",   "~",  "!",  "=",  "<",  ">",  ",",
-    };
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        if (starts_with(at, signs[i]))
-            return strlen(signs[i]);
-    return 0;
-}
-
-/* ------------------------------------------------------------------------------------------------- groups */
-
-/* The end of the character literal at `at`, or of its quote if it is none. */
-static const char *skip_character(const char *at)
-{
-    const char *end = at + 1;
-    if (*end == '\\')
-        end++;
-    if (*end != '\0')
-        end++;
-    while (*end != '\0' && *end != '\'' && end - at < LONGEST_CHARACTER)
-        end++;
-    return *end == '\'' ? end + 1 : at + 1;
-}
-
-static char opening_of(char closing)
-{
-    switch (closing) {
-    case ')':
-        return '(';
-    case ']':
-        return '[';
-    case '}':
-        return '{';
-    default:
-        return '<';
-    }
-}
-
-/* Closes a bracket, and with it every < inside that turned out to be a comparison. */
-static size_t close_bracket(const char *open, size_t depth, char closing)
-{
-    const char opening = opening_of(closing);
-    if (closing == '>')
-        return depth > 0 && open[depth - 1] == '<' ? depth - 1 : depth;
-    while (depth > 0 && open[depth - 1] == '<')
-        depth--;
-    return depth > 0 && open[depth - 1] == opening ? depth - 1 : depth;
-}
-
-/* The position after the bracket that closes the one at `at`; the end of the text if none does. */
-static const char *skip_group(const char *at)
-{
-    const char *const first = at;
-    char open[MAX_BRACKETS];
-    size_t depth = 0;
-    do {
-        if (is_operator(first, at)) {
-            at += 8;
-            at += sign_length(at);
-            continue;
-        }
-        switch (*at) {
-        case '(':
-        case '[':
-        case '{':
-        case '<':
-            if (depth == MAX_BRACKETS)
-                return at + strlen(at);
-            open[depth++] = *at++;
-            break;
-        case '-':
-            at += at[1] == '>' ? 2 : 1;
-            break; /* part of an arrow, no bracket */
-        case '\'':
-            at = skip_character(at);
-            break;
-        case ')':
-        case ']':
-        case '}':
-        case '>':
-            depth = close_bracket(open, depth, *at++);
-            break;
-        default:
-            at++;
-        }
-    } while (depth > 0 && *at != '\0');
-    return at;
-}
 
 /* --------------------------------------------------------------------------------------------- the reader */
 
-static void begin_name(struct reader *reader) { hp_text_init(&reader->name, reader->out, reader->size); }
+static void begin_name(struct reader *reader)
+{
+    hp_text_init(&reader->name, reader->out, reader->size);
+    reader->outer_length = 0;
+}
 
 static bool name_is(const struct reader *reader, const char *text)
 {
@@ -159,7 +56,7 @@ static size_t qualifier_length(const char *at)
 {
     static const char *const words[] = {" const", " volatile", " mutable", " noexcept", " static", " &&", " &"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (starts_with(at, words[i]) && !is_identifier(at[strlen(words[i])]))
+        if (hp_cxx_starts_with(at, words[i]) && !hp_cxx_is_identifier(at[strlen(words[i])]))
             return strlen(words[i]);
     return 0;
 }
@@ -170,9 +67,11 @@ static bool goes_on(struct reader *reader)
     const char *at = reader->at;
     for (size_t length; (length = qualifier_length(at)) > 0;)
         at += length;
-    if (!starts_with(at, "::"))
+    if (!hp_cxx_starts_with(at, "::"))
         return false;
     reader->at = at;
+    if (reader->outer_length == 0)
+        reader->outer_length = reader->name.length;
     return true;
 }
 
@@ -181,9 +80,9 @@ static void read_conversion(struct reader *reader)
 {
     while (*reader->at != '\0') {
         const char *at = reader->at;
-        if (starts_with(at, "()") && at[2] != '(')
+        if (hp_cxx_starts_with(at, "()") && at[2] != '(')
             return;
-        copy_until(reader, *at == '(' || *at == '<' ? skip_group(at) : at + 1);
+        copy_until(reader, *at == '(' || *at == '<' ? hp_cxx_skip_group(at) : at + 1);
     }
 }
 
@@ -193,11 +92,11 @@ static bool read_named_operator(struct reader *reader)
     static const char *const names[] = {" new", " delete", " co_await"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *end = reader->at + strlen(names[i]);
-        if (!starts_with(reader->at, names[i]) || is_identifier(*end))
+        if (!hp_cxx_starts_with(reader->at, names[i]) || hp_cxx_is_identifier(*end))
             continue;
         copy_until(reader, end);
         end += *end == ' ';
-        if (starts_with(end, "[]")) {
+        if (hp_cxx_starts_with(end, "[]")) {
             hp_text_string(&reader->name, "[]");
             reader->at = end + 2;
         }
@@ -212,7 +111,7 @@ static void read_literal_operator(struct reader *reader)
     while (*reader->at == ' ')
         reader->at++;
     const char *end = reader->at;
-    while (is_identifier(*end))
+    while (hp_cxx_is_identifier(*end))
         end++;
     copy_until(reader, end);
 }
@@ -220,15 +119,15 @@ static void read_literal_operator(struct reader *reader)
 static void read_operator(struct reader *reader)
 {
     copy_until(reader, reader->at + 8);
-    const size_t sign = sign_length(reader->at);
+    const size_t sign = hp_cxx_sign_length(reader->at);
     if (sign > 0) {
         copy_until(reader, reader->at + sign);
-        if (starts_with(reader->at, " <"))
-            copy_until(reader, skip_group(reader->at + 1));
+        if (hp_cxx_starts_with(reader->at, " <"))
+            copy_until(reader, hp_cxx_skip_group(reader->at + 1));
         return;
     }
     const char *quotes = reader->at + (*reader->at == ' ');
-    if (starts_with(quotes, "\"\"")) {
+    if (hp_cxx_starts_with(quotes, "\"\"")) {
         reader->at = quotes;
         read_literal_operator(reader);
     } else if (!read_named_operator(reader)) {
@@ -239,13 +138,13 @@ static void read_operator(struct reader *reader)
 /* gcc: <lambda(int)>, <unnamed struct>, or template arguments. False: the name is complete. */
 static bool read_angle(struct reader *reader)
 {
-    const char *end = skip_group(reader->at);
-    if (starts_with(reader->at, "<lambda")) {
+    const char *end = hp_cxx_skip_group(reader->at);
+    if (hp_cxx_starts_with(reader->at, "<lambda")) {
         hp_text_string(&reader->name, "<lambda>");
         reader->at = end;
         return goes_on(reader);
     }
-    if (starts_with(reader->at, "<unnamed ") && end[-1] == '>') {
+    if (hp_cxx_starts_with(reader->at, "<unnamed ") && end[-1] == '>') {
         hp_text_string(&reader->name, "(anonymous ");
         reader->at += strlen("<unnamed ");
         copy_until(reader, end - 1);
@@ -262,17 +161,17 @@ static void read_closure(struct reader *reader, const char *end)
 {
     static const char call[] = "::operator()";
     hp_text_string(&reader->name, "<lambda>");
-    reader->at = starts_with(end, call) ? end + strlen(call) : end;
+    reader->at = hp_cxx_starts_with(end, call) ? end + strlen(call) : end;
 }
 
 static bool read_brace(struct reader *reader)
 {
-    if (starts_with(reader->at, "{lambda(")) {
-        read_closure(reader, skip_group(reader->at));
+    if (hp_cxx_starts_with(reader->at, "{lambda(")) {
+        read_closure(reader, hp_cxx_skip_group(reader->at));
         return true;
     }
-    if (!starts_with(reader->at, "{anonymous}")) {
-        copy_until(reader, skip_group(reader->at));
+    if (!hp_cxx_starts_with(reader->at, "{anonymous}")) {
+        copy_until(reader, hp_cxx_skip_group(reader->at));
         return true;
     }
     hp_text_string(&reader->name, "(anonymous namespace)");
@@ -284,9 +183,10 @@ static bool read_brace(struct reader *reader)
 static void read_anonymous(struct reader *reader)
 {
     static const char call[] = "::operator()";
-    const char *end = skip_group(reader->at);
-    const bool is_class = starts_with(reader->at, "(anonymous class)") || starts_with(reader->at, "(lambda");
-    if (is_class && starts_with(end, call)) {
+    const char *end = hp_cxx_skip_group(reader->at);
+    const bool is_class =
+        hp_cxx_starts_with(reader->at, "(anonymous class)") || hp_cxx_starts_with(reader->at, "(lambda");
+    if (is_class && hp_cxx_starts_with(end, call)) {
         hp_text_string(&reader->name, "<lambda>");
         reader->at = end + strlen(call);
     } else {
@@ -297,38 +197,39 @@ static void read_anonymous(struct reader *reader)
 /* False: these were the parameters, and the name is complete. */
 static bool read_parenthesis(struct reader *reader)
 {
-    if (starts_with(reader->at, "(anonymous ") || starts_with(reader->at, "(lambda")) {
+    if (hp_cxx_starts_with(reader->at, "(anonymous ") || hp_cxx_starts_with(reader->at, "(lambda")) {
         read_anonymous(reader);
         return true;
     }
     if (reader->is_after_decltype || name_is(reader, "decltype")) {
         begin_name(reader);
-        reader->at = skip_group(reader->at);
+        reader->at = hp_cxx_skip_group(reader->at);
         return true;
     }
     if (reader->name.length == 0) {
         reader->at++;
         return true;
     }
-    reader->at = skip_group(reader->at);
+    reader->parameters = reader->at;
+    reader->at = reader->parameters_end = hp_cxx_skip_group(reader->at);
     return goes_on(reader);
 }
 
 /* The end of clang's name of an unnamed class, if its call operator follows; else NULL. */
 static const char *end_of_numbered(const char *at)
 {
-    if (!starts_with(at, "$_"))
+    if (!hp_cxx_starts_with(at, "$_"))
         return NULL;
     at += 2;
     while (*at >= '0' && *at <= '9')
         at++;
-    return starts_with(at, "::operator()") ? at : NULL;
+    return hp_cxx_starts_with(at, "::operator()") ? at : NULL;
 }
 
 /* Reads the next piece. False: the name is complete. */
 static bool read_piece(struct reader *reader, const char *pretty)
 {
-    if (is_operator(pretty, reader->at)) {
+    if (hp_cxx_is_operator(pretty, reader->at)) {
         read_operator(reader);
         return true;
     }
@@ -340,7 +241,7 @@ static bool read_piece(struct reader *reader, const char *pretty)
     case '(':
         return read_parenthesis(reader);
     case '[':
-        reader->at = skip_group(reader->at);
+        reader->at = hp_cxx_skip_group(reader->at);
         return true; /* [abi:cxx11] */
     case ' ':
     case '*':
@@ -363,18 +264,117 @@ static bool read_piece(struct reader *reader, const char *pretty)
     }
 }
 
+/* The name alone, as it stands there. False: this does not look like a function; then `out` has the whole text. */
+static bool read_plain(struct reader *reader, const char *pretty, char *out, size_t size)
+{
+    *reader = (struct reader){.at = pretty, .out = out, .size = size};
+    bool is_complete = false;
+    begin_name(reader);
+    while (!is_complete && *reader->at != '\0')
+        is_complete = !read_piece(reader, pretty);
+    const bool is_function = is_complete && reader->name.length > 0;
+    if (!is_function) {
+        begin_name(reader);
+        hp_text_string(&reader->name, pretty);
+    }
+    hp_text_end(&reader->name);
+    return is_function;
+}
+
+/* --------------------------------------------------------------------------------------- names for people */
+
+/* The name with its template arguments: those of a function around it stand where its name ends. */
+static void put_with_arguments(const struct reader *reader, const char *pretty, struct hp_text *out)
+{
+    struct hp_cxx_bindings bindings;
+    const char *name = reader->out;
+    const size_t length = strlen(name), outer = reader->outer_length > 0 ? reader->outer_length : length;
+    hp_cxx_bindings_find(pretty, &bindings);
+    hp_cxx_bindings_put(&bindings, name, outer, true, out);
+    hp_cxx_bindings_put_own(&bindings, name, false, out);
+    hp_cxx_bindings_put(&bindings, name + outer, length - outer, true, out);
+    hp_cxx_bindings_put_own(&bindings, name, true, out);
+}
+
+/* "(int, char) const" */
+static void put_parameters(const struct reader *reader, const char *pretty, struct hp_text *out)
+{
+    struct hp_cxx_bindings bindings;
+    const char *end = reader->parameters_end;
+    hp_cxx_bindings_find(pretty, &bindings);
+    hp_cxx_bindings_put(&bindings, reader->parameters, (size_t)(end - reader->parameters), false, out);
+    for (size_t length; (length = qualifier_length(end)) > 0; end += length)
+        hp_text_bytes(out, end, length);
+}
+
+static bool is_whole(const struct hp_text *text) { return !text->is_cut && text->length < WORK_BYTES - 1; }
+
+/* False: it is too long for that; then `out` has nothing. */
+static bool put_readable(const struct reader *reader, const char *pretty, bool has_parameters, char *out,
+                         size_t size)
+{
+    char work[WORK_BYTES];
+    struct hp_text whole, tidy;
+    hp_text_init(&whole, work, sizeof work);
+    put_with_arguments(reader, pretty, &whole);
+    if (has_parameters)
+        put_parameters(reader, pretty, &whole);
+    hp_text_end(&whole);
+    if (!is_whole(&whole))
+        return false;
+    hp_text_init(&tidy, out, size);
+    hp_cxx_tidy(work, &tidy);
+    hp_text_end(&tidy);
+    return true;
+}
+
 size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
 {
-    struct reader reader = {.at = pretty, .out = out, .size = size};
-    bool is_complete = false;
-    begin_name(&reader);
-    while (!is_complete && *reader.at != '\0')
-        is_complete = !read_piece(&reader, pretty);
-    if (!is_complete || reader.name.length == 0) {
-        begin_name(&reader);
-        hp_text_string(&reader.name, pretty);
+    char plain[WORK_BYTES];
+    struct reader reader;
+    if (!read_plain(&reader, pretty, plain, sizeof plain) || !is_whole(&reader.name) ||
+        !put_readable(&reader, pretty, false, out, size))
+        read_plain(&reader, pretty, out, size);
+    return size > 0 ? strlen(out) : 0;
+}
+
+static void put_nothing(char *out, size_t size)
+{
+    if (size > 0)
+        out[0] = '\0';
+}
+
+size_t hp_cxx_signature(const char *pretty, char *out, size_t size)
+{
+    char plain[WORK_BYTES];
+    struct reader reader;
+    const bool is_function = read_plain(&reader, pretty, plain, sizeof plain) && is_whole(&reader.name);
+    const char *rest = is_function && reader.parameters != NULL ? reader.parameters_end : pretty;
+    for (size_t length; (length = qualifier_length(rest)) > 0;)
+        rest += length;
+    const bool is_known = *rest == '\0' || hp_cxx_starts_with(rest, " [");
+    if (!is_function || reader.parameters == NULL || !is_known || !put_readable(&reader, pretty, true, out, size))
+        put_nothing(out, size);
+    return size > 0 ? strlen(out) : 0;
+}
+
+size_t hp_cxx_bare_name(const char *name, char *out, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, out, size);
+    for (const char *at = name; *at != '\0';) {
+        const bool is_operator = hp_cxx_is_operator(name, at);
+        const size_t length = is_operator ? 8 + hp_cxx_sign_length(at + 8) : 1;
+        const char *bracket = at + (*at == ' '); /* "operator< <int>" */
+        if (*bracket == '<' && !hp_cxx_starts_with(bracket, "<lambda>")) {
+            at = hp_cxx_skip_group(bracket);
+            continue;
+        }
+        const size_t whole = *at == '<' ? strlen("<lambda>") : length;
+        hp_text_bytes(&text, at, whole);
+        at += whole;
     }
-    return strlen(hp_text_end(&reader.name));
+    return strlen(hp_text_end(&text));
 }
 
 /* ------------------------------------------------------------------------------------------ linker's names */
@@ -453,7 +453,7 @@ static bool read_encoding(const char *at, struct hp_text *name)
     at += is_nested;
     while (is_nested && *at != '\0' && strchr("rVKRO", *at) != NULL)
         at++;
-    if (starts_with(at, "St")) {
+    if (hp_cxx_starts_with(at, "St")) {
         hp_text_string(name, "std::");
         at += 2;
     }

@@ -1,12 +1,14 @@
 /*
  * The short name of a C++ function, from the __PRETTY_FUNCTION__ of gcc or clang:
  *
- *     int ns::Class<T>::method(int, const char*) const [with T = int]     ns::Class<T>::method
+ *     int ns::Class<T>::method(int, const char*) const [with T = int]     ns::Class<int>::method
+ *     T square(T) [T = double]                                            square<double>
  *     void (* handler(int))(double)                                       handler
  *     auto main()::(anonymous class)::operator()(int) const               main::<lambda>
  *
- * Return type, parameters, qualifiers and template bindings are dropped. Lambdas, unnamed namespaces and unnamed
- * types are spelled the same for both compilers: <lambda>, (anonymous namespace), (anonymous struct).
+ * Return type, parameters and qualifiers are left out; template arguments are put in where they belong. Both compilers' words for
+ * lambdas, unnamed namespaces and unnamed types become the same ones: <lambda>, (anonymous namespace), (anonymous struct), and types are as
+ * people write them (cxxtidy.h). What demanglers write is read as well.
  *
  * May be used in a signal handler. SPDX-License-Identifier: MIT
  */
@@ -22,7 +24,16 @@
  */
 size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
 
-/* Whether a linker symbol is a C++ name: it begins with _Z. */
+/*
+ * The short name with the types of its parameters, by which functions of one name differ: "Box<int>::get() const". Returns its length, or 0
+ * where there are none. Cut as above.
+ */
+size_t hp_cxx_signature(const char *pretty, char *out, size_t size);
+
+/* A short name without template arguments: "Box::get" for "Box<int>::get". Cut as above; returns its length. */
+size_t hp_cxx_bare_name(const char *name, char *out, size_t size);
+
+/* Whether a name of the linker's is one of C++: it begins with _Z. */
 bool hp_cxx_is_mangled(const char *name);
 
 /*

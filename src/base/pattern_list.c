@@ -317,10 +317,12 @@ static bool any_matches(const struct hp_pattern_list *list, const struct hp_patt
 {
     for (uint32_t at = 0; at < list->count; at++) {
         const struct hp_pattern_item *item = &list->items[at];
-        const char *const *words = item->kind == ITEM_FILE ? subject->files : subject->names;
+        const bool is_file = item->kind == ITEM_FILE;
+        const char *const *words = is_file ? subject->files : subject->names;
+        const size_t count = is_file ? HP_PATTERN_FILES : HP_PATTERN_NAMES;
         if (item->is_out != is_out)
             continue;
-        for (size_t word = 0; word < 2; word++)
+        for (size_t word = 0; word < count; word++)
             if (words[word] != NULL && words[word][0] != '\0' && item_matches(list, item, words[word]))
                 return true;
     }

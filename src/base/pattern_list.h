@@ -52,10 +52,13 @@ struct hp_pattern_list {
     struct hp_pattern regexes[HP_PATTERN_LIST_REGEXES];
 };
 
-/* What is known about a site. A field that is NULL or empty matches nothing. */
+#define HP_PATTERN_NAMES 3u
+#define HP_PATTERN_FILES 2u
+
+/* What is known of a site. A field that is NULL or empty matches nothing. */
 struct hp_pattern_subject {
-    const char *names[2]; /* its names */
-    const char *files[2]; /* its source file, and its program or library */
+    const char *names[HP_PATTERN_NAMES]; /* what it is called */
+    const char *files[HP_PATTERN_FILES]; /* where it is from: its source, its program or library */
 };
 
 /*

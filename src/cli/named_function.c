@@ -9,16 +9,24 @@
 
 #define MOST_LISTED 6u
 
-/* "name(int, char *)" also matches "name". */
-static bool is_called(const char *function, const char *name)
+static bool begins_with(const char *function, const char *name)
 {
     const size_t length = strlen(name);
     return strncmp(function, name, length) == 0 && (function[length] == '\0' || function[length] == '(');
 }
 
-static bool has_part(const char *function, const char *name) { return strstr(function, name) != NULL; }
+/* "name(int, char *)" is called by its name as well, and as reports show it. */
+static bool is_called(const struct hp_found_function *function, const char *name)
+{
+    return begins_with(function->name, name) || begins_with(function->shown, name);
+}
 
-typedef bool fits(const char *function, const char *name);
+static bool has_part(const struct hp_found_function *function, const char *name)
+{
+    return strstr(function->name, name) != NULL || strstr(function->shown, name) != NULL;
+}
+
+typedef bool fits(const struct hp_found_function *function, const char *name);
 
 /* The profile is sorted by time, so the first match has the most. */
 static const struct hp_found_function *find_first(const struct hp_function_profile *profile, const char *name,
@@ -27,7 +35,7 @@ static const struct hp_found_function *find_first(const struct hp_function_profi
     const struct hp_found_function *first = NULL;
     *ret_count = 0;
     for (size_t at = 0; at < profile->count; at++)
-        if (does_fit(profile->all[at].name, name)) {
+        if (does_fit(&profile->all[at], name)) {
             first = first != NULL ? first : &profile->all[at];
             ++*ret_count;
         }
@@ -38,7 +46,7 @@ static bool explain_none(const struct hp_function_profile *profile, const char *
 {
     struct hp_spelling spelling = hp_spelling_of(name, strlen(name));
     for (size_t at = 0; at < profile->count; at++)
-        hp_spelling_try(&spelling, profile->all[at].name);
+        hp_spelling_try(&spelling, profile->all[at].shown);
     if (spelling.best != NULL)
         hp_fail("no sample has found a function '%s'; did you mean '%s'?", name, spelling.best);
     else
@@ -53,9 +61,9 @@ static bool explain_several(const struct hp_function_profile *profile, const cha
     size_t listed = 0;
     hp_text_init(&text, list, sizeof list);
     for (size_t at = 0; at < profile->count && listed < MOST_LISTED; at++)
-        if (has_part(profile->all[at].name, name)) {
+        if (has_part(&profile->all[at], name)) {
             hp_text_string(&text, listed++ > 0 ? ", " : "");
-            hp_text_string(&text, profile->all[at].name);
+            hp_text_string(&text, profile->all[at].shown);
         }
     hp_fail("%zu functions have '%s' in their names: %s%s", count, name, hp_text_end(&text),
             count > listed ? ", ..." : "");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "page.h"
+#include "shown_names.h"
 
 /* A column under construction. */
 struct column {
@@ -78,18 +79,33 @@ static bool put_weights(struct hp_json *json, const struct hp_weighted *weighted
     return has_memory;
 }
 
-static void put_names(struct hp_json *json, const struct hp_weighted *weighted)
+/* As the tables of the page have them: what is chosen there is looked for here. False: no memory. */
+static bool put_shown_names(struct hp_json *json, const struct hp_weighted *weighted)
+{
+    struct hp_shown_names shown = {0};
+    const char **full = malloc((weighted->function_count + 1) * sizeof *full);
+    for (size_t at = 0; full != NULL && at < weighted->function_count; at++)
+        full[at] = weighted->functions[at].name;
+    const bool has_memory = full != NULL && hp_shown_names_make(full, weighted->function_count, &shown);
+    free(full);
+    for (size_t at = 0; has_memory && at < weighted->function_count; at++)
+        hp_json_string(json, shown.all[at]);
+    hp_shown_names_free(&shown);
+    return has_memory;
+}
+
+static bool put_names(struct hp_json *json, const struct hp_weighted *weighted)
 {
     hp_json_key(json, "names");
     hp_json_begin_array(json);
-    for (size_t at = 0; at < weighted->function_count; at++)
-        hp_json_string(json, weighted->functions[at].name);
+    const bool has_memory = put_shown_names(json, weighted);
     hp_json_end_array(json);
     hp_json_key(json, "libraries");
     hp_json_begin_array(json);
     for (size_t at = 0; at < weighted->function_count; at++)
         hp_json_string(json, hp_weighted_library_name(weighted, (uint32_t)at));
     hp_json_end_array(json);
+    return has_memory;
 }
 
 bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted, const char *compared_with)
@@ -109,8 +125,7 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted
     else
         hp_json_null(json);
     hp_json_put_u64(json, "count", weighted->node_count - 1);
-    put_names(json, weighted);
-    bool has_memory = put_nodes(json, weighted, &column);
+    bool has_memory = put_names(json, weighted) && put_nodes(json, weighted, &column);
     hp_json_key(json, "weights");
     hp_json_begin_array(json);
     for (unsigned at = 0; at < HP_DIMENSIONS && has_memory; at++)

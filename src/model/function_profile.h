@@ -45,9 +45,10 @@ struct hp_found_heap {
 };
 
 struct hp_found_function {
-    const char *name;
-    const char *library;         /* its file, without folders; "": none */
-    const char *file;            /* its source file; "": unknown */
+    const char *name;            /* of C++, its whole signature */
+    const char *shown;           /* as much of that as tells it from others */
+    const char *library;         /* the file that it is in, without its folders; "" where it is in none */
+    const char *file;            /* its source; "" where it is not known */
     uint64_t samples;            /* that found it innermost */
     uint64_t user_ns, kernel_ns; /* own */
     uint64_t total_ns;           /* with callees; recursive calls count once */
@@ -94,6 +95,7 @@ struct hp_function_profile {
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample: their alternate signal stacks are too small */
     struct hp_unmade unmade;
+    char *shown_names; /* of all functions: their memory */
 };
 
 /* Time that could be saved; idle time could not. */

@@ -41,13 +41,25 @@ static const char *name_unknown(struct hp_site_table *table, uint32_t id)
     return hp_arena_copy(table->arena, bytes, text.length);
 }
 
-/* A C++ function is recorded with its whole signature. NULL: no memory. */
-static const char *shorten(const struct hp_site_table *table, uint32_t kind, const char *name)
+/*
+ * The name with its parameters, by which functions of one name are told apart. Lambdas have none: their lines say more. NULL: there is
+ * none, or no memory.
+ */
+static const char *signature_of(const struct hp_site_table *table, const char *pretty, const char *name)
+{
+    char bytes[SIGNATURE_MAX_BYTES];
+    const size_t length = strstr(name, "<lambda>") == NULL ? hp_cxx_signature(pretty, bytes, sizeof bytes) : 0;
+    return length > 0 ? hp_arena_copy(table->arena, bytes, length) : NULL;
+}
+
+/* A function of C++ is recorded with its whole signature. NULL: no memory. */
+static const char *shorten(const struct hp_site_table *table, struct hp_site_sums *site, const char *name)
 {
     char bytes[SHORT_NAME_BYTES];
-    if (!hp_site_is_signature(kind))
+    if (!hp_site_is_signature(site->kind))
         return name;
     const size_t length = hp_cxx_short_name(name, bytes, sizeof bytes);
+    site->signature = signature_of(table, name, bytes);
     return strcmp(bytes, name) == 0 ? name : hp_arena_copy(table->arena, bytes, length);
 }
 
@@ -64,7 +76,7 @@ static const char *describe_site(struct hp_site_table *table, struct hp_site_sum
     site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;
     const char *name = hp_snapshot_text(table->session, stored.name);
-    return name[0] != '\0' ? shorten(table, stored.kind, name) : name_unknown(table, site->id);
+    return name[0] != '\0' ? shorten(table, site, name) : name_unknown(table, site->id);
 }
 
 static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
@@ -264,13 +276,14 @@ static const char *keep_with_suffix(const struct hp_site_table *table, const cha
 /* Compiler-instrumented functions have the linker's names; other names are as the user wrote them. */
 static bool make_readable(const struct hp_site_table *table, struct hp_site_sums *site)
 {
-    char signature[SIGNATURE_MAX_BYTES], name[SIGNATURE_MAX_BYTES];
+    char signature[SIGNATURE_MAX_BYTES], name[SIGNATURE_MAX_BYTES], tidy[SIGNATURE_MAX_BYTES];
     const char *linked = site->plain_name;
     if (table->read_name == NULL || site->kind != HOTPATH_KIND_FUNCTION_ || !hp_cxx_is_mangled(linked) ||
         !table->read_name(linked, signature, sizeof signature))
         return true;
     hp_cxx_short_name(signature, name, sizeof name);
-    site->signature = keep_with_suffix(table, signature, linked);
+    const bool is_tidy = hp_cxx_signature(signature, tidy, sizeof tidy) > 0;
+    site->signature = keep_with_suffix(table, is_tidy ? tidy : signature, linked);
     site->plain_name = keep_with_suffix(table, name, linked);
     return site->signature != NULL && site->plain_name != NULL;
 }

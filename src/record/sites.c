@@ -64,6 +64,15 @@ static const char *shown_name(uint32_t kind, const char *name, char buffer[NAME_
     return buffer;
 }
 
+/* What it is called beside: without template arguments, or as far as it can be read without a demangler. "": nothing else. */
+static void put_other_name(uint32_t kind, const char *shown, char other[NAME_BYTES])
+{
+    if (hp_site_is_signature(kind))
+        hp_cxx_bare_name(shown, other, NAME_BYTES);
+    else
+        hp_cxx_qualified_name(shown, other, NAME_BYTES);
+}
+
 static bool is_same(const struct hp_known_site *known, const char *name, const struct hotpath_site *site)
 {
     return known->line == site->line && known->kind == site->kind && strcmp(known->file, site->file) == 0 &&
@@ -123,13 +132,13 @@ static bool is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_) == HOTPA
 static bool is_to_log(const struct hp_known_site *known)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
-    char buffer[NAME_BYTES], qualified[NAME_BYTES];
+    char buffer[NAME_BYTES], other[NAME_BYTES];
     if (choice == NULL || !choice->has_log || known->wants_log || is_main(known->kind) ||
         known->kind == HOTPATH_KIND_SUSPENDED_)
         return known->wants_log;
     const char *shown = shown_name(known->kind, known->name, buffer);
-    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {shown, qualified}, .files = {known->file, known->image}};
+    put_other_name(known->kind, shown, other);
+    const struct hp_pattern_subject subject = {.names = {shown, other}, .files = {known->file, known->image}};
     return hp_pattern_list_chooses(&choice->log, &subject);
 }
 
@@ -243,13 +252,13 @@ static bool is_object(uint32_t kind)
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
-    char buffer[NAME_BYTES], qualified[NAME_BYTES];
+    char buffer[NAME_BYTES], other[NAME_BYTES];
     if (choice == NULL || !choice->is_any || is_main(site->kind) || is_object(site->kind) ||
         site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     const char *shown = shown_name(site->kind, name, buffer);
-    hp_cxx_qualified_name(shown, qualified, sizeof qualified);
-    const struct hp_pattern_subject subject = {.names = {shown, qualified},
+    put_other_name(site->kind, shown, other);
+    const struct hp_pattern_subject subject = {.names = {shown, other},
                                                .files = {site->file, symbol != NULL ? symbol->image : NULL}};
     return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }

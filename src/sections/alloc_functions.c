@@ -155,7 +155,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
 
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
-    const struct hp_pattern_subject subject = {.names = {function->name},
+    const struct hp_pattern_subject subject = {.names = {function->shown, function->name},
                                                .files = {function->file, function->library}};
     return function->total_heap.bytes > 0 &&
            !hp_share_is_small(function->total_heap.bytes, view->profile->heap.bytes,

@@ -197,7 +197,7 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
     if (idling.site != NULL)
         hp_bottleneck_put_name(line, idling.site);
     else if (function != NULL)
-        hp_utf8_put_safe(line, function->name, strlen(function->name));
+        hp_utf8_put_safe(line, function->shown, strlen(function->shown));
     else
         hp_text_string(line, "it");
     hp_text_string(line, " waits (");
@@ -420,7 +420,7 @@ static void put_function(struct hp_text *line, const struct hp_bottlenecks *view
                          const struct hp_found_function *function)
 {
     hp_text_string(line, "The bottleneck is ");
-    hp_utf8_put_safe(line, function->name, strlen(function->name));
+    hp_utf8_put_safe(line, function->shown, strlen(function->shown));
     if (function->library[0] != '\0') {
         hp_text_string(line, " in ");
         hp_utf8_put_safe(line, function->library, strlen(function->library));

@@ -11,7 +11,7 @@
 static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
                                      size_t library, size_t file)
 {
-    hp_section_set_text(row, name, function->name);
+    hp_section_set_text(row, name, function->shown);
     row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
     row->id = hp_identity_with_text(row->id, function->file);
     if (function->library[0] != '\0')

@@ -253,7 +253,7 @@ static bool has_few_looks(const struct view *view)
 
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
-    const struct hp_pattern_subject subject = {.names = {function->name},
+    const struct hp_pattern_subject subject = {.names = {function->shown, function->name},
                                                .files = {function->file, function->library}};
     const struct hp_show_settings *show = &view->results->settings->show;
     const bool has_own = function->user_ns + function->kernel_ns >

@@ -332,11 +332,12 @@ void hp_section_note_sites(const struct hotpath_results *results, struct hotpath
 
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
 {
-    char qualified[256];
+    char other[256];
     if (results->focus == NULL)
         return true;
-    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
-    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+    if (hp_cxx_qualified_name(site->plain_name, other, sizeof other) == 0)
+        hp_cxx_bare_name(site->plain_name, other, sizeof other);
+    const struct hp_pattern_subject subject = {.names = {site->name, site->plain_name, other},
                                                .files = {site->location.file}};
     return hp_results_show_subject(results, &subject);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "heap_sums.h"
+#include "shown_names.h"
 #include "text.h"
 #include "waiting_sums.h"
 #include "zone_sums.h"
@@ -183,6 +184,24 @@ static size_t leave_causes_out(struct walk *walk)
     return count;
 }
 
+static bool show_names(struct walk *walk, struct hp_function_profile *profile)
+{
+    const size_t count = walk->stacks->function_count;
+    struct hp_shown_names shown;
+    const char **full = malloc((count + 1) * sizeof *full);
+    for (size_t at = 0; full != NULL && at < count; at++)
+        full[at] = walk->functions[at].name;
+    const bool is_done = full != NULL && hp_shown_names_make(full, count, &shown);
+    free(full);
+    if (!is_done)
+        return false;
+    for (size_t at = 0; at < count; at++)
+        walk->functions[at].shown = shown.all[at];
+    profile->shown_names = shown.texts;
+    free(shown.all);
+    return true;
+}
+
 bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
 {
     struct walk walk = {.stacks = stacks};
@@ -201,7 +220,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .source = stacks->source,
                                                 .refused = stacks->refused,
                                                 .unmade = stacks->unmade};
-    if (!begin(&walk)) {
+    if (!begin(&walk) || !show_names(&walk, ret_profile)) {
         end(&walk);
         return false;
     }
@@ -209,6 +228,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     walk_through(&walk);
     if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile) ||
         !hp_zone_sums_add(stacks, walk.functions, ret_profile)) {
+        free(ret_profile->shown_names);
         end(&walk);
         return false;
     }
@@ -228,6 +248,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
 void hp_function_sums_free(struct hp_function_profile *profile)
 {
     free((void *)(uintptr_t)profile->all);
+    free(profile->shown_names);
     for (size_t part = 0; part < HP_ZONE_PARTS; part++)
         free((void *)(uintptr_t)profile->zones[part].all);
     *profile = (struct hp_function_profile){0};

@@ -25,16 +25,16 @@ static const struct name_case gcc_cases[] = {
     {"int c_linkage()", "c_linkage"},
     {"const char* pointer_result(const char*)", "pointer_result"},
     {"long long unsigned int wide()", "wide"},
-    {"ns::Class<T>::Class() [with T = int]", "ns::Class<T>::Class"},
-    {"int ns::Class<T>::method(int, const char*) const [with T = int]", "ns::Class<T>::method"},
-    {"static void ns::Class<T>::stat(T) [with T = int]", "ns::Class<T>::stat"},
-    {"U ns::Class<T>::inner(U) & [with U = double; T = int]", "ns::Class<T>::inner"},
-    {"ns::Class<T>::operator T*() [with T = int]", "ns::Class<T>::operator T*"},
-    {"bool ns::Class<T>::operator<(const ns::Class<T>&) const [with T = int]", "ns::Class<T>::operator<"},
-    {"T ns::Class<T>::operator()(T) [with T = int]", "ns::Class<T>::operator()"},
-    {"T ns::Class<T>::operator[](size_t) [with T = int; size_t = long unsigned int]", "ns::Class<T>::operator[]"},
-    {"ns::Class<T>* ns::Class<T>::operator->() [with T = int]", "ns::Class<T>::operator->"},
-    {"void ns::Array<T, N>::fill() [with T = int; int N = 2]", "ns::Array<T, N>::fill"},
+    {"ns::Class<T>::Class() [with T = int]", "ns::Class<int>::Class"},
+    {"int ns::Class<T>::method(int, const char*) const [with T = int]", "ns::Class<int>::method"},
+    {"static void ns::Class<T>::stat(T) [with T = int]", "ns::Class<int>::stat"},
+    {"U ns::Class<T>::inner(U) & [with U = double; T = int]", "ns::Class<int>::inner<double>"},
+    {"ns::Class<T>::operator T*() [with T = int]", "ns::Class<int>::operator int*"},
+    {"bool ns::Class<T>::operator<(const ns::Class<T>&) const [with T = int]", "ns::Class<int>::operator<"},
+    {"T ns::Class<T>::operator()(T) [with T = int]", "ns::Class<int>::operator()"},
+    {"T ns::Class<T>::operator[](size_t) [with T = int; size_t = long unsigned int]", "ns::Class<int>::operator[]"},
+    {"ns::Class<T>* ns::Class<T>::operator->() [with T = int]", "ns::Class<int>::operator->"},
+    {"void ns::Array<T, N>::fill() [with T = int; int N = 2]", "ns::Array<int, 2>::fill"},
     {"std::string ns::text(std::map<int, std::__cxx11::basic_string<char> >)", "ns::text"},
     {"std::ostream* ns::operator<<(std::ostream*, const Array<int, 2>&)", "ns::operator<<"},
     {"A::A()", "A::A"},
@@ -53,13 +53,13 @@ static const struct name_case gcc_cases[] = {
     {"static void A::operator delete(void*)", "A::operator delete"},
     {"static void* A::operator new [](size_t)", "A::operator new[]"},
     {"A::member(int) const::<lambda(int)>", "A::member::<lambda>"},
-    {"A::operator T() const [with T = double]", "A::operator T"},
+    {"A::operator T() const [with T = double]", "A::operator double"},
     {"void (* get_handler(int))(double)", "get_handler"},
     {"int (& array_ref())[3]", "array_ref"},
     {"int (A::* member_pointer(char))(int) const", "member_pointer"},
     {"void (* (* twice())(int))(char)", "twice"},
-    {"decltype ((x + y)) add(X, Y) [with X = int; Y = double; decltype ((x + y)) = double]", "add"},
-    {"decltype (*(X*)(0)) deref(X*) [with X = int; decltype (*(X*)(0)) = int&]", "deref"},
+    {"decltype ((x + y)) add(X, Y) [with X = int; Y = double; decltype ((x + y)) = double]", "add<int, double>"},
+    {"decltype (*(X*)(0)) deref(X*) [with X = int; decltype (*(X*)(0)) = int&]", "deref<int>"},
     {"int simple_decl()", "simple_decl"},
     {"auto deduced()", "deduced"},
     {"decltype(auto) deduced2()", "deduced2"},
@@ -69,7 +69,7 @@ static const struct name_case gcc_cases[] = {
     {"void ns2::{anonymous}::y(int)", "ns2::(anonymous namespace)::y"},
     {"void ns2::v1::z()", "ns2::v1::z"},
     {"<lambda(int)>", "<lambda>"},
-    {"<lambda(auto:1, auto:2&& ...)> [with auto:1 = int; auto:2 = {int, double}]", "<lambda>"},
+    {"<lambda(auto:1, auto:2&& ...)> [with auto:1 = int; auto:2 = {int, double}]", "<lambda><int, int, double>"},
     {"outer()::<lambda(int)>", "outer::<lambda>"},
     {"outer()::<lambda()> mutable::<lambda(double)>", "outer::<lambda>::<lambda>"},
     {"outer()::<lambda()> mutable", "outer::<lambda>"},
@@ -77,32 +77,32 @@ static const struct name_case gcc_cases[] = {
     {"void outer()::Local::Deep::d(int)", "outer::Local::Deep::d"},
     {"void outer()::<unnamed struct>::u()", "outer::(anonymous struct)::u"},
     {"tmpl_outer<int>(int)::<lambda(int)>", "tmpl_outer<int>::<lambda>"},
-    {"void tmpl_outer(T)::L::m(int) [with T = int]", "tmpl_outer::L::m"},
+    {"void tmpl_outer(T)::L::m(int) [with T = int]", "tmpl_outer<int>::L::m"},
     {"fp_outer()::<lambda(int)>", "fp_outer::<lambda>"},
     {"long double operator\"\"_km(long double)", "operator\"\"_km"},
     {"typename std::enable_if<(N > 3), T>::type cond(T) [with long unsigned int N = 5; T = double; typename "
      "std::enable_if<(N > 3), T>::type = double]",
-     "cond"},
-    {"void variadic(Ts ...) [with Ts = {int, const char*, char}]", "variadic"},
-    {"void Ch<C>::m() [with char C = '<']", "Ch<C>::m"},
-    {"void Ch<C>::m() [with char C = ')']", "Ch<C>::m"},
-    {"void Mp<F>::m() [with bool (A::* F)(int) = &A::operator>>]", "Mp<F>::m"},
-    {"void Fp<F>::m() [with void (* F)() = outer]", "Fp<F>::m"},
-    {"bool operator<(const T&, const ns::Array<T, 1>&) [with T = int]", "operator<"},
-    {"void tt(C<int>) [with C = std::vector]", "tt"},
+     "cond<5, double>"},
+    {"void variadic(Ts ...) [with Ts = {int, const char*, char}]", "variadic<int, const char*, char>"},
+    {"void Ch<C>::m() [with char C = '<']", "Ch<'<'>::m"},
+    {"void Ch<C>::m() [with char C = ')']", "Ch<')'>::m"},
+    {"void Mp<F>::m() [with bool (A::* F)(int) = &A::operator>>]", "Mp<&A::operator>>>::m"},
+    {"void Fp<F>::m() [with void (* F)() = outer]", "Fp<outer>::m"},
+    {"bool operator<(const T&, const ns::Array<T, 1>&) [with T = int]", "operator< <int>"},
+    {"void tt(C<int>) [with C = std::vector]", "tt<std::vector>"},
     {"void Un::m()", "Un::m"},
-    {"void en() [with E e = E::one]", "en"},
+    {"void en() [with E e = E::one]", "en<E::one>"},
     {"void func_arg(void (*)(int), int (&)[3], std::function<int(char)>)", "func_arg"},
     {"int attr()", "attr"},
     {"std::vector<std::pair<int, char> >& Co::vec()", "Co::vec"},
     {"void ellipsis(const char*, ...)", "ellipsis"},
     {"void noex()", "noex"},
-    {"void Outer<T>::In<U>::deep(V) [with V = long int; U = char; T = int]", "Outer<T>::In<U>::deep"},
-    {"main()::<lambda(auto:3)> [with auto:3 = main()::<lambda(int)>]", "main::<lambda>"},
+    {"void Outer<T>::In<U>::deep(V) [with V = long int; U = char; T = int]", "Outer<int>::In<char>::deep<long>"},
+    {"main()::<lambda(auto:3)> [with auto:3 = main()::<lambda(int)>]", "main::<lambda><lambda>"},
     {"main()::<lambda(int)>", "main::<lambda>"},
     {"main()::<lambda(std::vector<int>&)>", "main::<lambda>"},
     {"int main()", "main"},
-    {"ns::Class<T>::~Class() [with T = int]", "ns::Class<T>::~Class"},
+    {"ns::Class<T>::~Class() [with T = int]", "ns::Class<int>::~Class"},
 };
 
 static const struct name_case clang_cases[] = {
@@ -113,8 +113,8 @@ static const struct name_case clang_cases[] = {
     {"ns::Class<int>::Class() [T = int]", "ns::Class<int>::Class"},
     {"int ns::Class<int>::method(int, const char *) const [T = int]", "ns::Class<int>::method"},
     {"static void ns::Class<int>::stat(T) [T = int]", "ns::Class<int>::stat"},
-    {"U ns::Class<int>::inner(U) & [T = int, U = double]", "ns::Class<int>::inner"},
-    {"T *ns::Class<int>::operator int *() [T = int]", "ns::Class<int>::operator int *"},
+    {"U ns::Class<int>::inner(U) & [T = int, U = double]", "ns::Class<int>::inner<double>"},
+    {"T *ns::Class<int>::operator int *() [T = int]", "ns::Class<int>::operator int*"},
     {"bool ns::Class<int>::operator<(const Class<T> &) const [T = int]", "ns::Class<int>::operator<"},
     {"T ns::Class<int>::operator()(T) [T = int]", "ns::Class<int>::operator()"},
     {"T ns::Class<int>::operator[](size_t) [T = int]", "ns::Class<int>::operator[]"},
@@ -125,7 +125,7 @@ static const struct name_case clang_cases[] = {
     {"A::A()", "A::A"},
     {"A::A(int)", "A::A"},
     {"static void A::b()", "A::b"},
-    {"const char *A::operator const char *() const", "A::operator const char *"},
+    {"const char *A::operator const char *() const", "A::operator const char*"},
     {"A::fp A::operator void (*)(int)()", "A::operator void (*)(int)"},
     {"A &A::operator=(const A &)", "A::operator="},
     {"A A::operator++(int)", "A::operator++"},
@@ -143,8 +143,8 @@ static const struct name_case clang_cases[] = {
     {"int (&array_ref())[3]", "array_ref"},
     {"int (A::*member_pointer(char))(int) const", "member_pointer"},
     {"void (*(*twice())(int))(char)", "twice"},
-    {"<dependent type> add(X, Y) [X = int, Y = double]", "add"},
-    {"<dependent type> deref(X *) [X = int]", "deref"},
+    {"<dependent type> add(X, Y) [X = int, Y = double]", "add<int, double>"},
+    {"<dependent type> deref(X *) [X = int]", "deref<int>"},
     {"int simple_decl()", "simple_decl"},
     {"auto deduced()", "deduced"},
     {"decltype(auto) deduced2()", "deduced2"},
@@ -155,7 +155,7 @@ static const struct name_case clang_cases[] = {
     {"void ns2::z()", "ns2::z"},
     {"auto (anonymous class)::operator()(int) const", "<lambda>"},
     {"auto (anonymous class)::operator()(auto, auto &&...) const [x:auto = int, auto:2 = <int, double>]",
-     "<lambda>"},
+     "<lambda><int, int, double>"},
     {"auto outer()::(anonymous class)::operator()(int) const", "outer::<lambda>"},
     {"auto outer()::(anonymous class)::operator()()::(anonymous class)::operator()(double) const",
      "outer::<lambda>::<lambda>"},
@@ -167,24 +167,24 @@ static const struct name_case clang_cases[] = {
     {"void tmpl_outer(int)::L::m(int)", "tmpl_outer::L::m"},
     {"auto fp_outer()::(anonymous class)::operator()(int) const", "fp_outer::<lambda>"},
     {"long double operator\"\"_km(long double)", "operator\"\"_km"},
-    {"typename std::enable_if<(N > 3), T>::type cond(T) [N = 5UL, T = double]", "cond"},
-    {"void variadic(Ts...) [Ts = <int, const char *, char>]", "variadic"},
+    {"typename std::enable_if<(N > 3), T>::type cond(T) [N = 5UL, T = double]", "cond<5, double>"},
+    {"void variadic(Ts...) [Ts = <int, const char *, char>]", "variadic<int, const char*, char>"},
     {"void Ch<'<'>::m() [C = '<']", "Ch<'<'>::m"},
     {"void Ch<')'>::m() [C = ')']", "Ch<')'>::m"},
     {"void Mp<&A::operator>>>::m() [F = &A::operator>>]", "Mp<&A::operator>>>::m"},
     {"void Fp<&outer>::m() [F = &outer]", "Fp<&outer>::m"},
-    {"bool operator<(const T &, const ns::Array<T, 1> &) [T = int]", "operator<"},
-    {"void tt(C<int>) [C = std::vector]", "tt"},
+    {"bool operator<(const T &, const ns::Array<T, 1> &) [T = int]", "operator< <int>"},
+    {"void tt(C<int>) [C = std::vector]", "tt<std::vector>"},
     {"void Un::m()", "Un::m"},
-    {"void en() [e = E::one]", "en"},
+    {"void en() [e = E::one]", "en<E::one>"},
     {"void func_arg(void (*)(int), int (&)[3], std::function<int (char)>)", "func_arg"},
     {"int attr()", "attr"},
     {"std::vector<std::pair<int, char>> &Co::vec()", "Co::vec"},
     {"void ellipsis(const char *, ...)", "ellipsis"},
     {"void noex()", "noex"},
-    {"void Outer<int>::In<char>::deep(V) [T = int, U = char, V = long]", "Outer<int>::In<char>::deep"},
+    {"void Outer<int>::In<char>::deep(V) [T = int, U = char, V = long]", "Outer<int>::In<char>::deep<long>"},
     {"auto main()::(anonymous class)::operator()(auto) const [f:auto = (lambda at main.cpp:100:55)]",
-     "main::<lambda>"},
+     "main::<lambda><lambda>"},
     {"auto main()::(anonymous class)::operator()(int) const", "main::<lambda>"},
     {"auto main()::(anonymous class)::operator()(std::vector<int> &) const", "main::<lambda>"},
     {"int main()", "main"},
@@ -212,7 +212,7 @@ static const struct name_case other_cases[] = {
     {"void \xc3\xa9t\xc3\xa9::f(int)", "\xc3\xa9t\xc3\xa9::f"},
     {"void A<(N > 3), int>::f(int)", "A<(N > 3), int>::f"},
     {"void F<auto () -> int>::call(int)", "F<auto () -> int>::call"},
-    {"decltype (f(t)) g(T) [with T = int; decltype (f(t)) = int]", "g"},
+    {"decltype (f(t)) g(T) [with T = int; decltype (f(t)) = int]", "g<int>"},
     {"top level", "top level"},
     {"main", "main"},
     {"", ""},
@@ -290,6 +290,93 @@ static void other_names(void **state)
 {
     (void)state;
     assert_names(other_cases, COUNT(other_cases));
+}
+
+/* Types as people write them. */
+static const struct name_case tidy_cases[] = {
+    {"T Box<T>::get() const [with T = std::map<std::__cxx11::basic_string<char>, std::vector<int> >]",
+     "Box<std::map<std::string, std::vector<int>>>::get"},
+    {"std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+     "std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > > >::end()",
+     "std::vector<std::string>::end"},
+    {"T Box<T>::get() [with T = std::vector<std::__cxx11::basic_string<char> >]",
+     "Box<std::vector<std::string>>::get"},
+    {"std::map<int, char, std::less<int>, std::allocator<std::pair<int const, char> > >::map()",
+     "std::map<int, char>::map"},
+    {"void Mine<int, std::less<int> >::f()", "Mine<int, std::less<int>>::f"},
+    {"std::unique_ptr<A, std::default_delete<A> >::reset(A*)", "std::unique_ptr<A>::reset"},
+    {"std::vector<int, Pool<int> >::end()", "std::vector<int, Pool<int>>::end"},
+    {"std::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >::size() const",
+     "std::basic_string<wchar_t>::size"},
+    {"std::basic_ostream<char, std::char_traits<char> >::flush()", "std::ostream::flush"},
+    {"std::__1::vector<int, std::__1::allocator<int>>::size() const", "std::vector<int>::size"},
+    {"Arr<int, 3ul>::size() const", "Arr<int, 3>::size"},
+    {"f<0x1ful>(int)", "f<0x1ful>"},
+    {"T sq(T) [with T = long long unsigned int]", "sq<unsigned long long>"},
+    {"T sq(T) [with T = short unsigned int]", "sq<unsigned short>"},
+    {"void f(T, U) [with T = int*; U = const char*]", "f<int*, const char*>"},
+    {"void f(T, size_t) [with T = int; size_t = long unsigned int]", "f<int>"},
+    {"void f(T, std::string) [with T = int; std::string = std::__cxx11::basic_string<char>]", "f<int>"},
+    {"void Vec<T, A>::push(T) [with T = int; A = std::allocator<int>]", "Vec<int>::push"},
+    {"void Vec<int>::push(T) [T = int, A = std::allocator<int>]", "Vec<int>::push"},
+    {"void Tup<int>::many(U...) [Ts = <int>, U = <int, double>]", "Tup<int>::many<int, double>"},
+    {"void Tup<>::go() [Ts = <>]", "Tup<>::go"},
+    {"void each(F) [with F = main()::<lambda(int)>]", "each<lambda>"},
+};
+
+static void types_are_as_people_write_them(void **state)
+{
+    (void)state;
+    assert_names(tidy_cases, COUNT(tidy_cases));
+}
+
+static const struct name_case signature_cases[] = {
+    {"void over(int)", "over(int)"},
+    {"void over(const char *, unsigned long)", "over(const char*, unsigned long)"},
+    {"void over(const char*, long unsigned int)", "over(const char*, unsigned long)"},
+    {"T Box<T>::get() const [with T = double]", "Box<double>::get() const"},
+    {"T Box<double>::get() const [T = double]", "Box<double>::get() const"},
+    {"char Box<int>::as<char>() const", "Box<int>::as<char>() const"},
+    {"U Box<T>::as(U) && [with U = char; T = int]", "Box<int>::as<char>(char) &&"},
+    {"decltype ((t + 1)) fwd(T&&) [with T = int&; decltype ((t + 1)) = int]", "fwd<int&>(int&)"},
+    {"<dependent type> fwd(T &&) [T = int &]", "fwd<int&>(int&)"},
+    {"over(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)",
+     "over(std::string const&)"},
+    {"main", ""},
+    {"main.(*Server).Serve", ""}, /* Go */
+    {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", ""},
+    {"outer()::<lambda(int)>", ""},
+};
+
+static void signatures_have_the_types_of_parameters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(signature_cases); i++) {
+        char name[256];
+        const size_t length = hp_cxx_signature(signature_cases[i].pretty, name, sizeof name);
+        assert_string_equal(name, signature_cases[i].name);
+        assert_int_equal(length, strlen(name));
+    }
+}
+
+static void bare_names_have_no_arguments(void **state)
+{
+    (void)state;
+    static const struct name_case cases[] = {
+        {"sq<int>", "sq"},
+        {"Box<std::vector<int>>::as<char>", "Box::as"},
+        {"operator< <int>", "operator<"},
+        {"A::operator<<", "A::operator<<"},
+        {"none<int>::<lambda><int>", "none::<lambda>"},
+        {"plain", "plain"},
+        {"A<int>::operator->", "A::operator->"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char name[256];
+        const size_t length = hp_cxx_bare_name(cases[i].pretty, name, sizeof name);
+        assert_string_equal(name, cases[i].name);
+        assert_int_equal(length, strlen(name));
+    }
 }
 
 static void name_is_cut_to_the_space_there_is(void **state)
@@ -440,6 +527,9 @@ int main(void)
         cmocka_unit_test(names_of_gcc),
         cmocka_unit_test(names_of_clang),
         cmocka_unit_test(names_of_demanglers),
+        cmocka_unit_test(types_are_as_people_write_them),
+        cmocka_unit_test(signatures_have_the_types_of_parameters),
+        cmocka_unit_test(bare_names_have_no_arguments),
         cmocka_unit_test(other_names),
         cmocka_unit_test(name_is_cut_to_the_space_there_is),
         cmocka_unit_test(brackets_beyond_counting_are_no_harm),

@@ -78,7 +78,7 @@ static void signatures_are_made_short(void **state)
         const char *stored, *shown;
     } all[] = {
         {HOTPATH_KIND_FUNCTION_ | HOTPATH_KIND_CXX_, "int ns::Class<T>::method(int) const [with T = int]",
-         "ns::Class<T>::method"},
+         "ns::Class<int>::method"},
         {HOTPATH_KIND_MAIN_ | HOTPATH_KIND_CXX_, "int main()", "main"},
         {HOTPATH_KIND_BLOCK_ | HOTPATH_KIND_CXX_, "int label(int)", "int label(int)"},
         {HOTPATH_KIND_FUNCTION_, "int plain(int)", "int plain(int)"},
