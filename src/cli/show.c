@@ -13,6 +13,7 @@
 #include "places.h"
 #include "reader.h"
 #include "report.h"
+#include "run_ending.h"
 #include "run_stacks.h"
 #include "run_weights.h"
 #include "stack_weights.h"
@@ -155,14 +156,27 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
     return problem == NULL;
 }
 
+/* The signal that ended the program of a run, as its folder has it. NULL: none, or it is not known. */
+static const char *killed_by(const struct hp_sessions *sessions, char *text, size_t size)
+{
+    char folder[sizeof sessions->all->path];
+    const char *slash = sessions->count > 0 ? strrchr(sessions->all[0].path, '/') : NULL;
+    if (slash == NULL)
+        return NULL;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - sessions->all[0].path), sessions->all[0].path);
+    return hp_run_ending_read(folder, text, size) && strncmp(text, "exit ", 5) != 0 ? text : NULL;
+}
+
 static int show(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
     struct hp_reader *reader = &showing->reader;
+    char ending[32];
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     hp_reader_open(reader, hp_demangle);
     if (hp_run_stacks_read(sessions, &showing->stacks))
         hp_reader_model(reader)->functions = &showing->stacks.functions;
+    hp_reader_model(reader)->killed_by = killed_by(sessions, ending, sizeof ending);
     for (size_t at = 0; at < sessions->count; at++)
         if (!hp_reader_add(reader, sessions->all[at].path))
             hp_fail("%s", reader->problem);

@@ -29,8 +29,9 @@ struct hp_model {
     struct hp_arena *arena; /* for one reading */
     struct hp_run run;
     struct hp_profile *profile;                  /* functions and the call tree: always there */
-    const struct hp_function_profile *functions; /* from stacks, set by a reader that has some; NULL: none */
-    /* Private from here on: use the functions below. */
+    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
+    const char *killed_by; /* the signal that ended the program, where it is known; NULL: none */
+    /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu, *cpu_by_thread;

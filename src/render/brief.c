@@ -25,17 +25,9 @@ bool hp_brief_applies(const hotpath_results *results)
 
 /* ---------------------------------------------------------------------------------------------- functions */
 
-static size_t name_column(const struct hotpath_section *section)
-{
-    size_t at = 0;
-    while (at < section->column_count && !(section->columns[at].traits & HP_COLUMN_NAME))
-        at++;
-    return at;
-}
-
 static const struct hp_row *row_named(const struct hotpath_section *section, const char *name)
 {
-    const size_t column = name_column(section);
+    const size_t column = hp_section_name_column(section);
     for (size_t at = 0; column < section->column_count && at < section->row_count; at++)
         if (strcmp(section->rows[at].cells[column].text, name) == 0)
             return &section->rows[at];
@@ -71,7 +63,7 @@ static bool join_row(const hotpath_results *results, const struct join *join, st
         return false;
     memcpy(cells, row->cells, own * sizeof *cells);
     memset(cells + own, 0, join->count * sizeof *cells);
-    const struct hp_row *verdict = row_named(join->verdicts, cells[name_column(join->timing)].text);
+    const struct hp_row *verdict = row_named(join->verdicts, cells[hp_section_name_column(join->timing)].text);
     for (size_t at = 0; verdict != NULL && at < join->count; at++)
         cells[own + at] = verdict->cells[join->columns[at]];
     row->cells = cells;

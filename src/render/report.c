@@ -3,8 +3,8 @@
 
 #include "arena.h"
 #include "json_report.h"
+#include "report_text.h"
 #include "section.h"
-#include "table.h"
 #include "text.h"
 
 #define BUFFER_BYTES 16384u
@@ -24,7 +24,7 @@ int hp_report_render_model(struct hp_model *model, const struct hp_settings *set
     /* Only the program hotpath can write the page; a measured program writes the table instead. */
     if (settings->output.format == HP_FORMAT_TABLE || settings->output.format == HP_FORMAT_HTML) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
-        is_complete = hp_table_render(results, &out, &style);
+        is_complete = hp_report_text_render(results, &out, &style);
     } else {
         hp_json_report_render(results, &out, settings->output.format == HP_FORMAT_JSON_PRETTY);
     }

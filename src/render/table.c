@@ -1,5 +1,5 @@
 /*
- * A report as text for people.
+ * Tables.
  *
  * A table is laid out in three steps. Every visible cell becomes safe text with a known width in columns. The
  * columns get their widths. If the table is wider than the terminal, elastic columns shrink first and then the name
@@ -11,23 +11,14 @@
 #include <string.h>
 
 #include "arena.h"
-#include "brief.h"
-#include "stretch.h"
-#include "trust_line.h"
 #include "units.h"
 #include "utf8.h"
 
-#define BOLD "\033[1m"
-#define DIM "\033[2m"
-#define PLAIN "\033[0m"
-
-#define NAME_COMFORT 16u    /* least readable width of a name; below that, other columns are dropped */
-#define ELASTIC_COMFORT 16u /* the same for elastic text, such as a note */
-#define LEAST_TEXT 4u       /* width of either if there is no room at all */
+#define NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
+#define ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
+#define LEAST_TEXT 4u       /* what is left of either where there is no room at all */
 #define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
-#define LINES_ON_A_SCREEN 40u /* if the report is longer, the verdict is repeated at the end */
-#define LINES_AROUND_ROWS 6u  /* of a table: heading, rules, a blank line */
 
 struct shown {
     const char *bytes;
@@ -47,108 +38,6 @@ struct table {
     struct shown *cells; /* row by row */
     char *scratch;       /* CELL_BYTES */
 };
-
-/* --------------------------------------------------------------------------------------------- lines */
-
-static void put_style(const struct hp_table_style *style, struct hp_text *out, const char *code)
-{
-    if (style->color)
-        hp_text_string(out, code);
-}
-
-/* The colour of a verdict; NULL: not a verdict. */
-static const char *verdict_color(const char *word, size_t length)
-{
-    static const struct {
-        const char *word, *color;
-    } colors[] = {{"cpu-bound", "\033[31m"}, {"allocation-heavy", "\033[35m"},
-                  {"waiting", "\033[33m"},   {"starved", "\033[33m"},
-                  {"mixed", "\033[36m"},     {"idle", DIM},
-                  {"too-short", DIM}};
-    for (size_t at = 0; at < sizeof colors / sizeof colors[0]; at++)
-        if (strlen(colors[at].word) == length && memcmp(colors[at].word, word, length) == 0)
-            return colors[at].color;
-    return NULL;
-}
-
-static void put_word(const struct hp_table_style *style, struct hp_text *out, const char *word, size_t length,
-                     bool is_verdict)
-{
-    const char *color = is_verdict ? verdict_color(word, length) : NULL;
-    if (color != NULL)
-        put_style(style, out, color);
-    hp_text_bytes(out, word, length);
-    if (color != NULL)
-        put_style(style, out, PLAIN);
-}
-
-/* The style of prose. It is set anew on each line: pagers reset it at the end of one. */
-struct prose {
-    const char *code; /* NULL: plain */
-    size_t indent;    /* columns already used in the first line */
-    bool has_verdict; /* the last word is a verdict */
-};
-
-static void begin_line(const struct hp_table_style *style, struct hp_text *out, const struct prose *prose)
-{
-    if (prose->code != NULL)
-        put_style(style, out, prose->code);
-}
-
-static void end_line(const struct hp_table_style *style, struct hp_text *out, const struct prose *prose)
-{
-    if (prose->code != NULL)
-        put_style(style, out, PLAIN);
-    hp_text_char(out, '\n');
-}
-
-/* Writes text in lines of at most the terminal's width, broken at blanks. A longer word is not broken. */
-static void put_prose(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length,
-                      const struct prose *prose)
-{
-    const char *at = bytes, *const end = bytes + length;
-    size_t used = prose->indent;
-    begin_line(style, out, prose);
-    while (at < end) {
-        const char *word_end = memchr(at, ' ', (size_t)(end - at));
-        const size_t word = (size_t)((word_end != NULL ? word_end : end) - at);
-        const size_t columns = hp_utf8_columns(at, word);
-        if (used > 0 && style->width > 0 && used + 1 + columns > style->width) {
-            end_line(style, out, prose);
-            begin_line(style, out, prose);
-            used = 0;
-        } else if (used > 0) {
-            hp_text_char(out, ' ');
-            used++;
-        }
-        put_word(style, out, at, word, prose->has_verdict && word_end == NULL);
-        used += columns;
-        at += word + (word_end != NULL);
-    }
-    end_line(style, out, prose);
-}
-
-static void put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
-{
-    put_prose(style, out, bytes, length, &(struct prose){0});
-}
-
-static void put_headline(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
-{
-    put_prose(style, out, results->headline, strlen(results->headline), &(struct prose){.has_verdict = true});
-}
-
-static void put_note(const struct hp_table_style *style, struct hp_text *out, const char *line)
-{
-    put_prose(style, out, line, strlen(line), &(struct prose){.code = DIM});
-}
-
-static void put_warning(const struct hp_table_style *style, struct hp_text *out, const char *line)
-{
-    const char label[] = "warning:";
-    hp_text_string(out, label);
-    put_prose(style, out, line, strlen(line), &(struct prose){.indent = sizeof label - 1});
-}
 
 /* --------------------------------------------------------------------------------------------- cells */
 
@@ -444,13 +333,14 @@ static void draw_cell(const struct table *table, size_t at, const struct shown *
     const bool is_left = is_textual(column_at(table, at));
     if (!is_left && shown->columns < width)
         hp_text_repeat(table->out, ' ', width - shown->columns);
-    const char *color =
-        strcmp(column_at(table, at)->shown.key, "verdict") == 0 ? verdict_color(shown->bytes, shown->length) : NULL;
+    const char *color = strcmp(column_at(table, at)->shown.key, "verdict") == 0
+                            ? hp_prose_verdict_color(shown->bytes, shown->length)
+                            : NULL;
     if (color != NULL)
-        put_style(table->style, table->out, color);
+        hp_prose_put_style(table->style, table->out, color);
     size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
     if (color != NULL)
-        put_style(table->style, table->out, PLAIN);
+        hp_prose_put_style(table->style, table->out, HP_STYLE_PLAIN);
     if (is_marked)
         hp_text_char(table->out, '*');
     written += is_marked;
@@ -466,9 +356,9 @@ static void draw_header(const struct table *table)
         const char *title = column_at(table, at)->shown.title;
         const struct shown shown = {title, strlen(title), hp_utf8_columns(title, strlen(title))};
         hp_text_string(table->out, "| ");
-        put_style(table->style, table->out, BOLD);
+        hp_prose_put_style(table->style, table->out, HP_STYLE_BOLD);
         draw_cell(table, at, &shown, false);
-        put_style(table->style, table->out, PLAIN);
+        hp_prose_put_style(table->style, table->out, HP_STYLE_PLAIN);
         hp_text_char(table->out, ' ');
     }
     hp_text_string(table->out, "|\n");
@@ -505,7 +395,7 @@ static void draw_sentences(const struct table *table, size_t column)
             hp_text_string(&line, ": ");
         }
         hp_utf8_put_safe(&line, cell->text, strlen(cell->text));
-        put_wrapped(table->style, table->out, table->scratch, line.length);
+        hp_prose_put_plain(table->style, table->out, table->scratch, line.length);
     }
 }
 
@@ -552,230 +442,42 @@ static void put_heading(const struct table *table)
         hp_text_u64(&text, section->total_rows);
         hp_text_char(&text, ')');
     }
-    put_prose(table->style, table->out, bytes, text.length, &(struct prose){.code = BOLD});
+    hp_prose_put(table->style, table->out, bytes, text.length, &(struct hp_prose){.code = HP_STYLE_BOLD});
 }
 
-static bool put_table(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
-                      const struct hp_table_style *style)
+static bool begin_table(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                        const struct hp_table_style *style, struct table **ret_table)
 {
     struct table *table = hp_arena_take(results->model->arena, sizeof *table);
-    if (table == NULL)
-        return false;
-    *table = (struct table){.results = results, .section = section, .out = out, .style = style};
-    return draw_table(table);
+    if (table != NULL)
+        *table = (struct table){.results = results, .section = section, .out = out, .style = style};
+    *ret_table = table;
+    return table != NULL;
 }
 
-static bool put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
-                        const struct hp_table_style *style)
+bool hp_table_put(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                  const struct hp_table_style *style)
 {
-    struct table *table = hp_arena_take(results->model->arena, sizeof *table);
-    if (table == NULL)
+    struct table *table;
+    return begin_table(results, section, out, style, &table) && draw_table(table);
+}
+
+bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section,
+                          struct hp_text *out, const struct hp_table_style *style)
+{
+    struct table *table;
+    if (!begin_table(results, section, out, style, &table))
         return false;
-    *table = (struct table){.results = results, .section = section, .out = out, .style = style};
     hp_text_char(out, '\n');
     put_heading(table);
     if (section->summary != NULL)
-        put_prose(style, out, section->summary, strlen(section->summary),
-                  &(struct prose){.has_verdict = section->summary == results->headline});
+        hp_prose_put(style, out, section->summary, strlen(section->summary),
+                     &(struct hp_prose){.has_verdict = section->summary == results->headline});
     if (section->row_count == 0)
-        put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
+        hp_prose_put_plain(style, out, section->if_empty, strlen(section->if_empty));
     else if (!draw_table(table))
         return false;
     for (size_t at = 0; at < section->note_count; at++)
-        put_note(style, out, section->notes[at]);
-    return true;
-}
-
-/* -------------------------------------------------------------------------------------------- report */
-
-/* ", from 1.00 s to 3.00 s of 8.00 s", or ", up to 3.00 s of 8.00 s" */
-static void put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
-{
-    if (stretch->from_ns > 0) {
-        hp_text_string(line, ", from ");
-        hp_units_ns(line, (double)stretch->from_ns);
-    }
-    hp_text_string(line, stretch->from_ns > 0 ? " to " : ", up to ");
-    hp_units_ns(line, (double)stretch->to_ns);
-    hp_text_string(line, " of ");
-    hp_units_ns(line, (double)stretch->whole_ns);
-}
-
-static void put_groups(const hotpath_results *results, struct hp_text *line)
-{
-    const char *before = "";
-    for (size_t at = 0; at < results->section_count; at++) {
-        const char *group = results->sections[at]->group;
-        if (strcmp(group, before) == 0)
-            continue; /* sections of a group are in one place */
-        hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, group);
-        before = group;
-    }
-}
-
-static void put_title(const hotpath_results *results, struct hp_text *line)
-{
-    hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
-    if (results->model->run.stretch != NULL)
-        put_stretch(results->model->run.stretch, line);
-    if (results->model->run.process_count > 1) {
-        hp_text_string(line, ", ");
-        hp_text_u64(line, results->model->run.process_count);
-        hp_text_string(line, " processes");
-    }
-    if (!hp_brief_applies(results))
-        put_groups(results, line);
-    if (results->label[0] != '\0') {
-        hp_text_string(line, " | ");
-        hp_utf8_put_safe(line, results->label, strlen(results->label));
-    }
-}
-
-static void put_metadata(const hotpath_results *results, struct hp_text *line)
-{
-    size_t length;
-    bool is_first = true;
-    hp_text_string(line, "metadata: ");
-    for (const char *rest = results->metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
-        hp_text_string(line, is_first ? "" : ", ");
-        hp_utf8_put_safe(line, item, length);
-        is_first = false;
-    }
-}
-
-/* What readers must know about the sessions before they read the numbers: this line and the next. */
-static void put_cut_off(const hotpath_results *results, struct hp_text *line)
-{
-    const struct hp_run *run = &results->model->run;
-    if (run->cut_off == 0)
-        return;
-    hp_text_string(line, "warning: ");
-    hp_trust_put_cut_off(run, line);
-    if (run->count == 1) {
-        hp_text_string(line, ": ");
-        hp_text_u64(line, run->sessions[0]->size);
-        hp_text_string(line, " of ");
-        hp_text_u64(line, run->sessions[0]->header.used);
-        hp_text_string(line, " bytes");
-    }
-}
-
-static void put_ended(const hotpath_results *results, struct hp_text *line)
-{
-    const struct hp_run *run = &results->model->run;
-    const size_t ended = run->states[HP_SNAPSHOT_ENDED];
-    if (run->count > run->process_count && ended > 0) {
-        hp_text_u64(line, ended);
-        hp_text_string(line, " of ");
-        hp_text_u64(line, run->count);
-        hp_text_string(line,
-                       " sessions were left unfinished, by a signal, _exit or exec; this is all they had measured");
-    } else if (run->count > 1 && ended > 0) {
-        hp_text_u64(line, ended);
-        hp_text_string(line, " of ");
-        hp_text_u64(line, run->count);
-        hp_text_string(line, ended == 1
-                                 ? " processes ended without finishing its session; this is all it had measured"
-                                 : " processes ended without finishing their sessions; this is all they had "
-                                   "measured");
-    } else if (ended > 0 && run->cut_off == 0 && !results->trust->is_sandboxed) {
-        hp_text_string(line, "the process ended without finishing its session, by a signal, _exit or exec; this is "
-                             "all it had measured");
-    }
-}
-
-/*
- * Builds one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty.
- */
-static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
-                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
-{
-    struct hp_text line;
-    hp_text_init(&line, scratch, CELL_BYTES);
-    put(results, &line);
-    if (line.length > 0)
-        put_prose(style, out, scratch, line.length, &(struct prose){.code = code});
-}
-
-static void put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(results->trust, line); }
-
-/* ----------------------------------------------------------------------------------------------- short report */
-
-/* "cpu: 200.64 ms, ...", or the name alone. */
-static void put_totals(const struct hotpath_section *section, struct hp_text *out,
-                       const struct hp_table_style *style)
-{
-    char bytes[1024];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, section->name);
-    if (section->summary != NULL) {
-        const char total[] = "Total: ", *summary = section->summary;
-        hp_text_string(&line, ": ");
-        hp_text_string(&line,
-                       strncmp(summary, total, sizeof total - 1) == 0 ? summary + sizeof total - 1 : summary);
-    }
-    put_wrapped(style, out, bytes, line.length);
-}
-
-static bool put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
-{
-    struct hp_brief brief;
-    if (!hp_brief_make(results, &brief))
-        return false;
-    hp_text_char(out, '\n');
-    put_headline(results, out, style);
-    if (brief.functions == NULL && brief.why_none != NULL)
-        put_wrapped(style, out, brief.why_none, strlen(brief.why_none));
-    if (brief.functions != NULL && !put_table(results, brief.functions, out, style))
-        return false;
-    for (size_t at = 0; at < brief.line_count; at++)
-        put_totals(brief.lines[at], out, style);
-    if (brief.line_count > 0)
-        put_note(style, out, "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
-    for (size_t at = 0; at < brief.table_count; at++)
-        if (!put_section(results, brief.tables[at], out, style))
-            return false;
-    return true;
-}
-
-static bool put_sections(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
-{
-    for (size_t at = 0; at < results->section_count; at++)
-        if (!put_section(results, results->sections[at], out, style))
-            return false;
-    return true;
-}
-
-/* The approximate number of lines below the verdict. */
-static size_t line_count(const hotpath_results *results)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < results->section_count; at++)
-        count += results->sections[at]->row_count + results->sections[at]->note_count + LINES_AROUND_ROWS;
-    return count;
-}
-
-bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
-{
-    char *scratch = hp_arena_take(results->model->arena, CELL_BYTES);
-    if (scratch == NULL)
-        return false;
-    put_line(results, out, style, scratch, put_title, BOLD);
-    if (results->metadata[0] != '\0')
-        put_line(results, out, style, scratch, put_metadata, NULL);
-    put_line(results, out, style, scratch, put_cut_off, NULL);
-    put_line(results, out, style, scratch, put_ended, NULL);
-    for (size_t at = 0; at < results->warning_count; at++)
-        put_warning(style, out, results->warnings[at]);
-    const bool is_brief = hp_brief_applies(results);
-    if (is_brief ? !put_brief(results, out, style) : !put_sections(results, out, style))
-        return false;
-    hp_text_char(out, '\n');
-    put_line(results, out, style, scratch, put_trust, DIM);
-    if (!is_brief && results->headline != NULL && line_count(results) > LINES_ON_A_SCREEN)
-        put_headline(results, out, style);
+        hp_prose_put_note(style, out, section->notes[at]);
     return true;
 }

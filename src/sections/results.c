@@ -147,9 +147,7 @@ static void choose(struct hotpath_results *results, bool *chosen)
 
 static bool has_linked_names(const struct hotpath_section *section)
 {
-    size_t column = 0;
-    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
-        column++;
+    const size_t column = hp_section_name_column(section);
     for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
         const char *name = section->rows[row].cells[column].text;
         if (name != NULL && hp_cxx_is_mangled(name))

@@ -174,7 +174,10 @@ bool hp_section_describe(struct hotpath_results *results, struct hotpath_section
                          void *indexes);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
-/* Its index, or the number of columns. */
+
+/* The column with the names of rows; `column_count` where there is none. */
+size_t hp_section_name_column(const struct hotpath_section *section);
+/* Its index, or how many there are. */
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 void hp_section_set_text(struct hp_row *row, size_t column, const char *text);

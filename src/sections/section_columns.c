@@ -102,6 +102,14 @@ size_t hp_section_find_column(const struct hotpath_section *section, const char 
     return at;
 }
 
+size_t hp_section_name_column(const struct hotpath_section *section)
+{
+    size_t at = 0;
+    while (at < section->column_count && !(section->columns[at].traits & HP_COLUMN_NAME))
+        at++;
+    return at;
+}
+
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
 {
     return hp_section_find_column(section, name, length) < section->column_count;

@@ -26,10 +26,10 @@ const char *hp_share_open_note(const struct hp_profile *profile)
         has_others |= session->open > 0 && !is_ended;
     }
     if (has_ended && has_others)
-        return "* still running when the report was made, or when its process was killed: counted up to then, or "
+        return "* still running when the report was made, or when its process ended: counted up to then, or "
                "up "
                "to the last sign";
-    return has_ended ? "* still running when the process was killed: counted up to its last sign"
+    return has_ended ? "* still running when the process ended: counted up to its last sign"
                      : "* still running when the report was made: counted up to then";
 }
 

@@ -13,7 +13,7 @@
 
 #include "json_report.h"
 #include "report_fixture.h"
-#include "table.h"
+#include "report_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -365,7 +365,7 @@ static void every_kind_of_cell_is_rendered(void **state)
     snprintf(id, sizeof id, "\"rows\":[{\"id\":\"%016llx\",", (unsigned long long)row_of("timing", 0).id);
     assert_non_null(strstr(bytes, id));
     hp_text_init(&out, bytes, sizeof bytes);
-    assert_true(hp_table_render(results, &out, &(struct hp_table_style){0}));
+    assert_true(hp_report_text_render(results, &out, &(struct hp_table_style){0}));
     hp_text_end(&out);
     assert_non_null(strstr(bytes, "\u2582\u2588"));
     assert_non_null(strstr(bytes, " 12.50/s "));

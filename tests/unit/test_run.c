@@ -268,10 +268,30 @@ static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **stat
     }
     fixture_add_session(); /* has nothing open and no say */
     fixture_build();
-    assert_true(has_note("timing", "when the report was made, or when its process was killed"));
+    assert_true(has_note("timing", "when the report was made, or when its process ended"));
     builder_header(&builder)->state = HP_STATE_LIVE;
     fixture_build();
-    assert_true(has_note("timing", "* still running when the process was killed"));
+    assert_true(has_note("timing", "* still running when the process ended"));
+}
+
+/* A child that leaves by _exit or exec has told all it knows, unless it was in the middle of a call. */
+static void only_processes_that_were_cut_short_are_told(void **state)
+{
+    (void)state;
+    struct session_builder *child = fixture_add_session(), *next = fixture_add_session();
+    const uint32_t thread = builder_thread(child);
+    builder_header(child)->pid = builder_header(next)->pid = 77;
+    builder_header(child)->state = HP_STATE_LIVE;
+    builder_header(next)->exec_count = 1;
+    assert_null(strstr(fixture_render(0, false), "measured calls"));
+    builder_open(child, thread, builder_node(child, thread, 0, builder_site(child, "f", "f.c", 1)), 100, 0);
+    assert_null(strstr(fixture_render(0, false), "measured calls")); /* it went on as another program */
+    builder_header(next)->pid = 78;
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\n1 of 3 processes was killed, or left by _exit, in the middle of "
+                           "measured calls, which are counted up to their last sign\n"));
+    builder_header(child)->state = HP_STATE_FINISHED;
+    assert_null(strstr(fixture_render(0, false), "measured calls"));
 }
 
 static void what_zones_cost_is_averaged(void **state)
@@ -488,19 +508,17 @@ static void the_table_says_how_many_are_not_whole(void **state)
     struct session_builder *second = fixture_add_session(), *third = fixture_add_session();
     const char *report = fixture_render(0, false);
     assert_null(strstr(report, "warning"));
-    assert_null(strstr(report, "ended without"));
+    assert_null(strstr(report, "measured calls"));
     assert_non_null(strstr(report, "[hotpath] 1.00 ms, 3 processes | timing"));
     builder_header(second)->used += 1000;
     builder_header(third)->state = HP_STATE_LIVE;
     report = fixture_render(0, false);
     assert_non_null(strstr(report, "\nwarning: 1 of 3 files is cut off\n"));
-    assert_non_null(strstr(report, "\n1 of 3 processes ended without finishing its session; this is all it had"));
+    assert_null(strstr(report, "measured calls")); /* it ended unfinished, but nothing was open */
     builder_header(third)->used += 1000;
     builder_header(second)->state = HP_STATE_LIVE;
     report = fixture_render(0, false);
     assert_non_null(strstr(report, "\nwarning: 2 of 3 files are cut off\n"));
-    assert_non_null(
-        strstr(report, "\n2 of 3 processes ended without finishing their sessions; this is all they had"));
     settings.output.format = HP_FORMAT_JSON;
     report = fixture_render(0, false);
     assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 files are cut off\"]"));
@@ -858,6 +876,7 @@ int main(void)
         TEST(percentiles_are_those_of_all_calls),
         TEST(open_zones_count_to_the_end_of_their_own_session),
         TEST(open_zones_of_the_dead_are_told_from_those_of_the_living),
+        TEST(only_processes_that_were_cut_short_are_told),
         TEST(what_zones_cost_is_averaged),
         TEST(measuring_adds_up_over_processes_in_turn),
         TEST(a_child_without_main_leaves_the_main_row),

@@ -147,7 +147,14 @@ static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
     assert_non_null(strstr(fixture_render(0, false), expected));
     builder_header(&builder)->used -= 1000;
     builder_header(&builder)->state = HP_STATE_LIVE;
-    assert_non_null(strstr(fixture_render(0, false), "the process ended without finishing its session"));
+    assert_null(strstr(fixture_render(0, false), "measured calls"));
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t site = builder_site(&builder, "open", "open.c", 1);
+    builder_open(&builder, thread, builder_node(&builder, thread, 0, site), 100, 0);
+    assert_non_null(strstr(
+        fixture_render(0, false),
+        "\nthe process was killed, or left by _exit, in the middle of measured calls, which are counted up to "
+        "their last sign\n"));
 }
 
 /* -------------------------------------------------------------------------------------------- width */

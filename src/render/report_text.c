@@ -1,0 +1,249 @@
+/* A whole report as text for people. SPDX-License-Identifier: MIT */
+#include "report_text.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "brief.h"
+#include "profile.h"
+#include "stretch.h"
+#include "table.h"
+#include "trust_line.h"
+#include "units.h"
+#include "utf8.h"
+
+#define LINE_BYTES 2048u
+#define LINES_ON_A_SCREEN 40u /* with more below it, the verdict is said again at the end */
+#define LINES_AROUND_ROWS 6u  /* of a table: heading, rules, a blank line */
+
+/* ------------------------------------------------------------------------------------------ what comes first */
+
+/* ", from 1.00 s to 3.00 s of 8.00 s", or ", up to 3.00 s of 8.00 s" */
+static void put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
+{
+    if (stretch->from_ns > 0) {
+        hp_text_string(line, ", from ");
+        hp_units_ns(line, (double)stretch->from_ns);
+    }
+    hp_text_string(line, stretch->from_ns > 0 ? " to " : ", up to ");
+    hp_units_ns(line, (double)stretch->to_ns);
+    hp_text_string(line, " of ");
+    hp_units_ns(line, (double)stretch->whole_ns);
+}
+
+static void put_groups(const hotpath_results *results, struct hp_text *line)
+{
+    const char *before = "";
+    for (size_t at = 0; at < results->section_count; at++) {
+        const char *group = results->sections[at]->group;
+        if (strcmp(group, before) == 0)
+            continue; /* sections of a group stand side by side */
+        hp_text_string(line, at == 0 ? " | " : ", ");
+        hp_text_string(line, group);
+        before = group;
+    }
+}
+
+static void put_title(const hotpath_results *results, struct hp_text *line)
+{
+    hp_text_string(line, "[hotpath] ");
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.stretch != NULL)
+        put_stretch(results->model->run.stretch, line);
+    if (results->model->run.process_count > 1) {
+        hp_text_string(line, ", ");
+        hp_text_u64(line, results->model->run.process_count);
+        hp_text_string(line, " processes");
+    }
+    if (!hp_brief_applies(results))
+        put_groups(results, line);
+    if (results->label[0] != '\0') {
+        hp_text_string(line, " | ");
+        hp_utf8_put_safe(line, results->label, strlen(results->label));
+    }
+}
+
+static void put_metadata(const hotpath_results *results, struct hp_text *line)
+{
+    size_t length;
+    bool is_first = true;
+    hp_text_string(line, "metadata: ");
+    for (const char *rest = results->metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        hp_text_string(line, is_first ? "" : ", ");
+        hp_utf8_put_safe(line, item, length);
+        is_first = false;
+    }
+}
+
+/* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
+static void put_cut_off(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_run *run = &results->model->run;
+    if (run->cut_off == 0)
+        return;
+    hp_text_string(line, "warning: ");
+    hp_trust_put_cut_off(run, line);
+    if (run->count == 1) {
+        hp_text_string(line, ": ");
+        hp_text_u64(line, run->sessions[0]->size);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->sessions[0]->header.used);
+        hp_text_string(line, " bytes");
+    }
+}
+
+/* Whether a process of a run went on as another program, which has a session of its own. */
+static bool became_another(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.pid == session->header.pid &&
+            run->sessions[at]->header.process_start == session->header.process_start &&
+            run->sessions[at]->header.exec_count > session->header.exec_count)
+            return true;
+    return false;
+}
+
+/* Processes that ended in the middle of measured calls, and did not become another program: their last calls are not whole. */
+static size_t count_cut_short(const hotpath_results *results)
+{
+    size_t count = 0;
+    const struct hp_run *run = &results->model->run;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_session_sums *session = &results->model->profile->sessions[at];
+        count += session->open > 0 && hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED &&
+                 !became_another(run, session->snapshot);
+    }
+    return count;
+}
+
+/* "the program was killed by SIGSEGV" */
+static void put_killed(const hotpath_results *results, struct hp_text *line)
+{
+    hp_text_string(line, "the program was killed by ");
+    hp_text_string(line, results->model->killed_by);
+}
+
+/* A process that leaves by _exit or exec with no measured call open has told all it knows: there is nothing to say about that. */
+static void put_ended(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_run *run = &results->model->run;
+    const size_t cut_short = count_cut_short(results);
+    const bool is_killed = results->model->killed_by != NULL;
+    if (is_killed)
+        put_killed(results, line);
+    if (cut_short == 0 || (run->count == 1 && (run->cut_off > 0 || results->trust->is_sandboxed)))
+        return;
+    if (is_killed)
+        hp_text_string(line, "; ");
+    if (run->process_count > 1) {
+        hp_text_u64(line, cut_short);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->process_count);
+        hp_text_string(line, cut_short == 1 ? " processes was" : " processes were");
+        hp_text_string(line, is_killed ? " cut off in the middle of measured calls"
+                                       : " killed, or left by _exit, in the middle of measured calls");
+    } else {
+        hp_text_string(line, is_killed
+                                 ? "it was in the middle of measured calls"
+                                 : "the process was killed, or left by _exit, in the middle of measured calls");
+    }
+    hp_text_string(line, ", which are counted up to their last sign");
+}
+
+/* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
+static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
+                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
+{
+    struct hp_text line;
+    hp_text_init(&line, scratch, LINE_BYTES);
+    put(results, &line);
+    if (line.length > 0)
+        hp_prose_put(style, out, scratch, line.length, &(struct hp_prose){.code = code});
+}
+
+static void put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(results->trust, line); }
+
+/* ----------------------------------------------------------------------------------------------- short report */
+
+static void put_headline(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    hp_prose_put(style, out, results->headline, strlen(results->headline), &(struct hp_prose){.has_verdict = true});
+}
+
+/* "cpu: 200.64 ms, ...", or its name alone. */
+static void put_totals(const struct hotpath_section *section, struct hp_text *out,
+                       const struct hp_table_style *style)
+{
+    char bytes[1024];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->name);
+    if (section->summary != NULL) {
+        const char total[] = "Total: ", *summary = section->summary;
+        hp_text_string(&line, ": ");
+        hp_text_string(&line,
+                       strncmp(summary, total, sizeof total - 1) == 0 ? summary + sizeof total - 1 : summary);
+    }
+    hp_prose_put_plain(style, out, bytes, line.length);
+}
+
+static bool put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    struct hp_brief brief;
+    if (!hp_brief_make(results, &brief))
+        return false;
+    hp_text_char(out, '\n');
+    put_headline(results, out, style);
+    if (brief.functions == NULL && brief.why_none != NULL)
+        hp_prose_put_plain(style, out, brief.why_none, strlen(brief.why_none));
+    if (brief.functions != NULL && !hp_table_put(results, brief.functions, out, style))
+        return false;
+    for (size_t at = 0; at < brief.line_count; at++)
+        put_totals(brief.lines[at], out, style);
+    if (brief.line_count > 0)
+        hp_prose_put_note(style, out,
+                          "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
+    for (size_t at = 0; at < brief.table_count; at++)
+        if (!hp_table_put_section(results, brief.tables[at], out, style))
+            return false;
+    return true;
+}
+
+static bool put_sections(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!hp_table_put_section(results, results->sections[at], out, style))
+            return false;
+    return true;
+}
+
+/* About how many lines there are below the verdict. */
+static size_t line_count(const hotpath_results *results)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < results->section_count; at++)
+        count += results->sections[at]->row_count + results->sections[at]->note_count + LINES_AROUND_ROWS;
+    return count;
+}
+
+bool hp_report_text_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    char *scratch = hp_arena_take(results->model->arena, LINE_BYTES);
+    if (scratch == NULL)
+        return false;
+    put_line(results, out, style, scratch, put_title, HP_STYLE_BOLD);
+    if (results->metadata[0] != '\0')
+        put_line(results, out, style, scratch, put_metadata, NULL);
+    put_line(results, out, style, scratch, put_cut_off, NULL);
+    put_line(results, out, style, scratch, put_ended, NULL);
+    for (size_t at = 0; at < results->warning_count; at++)
+        hp_prose_put_warning(style, out, results->warnings[at]);
+    const bool is_brief = hp_brief_applies(results);
+    if (is_brief ? !put_brief(results, out, style) : !put_sections(results, out, style))
+        return false;
+    hp_text_char(out, '\n');
+    put_line(results, out, style, scratch, put_trust, HP_STYLE_DIM);
+    if (!is_brief && results->headline != NULL && line_count(results) > LINES_ON_A_SCREEN)
+        put_headline(results, out, style);
+    return true;
+}
