@@ -14,7 +14,7 @@ import pytest
 from harness import BUILD, SOURCE, without_emulator
 
 # Pages whose shell lines are run, in this order: later ones use what earlier ones have built.
-PAGES = ("README.md", "docs/building.md", "docs/macros.md", "docs/running.md")
+PAGES = ("README.md", "docs/building.md", "docs/macros.md", "docs/running.md", "docs/verdict.md")
 
 
 def blocks(language, page="README.md"):
