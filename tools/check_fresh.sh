@@ -1,8 +1,8 @@
 #!/bin/sh
-# Checks that a fresh clone works on a fresh machine. Makes a minimal Debian in a temporary folder, with git and
-# nothing else, and runs the first commands of the README there, from a clone of the last commit: ./dev demo, ./dev
-# test, ./dev install; the tests as root and as an ordinary user, whose homes nobody else can enter; and a build by
-# make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests: tests/install.)
+# Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
+# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install, ./dev single; the tests as
+# root and as an ordinary user, whose homes nobody else can enter; and a build by make. (Builds by Ninja and by make, at the top and by
+# add_subdirectory, are among the tests: tests/install.)
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
@@ -133,7 +133,16 @@ END
     [ "$(grep -c '^| parse .* 1 ' "$work/install.log")" = 3 ]
 }
 
-# Without Ninja, as users who do not know ./dev build it.
+# The same program with the two files beside it.
+two_files()
+{
+    as visitor hotpath/dev single two_files > "$work/single.log" 2>&1 || { cat "$work/single.log"; return 1; }
+    as visitor sh -ec 'cd two_files && cc -DHOTPATH -I. ../main.c hotpath.c -pthread && ./a.out' > "$work/single.log" 2>&1 ||
+        { cat "$work/single.log"; return 1; }
+    grep -q '^| parse .* 1 ' "$work/single.log"
+}
+
+# Without Ninja, as whoever does not know ./dev builds it.
 by_make()
 {
     if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF > "$work/make.log" 2>&1 &&
@@ -160,6 +169,7 @@ inside()
         step "user without sudo, everything installed: ./dev demo" demo visitor || status=1
         if [ "$what" = all ]; then
             step "root: ./dev install" installed || status=1
+            step "user: ./dev single" two_files || status=1
             step "root: ./dev test" as root hotpath/dev test || status=1
             step "user: a build by make" by_make || status=1
             step "user: ./dev test --quick" as visitor hotpath/dev test --quick || status=1
