@@ -1,8 +1,8 @@
 #!/bin/sh
-# Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
-# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install, ./dev single; the tests as
-# root and as an ordinary user, whose homes nobody else can enter; and a build by make. (Builds by Ninja and by make, at the top and by
-# add_subdirectory, are among the tests: tests/install.)
+# Checks that a fresh clone works on a fresh machine. Makes a minimal Debian in a temporary folder, with git and
+# nothing else, and runs the first commands of the README there, from a clone of the last commit: ./dev demo, ./dev
+# test, ./dev install, ./dev single; the tests as root and as an ordinary user, whose homes nobody else can enter; and
+# a build by make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests: tests/install.)
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
@@ -142,7 +142,7 @@ two_files()
     grep -q '^| parse .* 1 ' "$work/single.log"
 }
 
-# Without Ninja, as whoever does not know ./dev builds it.
+# Without Ninja, as users who do not know ./dev build it.
 by_make()
 {
     if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF > "$work/make.log" 2>&1 &&
