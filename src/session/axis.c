@@ -1,4 +1,4 @@
-/* The time axis of a session: reading it. SPDX-License-Identifier: MIT */
+/* Reading the time axis of a session. SPDX-License-Identifier: MIT */
 #include "axis.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot
     return value;
 }
 
-/* The first slot that was written at that moment or later; how many there are: none was. */
+/* The first slot written at that time or later; the number of slots if there is none. */
 static uint32_t slot_at(const struct hp_axis *axis, uint32_t moments, uint64_t since)
 {
     uint32_t from = 0, end = axis->header.used;
@@ -100,7 +100,7 @@ uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t
     return before + hp_units_round((double)hp_less(hp_axis_value(axis, place, slot), before) * part);
 }
 
-/* Who puts slots together meanwhile leaves another generation, or an odd one. */
+/* If slots were merged meanwhile, the generation has changed, or is odd. */
 static bool read_once(int fd, void *bytes)
 {
     struct hp_axis_header after;

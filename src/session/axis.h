@@ -1,13 +1,14 @@
 /*
- * The time axis of a session: how its numbers went, in a file of fixed size beside it, "NAME.axis".
+ * The time axis of a session: its numbers over time, in a file of fixed size beside it, "NAME.axis".
  *
- *   header (128 bytes) | series (32 bytes each) | values: for each series one for each slot
+ *   header (128 bytes) | series (32 bytes each) | values: for each series one per slot
  *
- * A slot stands for `slot_ns` of time. When all are used, pairs of them become one, and slots are twice as long from then on; meanwhile
- * `generation` is odd. A value of a counter is how far it had come by the end of the slot, so a stretch is a difference of two; that of a level is the highest
- * that was seen in the slot.
+ * A slot stands for `slot_ns` of time. When all are used, pairs of them are merged, and slots are twice as long
+ * from then on; meanwhile `generation` is odd. The value of a counter is its count at the end of the slot, so an
+ * interval is a difference of two; the value of a level is the maximum seen in the slot.
  *
- * Written from outside by one watcher, who holds a lock on the file; whoever reads trusts nothing. SPDX-License-Identifier: MIT
+ * Written from outside by one observer, which holds a lock on the file. Readers trust nothing.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_AXIS_H
 #define HP_SESSION_AXIS_H
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_AXIS_SUFFIX ".axis" /* in the place of that of the session */
+#define HP_AXIS_SUFFIX ".axis" /* instead of the suffix of the session */
 #define HP_AXIS_MAGIC "hotaxis"
 #define HP_AXIS_VERSION 2u
 #define HP_AXIS_SLOTS 512u
@@ -28,22 +29,22 @@
 
 enum hp_axis_kind {
     HP_AXIS_NONE,
-    HP_AXIS_CPU,        /* nanoseconds on a processor, of the process */
-    HP_AXIS_KERNEL,     /* of that, in the kernel */
-    HP_AXIS_RESIDENT,   /* bytes in memory: a level */
+    HP_AXIS_CPU,        /* CPU time of the process in ns */
+    HP_AXIS_KERNEL,     /* part of it in the kernel */
+    HP_AXIS_RESIDENT,   /* resident bytes: a level */
     HP_AXIS_LIVE,       /* threads: a level */
-    HP_AXIS_ALLOCATED,  /* usable bytes that live: a level */
-    HP_AXIS_THREAD,     /* nanoseconds on a processor of a thread; `id` is its number */
-    HP_AXIS_WAIT,       /* nanoseconds that threads waited; `id` is enum hp_wait_cause */
-    HP_AXIS_SITE_CALLS, /* calls of a site that have ended; `id` is that of the site */
-    HP_AXIS_SITE_TICKS, /* their time and that of those that are open, recursive ones counted once */
-    HP_AXIS_SITE_SELF,  /* of that, what was not in zones inside */
-    HP_AXIS_PLACE,      /* nanoseconds of an entry of hp_waits; `id` is its number */
+    HP_AXIS_ALLOCATED,  /* live usable bytes: a level */
+    HP_AXIS_THREAD,     /* CPU time of a thread in ns; `id` is its number */
+    HP_AXIS_WAIT,       /* ns that threads waited; `id` is enum hp_wait_cause */
+    HP_AXIS_SITE_CALLS, /* finished calls of a site; `id` is that of the site */
+    HP_AXIS_SITE_TICKS, /* their time and that of open ones, recursive ones counted once */
+    HP_AXIS_SITE_SELF,  /* part of it outside of child zones */
+    HP_AXIS_PLACE,      /* ns of an entry of hp_waits; `id` is its index */
     HP_AXIS_BESIDE,     /* the same of `beside_ns` */
-    HP_AXIS_WATCHED,    /* nanoseconds of threads that were watched */
-    HP_AXIS_MOMENT,     /* when the last sample of the slot was, in nanoseconds since the first one began */
-    HP_AXIS_SITE_CPU,   /* nanoseconds on a processor that samples found in a site itself */
-    HP_AXIS_SITE_BYTES, /* that calls of a site have asked for themselves, of those that have ended */
+    HP_AXIS_WATCHED,    /* ns of thread time that was observed */
+    HP_AXIS_MOMENT,     /* time of the last sample of the slot, in ns since the start of the first slot */
+    HP_AXIS_SITE_CPU,   /* CPU time in ns that samples attributed to the site itself */
+    HP_AXIS_SITE_BYTES, /* bytes requested by finished calls of a site themselves */
     HP_AXIS_KINDS
 };
 
@@ -53,27 +54,27 @@ static inline bool hp_axis_is_level(uint32_t kind)
 }
 
 struct hp_axis_series {
-    uint32_t kind; /* enum hp_axis_kind; HP_AXIS_NONE: the place is free */
+    uint32_t kind; /* enum hp_axis_kind; HP_AXIS_NONE: free */
     uint32_t id;
-    uint32_t first; /* slot before which nothing is known of it */
+    uint32_t first; /* slot before which it is unknown */
     uint32_t reserved;
     char name[16]; /* of a thread */
 };
 
 struct hp_axis_header {
     char magic[8];
-    uint32_t byte_order; /* that of sessions */
+    uint32_t byte_order; /* as in sessions */
     uint32_t version;
     uint32_t pid;
     uint32_t slots;
     uint32_t series;
-    uint32_t used;       /* slots that have values */
-    uint32_t generation; /* odd while slots are put together */
+    uint32_t used;       /* slots with values */
+    uint32_t generation; /* odd while slots are merged */
     uint32_t reserved;
     uint64_t process_start;
-    uint64_t start_ns; /* when the first slot begins, by CLOCK_MONOTONIC */
+    uint64_t start_ns; /* start of the first slot, by CLOCK_MONOTONIC */
     uint64_t slot_ns;
-    uint64_t latest_ns; /* when the latest value was written */
+    uint64_t latest_ns; /* time of the latest value */
     uint64_t unused[7];
 };
 
@@ -82,40 +83,41 @@ struct hp_axis_header {
 
 _Static_assert(sizeof(struct hp_axis_header) == 128 && sizeof(struct hp_axis_series) == 32, "part of the file");
 
-/* The path of it, from that of the session. False: it is too long, or no session's. */
+/* The path of the axis for that of a session. False: too long, or not a session. */
 bool hp_axis_path(const char *session, char *path, size_t size);
 
-/* A copy of the file, in memory of the caller. */
+/* A copy of the file, in the caller's memory. */
 struct hp_axis {
     struct hp_axis_header header;
     const unsigned char *bytes;
 };
 
-/* Whether HP_AXIS_BYTES bytes, which begin at a multiple of 8, are a time axis that can be read. */
+/* Whether HP_AXIS_BYTES bytes, aligned to 8, are a readable time axis. */
 bool hp_axis_open(struct hp_axis *axis, const void *bytes);
 
-/* Copies the series at a place below HP_AXIS_SERIES. False: there is none. */
+/* Copies the series at an index below HP_AXIS_SERIES. False: there is none. */
 bool hp_axis_series(const struct hp_axis *axis, uint32_t place, struct hp_axis_series *ret_series);
 
-/* The place of one; HP_AXIS_SERIES: there is none. */
+/* The index of a series; HP_AXIS_SERIES: none. */
 uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id);
 
 /* The value of a series in a slot below `used`. */
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
 /*
- * How far a counter had come, a time after the axis begins: between two samples it has its part of what came between them. `moments` is
- * the place of the series that says when samples were, `first` that of the series itself; before that it was what it came with.
+ * The value of a counter at a time after the start of the axis, interpolated between samples. `moments` is the
+ * index of the series with the times of samples, `first` that of the series itself; before its first slot it has
+ * its first value.
  */
 uint64_t hp_axis_value_at(const struct hp_axis *axis, uint32_t moments, uint32_t place, uint32_t first,
                           uint64_t since);
 
-/* Reads all of a file that is being written. False: there is none, or it is broken. */
+/* Reads a file that may be being written. False: there is none, or it is broken. */
 bool hp_axis_read(const char *path, void *bytes);
 
 struct hp_snapshot;
 
-/* The one beside a session, in HP_AXIS_BYTES bytes of the caller's. False: there is none that is its own. */
+/* Reads the axis of a session into HP_AXIS_BYTES bytes of the caller. False: there is none that belongs to it. */
 bool hp_axis_of_session(struct hp_axis *axis, const struct hp_snapshot *session, void *bytes);
 
 #endif

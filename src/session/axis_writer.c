@@ -1,6 +1,6 @@
 /*
- * Writing the time axis of a session. Values are written where they belong, eight bytes each; only to put slots together they are read
- * again, a series at a time. So the memory that it takes does not depend on how long it goes. SPDX-License-Identifier: MIT
+ * Writing the time axis of a session. Values are written in place, eight bytes each; they are read again only to
+ * merge slots, one series at a time. So memory use does not depend on the duration. SPDX-License-Identifier: MIT
  */
 #include "axis_writer.h"
 
@@ -72,7 +72,7 @@ static bool is_at(const struct hp_axis_writer *writer, uint32_t place, uint32_t 
     return writer->series[place].kind == kind && writer->series[place].id == id;
 }
 
-/* HP_AXIS_SERIES: there is none. */
+/* HP_AXIS_SERIES: none. */
 static uint32_t find(const struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
     uint32_t place = 0;
@@ -81,7 +81,7 @@ static uint32_t find(const struct hp_axis_writer *writer, uint32_t kind, uint32_
     return place;
 }
 
-/* Samples come in the same order each time, so the one after the last is looked at first. */
+/* Samples come in the same order each time, so the series after the last one is tried first. */
 static uint32_t find_next(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
     const uint32_t next = (writer->last_put + 1) % HP_AXIS_SERIES;
@@ -111,7 +111,7 @@ uint32_t hp_axis_least(const struct hp_axis_writer *writer, uint32_t kind)
     return least < HP_AXIS_SERIES ? writer->series[least].id : UINT32_MAX;
 }
 
-/* The table without it comes before its values are another's. */
+/* The table is written before the values are reused. */
 void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
     const uint32_t place = find(writer, kind, id);
@@ -129,7 +129,7 @@ uint64_t hp_axis_latest(const struct hp_axis_writer *writer, uint32_t kind, uint
     return place < HP_AXIS_SERIES ? writer->latest[place] : 0;
 }
 
-/* What came before the slot that is next is not known. */
+/* Before the next slot its value is unknown. */
 static uint32_t add(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name)
 {
     const uint32_t place = find(writer, HP_AXIS_NONE, 0);
@@ -149,7 +149,7 @@ void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, cons
         place = add(writer, kind, id, name);
     if (place == HP_AXIS_SERIES)
         return;
-    /* A counter never falls; a level has the highest of its slot, as hp_axis_write begins a new one with nothing. */
+    /* A counter never falls; a level has the maximum of its slot, as hp_axis_write starts each slot empty. */
     if (value > writer->latest[place] || (hp_axis_is_level(kind) && !writer->is_put[place]))
         writer->latest[place] = value;
     writer->is_put[place] = true;
@@ -182,7 +182,7 @@ static bool merge_series(struct hp_axis_writer *writer, uint32_t place)
     if (pread(writer->fd, values, sizeof values, (off_t)offset_of(place, 0)) != (ssize_t)sizeof values)
         return false;
     merge_values(series->kind, values);
-    series->first /= series->first != UINT32_MAX ? 2 : 1; /* which has no history yet */
+    series->first /= series->first != UINT32_MAX ? 2 : 1; /* UINT32_MAX: no history yet */
     return write_at(writer, offset_of(place, 0), values, sizeof values);
 }
 
@@ -192,8 +192,8 @@ static bool write_table(const struct hp_axis_writer *writer)
 }
 
 /*
- * Where the history of a series begins that comes now: with the first sample at the start, when all counters were 0; later in this slot, or with
- * the 0 that it was in the one before, or by the last sample.
+ * The start of history for a new series: at the first sample, when all counters were 0; later in this slot, or, if
+ * it is known to have been 0, in the slot before or at the last sample.
  */
 static uint32_t first_of(const struct hp_axis_writer *writer, uint32_t place, uint32_t slot)
 {
@@ -203,7 +203,7 @@ static uint32_t first_of(const struct hp_axis_writer *writer, uint32_t place, ui
     return next > 0 ? next - 1 : 0;
 }
 
-/* From the slot that is written for the first time, so that none is without a value. */
+/* From the first slot that is new, so that none is without a value. */
 static bool write_series(struct hp_axis_writer *writer, uint32_t place, uint32_t from, uint32_t slot)
 {
     const uint64_t nothing = 0;
@@ -227,7 +227,10 @@ static bool write_slots(struct hp_axis_writer *writer, uint32_t from, uint32_t t
     return true;
 }
 
-/* Half as many slots, of twice the time. Readers see an odd generation meanwhile, and another one after it. */
+/*
+ * Halves the number of slots and doubles their time. Readers see an odd generation meanwhile, and a new one
+ * afterwards.
+ */
 static bool merge(struct hp_axis_writer *writer)
 {
     struct hp_axis_header *header = &writer->header;
@@ -243,7 +246,7 @@ static bool merge(struct hp_axis_writer *writer)
     return write_table(writer) && write_header(writer);
 }
 
-/* Levels of a slot that goes on stay; those of the next begin anew. */
+/* Levels of a slot that continues stay; those of the next start anew. */
 static void forget_levels(struct hp_axis_writer *writer)
 {
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
@@ -264,7 +267,7 @@ bool hp_axis_write(struct hp_axis_writer *writer, uint64_t now)
         return false;
     header->used = slot + 1 > header->used ? slot + 1 : header->used;
     header->latest_ns = now;
-    /* The slot is over by the next sample, if that is not in it. */
+    /* The slot will be over by the next sample if that falls into another one. */
     if ((elapsed + HP_AXIS_FIRST_SLOT_NS) / header->slot_ns != elapsed / header->slot_ns)
         forget_levels(writer);
     return write_table(writer) && write_header(writer);

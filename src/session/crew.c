@@ -1,13 +1,14 @@
 /*
  * What the threads of a process use.
  *
- * The time on a processor is that of schedstat, which is exact; the kernel's steps only say what of it was in the kernel. A thread that
- * has not run since the last look is not asked again. What it used up to its very end, and what it allocated, it writes into its record
- * itself, if it has one; of any other what was seen last counts.
+ * CPU time is that of schedstat, which is exact; the kernel's tick counts only tell how much of it was in the
+ * kernel. A thread that has not run since the last look is not read again. What it used up to its very end, and
+ * what it allocated, a thread writes into its record itself, if it has one; for any other thread the last reading
+ * counts.
  *
- * All goes into rows as differences, so threads can share a row, and sums never fall. Threads that have ended are put together by name
- * where there are many; when no row is free, all of them, and if that does not help either, threads of the same name share one.
- * SPDX-License-Identifier: MIT
+ * Everything is added to rows as differences, so threads can share a row, and sums never fall. Ended threads are
+ * merged by name if there are many; if no row is free, all ended threads are merged, and if that does not help
+ * either, threads of the same name share a row. SPDX-License-Identifier: MIT
  */
 #include "crew.h"
 
@@ -16,10 +17,10 @@
 #include "arith.h"
 #include "task_files.h"
 
-#define STEP_NS UINT64_C(10000000) /* in which the kernel tells times, on every machine */
+#define STEP_NS UINT64_C(10000000) /* resolution of the kernel's times, on every machine */
 #define NO_PLACE UINT32_MAX
 #define OTHERS "<others>"
-#define MOST_ALIKE 8u /* rows of threads of the same name that have ended; more are put together */
+#define MOST_ALIKE 8u /* rows of ended threads with the same name; more are merged */
 
 /* ------------------------------------------------------------------------------------------------ rows */
 
@@ -49,7 +50,7 @@ static bool has_name(const struct hp_crew_row *row, const char *name)
     return memcmp(row->name, name, sizeof row->name) == 0;
 }
 
-/* The first row of ended threads of that name, before `end`. */
+/* The first row of ended threads with that name, before `end`. */
 static uint32_t find_ended(const struct hp_crew_watch *crew, const char *name, uint32_t end)
 {
     uint32_t at = 0;
@@ -66,13 +67,13 @@ static void fold(struct hp_crew_watch *crew, uint32_t to, uint32_t from)
     crew->is_changed[to] = crew->is_changed[from] = true;
 }
 
-/* Puts together the threads of that name that have ended, if they are many. */
+/* Merges the ended threads with that name, if there are many. */
 static void fold_alike(struct hp_crew_watch *crew, const char *name)
 {
     uint32_t count = 0, first = crew->capacity;
     for (uint32_t at = crew->sums.used; at-- > 0;)
         if (is_ended(&crew->rows[at]) && has_name(&crew->rows[at], name)) {
-            count += crew->rows[at].threads; /* once they are together, the next one joins them */
+            count += crew->rows[at].threads; /* once merged, the next one joins them */
             first = at;
         }
     for (uint32_t at = first + 1; count > MOST_ALIKE && at < crew->sums.used; at++)
@@ -80,7 +81,7 @@ static void fold_alike(struct hp_crew_watch *crew, const char *name)
             fold(crew, first, at);
 }
 
-/* The same of all names, be they few. */
+/* The same for all names, even if there are few. */
 static void fold_by_name(struct hp_crew_watch *crew)
 {
     for (uint32_t at = 1; at < crew->capacity; at++) {
@@ -93,7 +94,10 @@ static void fold_by_name(struct hp_crew_watch *crew)
     }
 }
 
-/* The same of all that have ended, whatever their names: the last resort of a program that gives each thread its own. */
+/*
+ * Merges all ended threads, whatever their names: the last resort for a program that gives each thread its own
+ * name.
+ */
 static void fold_all(struct hp_crew_watch *crew)
 {
     uint32_t first = crew->capacity;
@@ -117,7 +121,7 @@ static uint32_t find_free(const struct hp_crew_watch *crew)
     return at;
 }
 
-/* A free row, made free if need be; `capacity`: all are of threads that live. */
+/* A free row, after merging if needed; `capacity`: all rows are of live threads. */
 static uint32_t take_row(struct hp_crew_watch *crew)
 {
     uint32_t at = find_free(crew);
@@ -132,7 +136,7 @@ static uint32_t take_row(struct hp_crew_watch *crew)
     return at;
 }
 
-/* That of a thread of the same name, which is to be shared. */
+/* The row of a thread with the same name, to be shared. */
 static uint32_t find_shared(const struct hp_crew_watch *crew, const char *name)
 {
     uint32_t at = 0;
@@ -141,7 +145,7 @@ static uint32_t find_shared(const struct hp_crew_watch *crew, const char *name)
     return at;
 }
 
-/* From now on nothing in it can be said of one thread alone. */
+/* From now on its numbers are no longer those of one thread. */
 static void share(struct hp_crew_row *row, uint32_t tid)
 {
     row->tid = tid;
@@ -185,7 +189,7 @@ static bool is_alone(const struct hp_crew_row *row) { return row->threads == 1 &
 
 /* --------------------------------------------------------------------------------------------- counting */
 
-/* To a sum that has gone up to `now`: by how much is added to that of the row. */
+/* A sum has risen to `now`: adds the difference to the row. */
 static void catch_up(uint64_t *known, uint64_t now, uint64_t *of_row)
 {
     if (now <= *known)
@@ -194,7 +198,7 @@ static void catch_up(uint64_t *known, uint64_t now, uint64_t *of_row)
     *known = now;
 }
 
-/* All that it ran; of what is new, so much in the kernel as its steps say. */
+/* All CPU time; of what is new, the kernel's share by its tick counts. */
 static void count_time(struct hp_crew_thread *thread, struct hp_crew_row *row, uint64_t ran, uint64_t kernel_ns)
 {
     const uint64_t added = hp_less(ran, thread->user_ns + thread->kernel_ns);
@@ -217,7 +221,7 @@ void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns)
         thread->waited_ns[cause] += ns;
 }
 
-/* Never below zero: a row that several share may have less than is taken back. */
+/* Never below zero: a shared row may have less than is taken back. */
 static void count_waits(struct hp_crew_thread *thread, struct hp_crew_row *row)
 {
     for (uint32_t cause = 0; cause < HP_CREW_CAUSES; cause++) {
@@ -258,7 +262,10 @@ static void remember_record(struct hp_crew_thread *thread, uint32_t offset, cons
     thread->freed_before = record->life.freed_before;
 }
 
-/* What its record says. When the next thread has taken that over, what this one had is where the next began. */
+/*
+ * Adds what its record says. If the next thread has taken over the record, this thread's values are where the next
+ * one began.
+ */
 static void count_by_record(const struct hp_crew_watch *crew, struct hp_crew_thread *thread,
                             struct hp_crew_row *row, const struct hp_thread *record)
 {
@@ -279,7 +286,7 @@ static uint32_t permille(uint64_t part, uint64_t whole)
     return share < 1000 ? (uint32_t)share : 1000;
 }
 
-/* Shares are of whole samples: what a thread did between two looks in a hurry says little. */
+/* Shares refer to whole samples: what a thread did between two quick looks says little. */
 static void count_share(struct hp_crew_watch *crew, const struct hp_crew_thread *thread, struct hp_crew_row *row,
                         uint64_t ran, uint64_t lived)
 {
@@ -301,7 +308,7 @@ static bool is_still(const struct hp_crew_thread *thread, const struct hp_crew_s
            thread->user_ns + thread->kernel_ns == seen->ran;
 }
 
-/* What the kernel says beside schedstat. False: it is gone. */
+/* Reads the kernel's numbers besides schedstat. False: the thread is gone. */
 static bool ask_kernel(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen)
 {
     struct hp_task_account account;
@@ -364,7 +371,9 @@ void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, 
 
 /* ------------------------------------------------------------------------------------------------- ends */
 
-/* What it used up to its end, by its own clock. Only now it is known which steps that had begun were in the kernel. */
+/*
+ * What it used up to its end, by its own clock. Only now is it known how much of the last tick was in the kernel.
+ */
 static void count_end(struct hp_crew_thread *thread, struct hp_crew_row *row, const struct hp_thread_life *life)
 {
     const uint64_t all = life->user_ns + life->kernel_ns;
@@ -410,7 +419,7 @@ void hp_crew_begin(struct hp_crew_watch *crew, uint32_t at)
     crew->capacity = capacity < HP_CREW_ROWS ? capacity : HP_CREW_ROWS;
     if ((uint64_t)at + sizeof crew->sums + crew->capacity * sizeof crew->rows[0] > UINT32_MAX)
         return;
-    /* Who watched before us counted from the beginning of the threads, and so do we. */
+    /* An earlier observer counted from the start of the threads, and so do we. */
     crew->sums = (struct hp_crew){.capacity = capacity, .rss_peak_bytes = crew->sums.rss_peak_bytes};
     memset(crew->is_changed, true, sizeof crew->is_changed);
     crew->at = at;

@@ -1,15 +1,15 @@
 /*
- * What a futex is for.
+ * What a futex is used for.
  *
- * Rules for glibc (mutexes as since 2.3, conditions, semaphores and read-write locks as since 2.25, joins as they were before and
- * since 2.34) and for musl. Where two rules fit, the words decide; where none does, nothing is claimed: a lock or a condition.
- * SPDX-License-Identifier: MIT
+ * Rules for glibc (mutexes since 2.3, conditions, semaphores and read-write locks since 2.25, joins before and
+ * since 2.34) and for musl. If two rules fit, the words in memory decide; if none does, nothing is claimed: a lock
+ * or a condition. SPDX-License-Identifier: MIT
  */
 #include "futex.h"
 
 #include "layout.h"
 
-/* Operations, and their flags. The same on every machine; not all headers have all of them. */
+/* Operations and their flags. The same on every machine; not all headers have all of them. */
 #define WAIT 0u
 #define LOCK_PI 6u
 #define WAIT_BITSET 9u
@@ -19,12 +19,12 @@
 #define BY_REAL_TIME 256u
 
 /* Values and parts of words. */
-#define CONTENDED 2u /* a lock that somebody waits for, with glibc */
+#define CONTENDED 2u /* glibc: a contended lock */
 #define HAS_WAITERS UINT32_C(0x80000000)
-#define MAY_HAVE_WAITERS UINT32_C(0x40000000) /* of stdio's locks, with musl */
+#define MAY_HAVE_WAITERS UINT32_C(0x40000000) /* musl: of stdio's locks */
 #define OWNER_BITS UINT32_C(0x3fffffff)
 #define TAKEN_FOR_WRITING UINT32_MAX /* musl; also a semaphore of 0 with waiters */
-#define MOST_WAITERS 65536u          /* that a word can be believed to count */
+#define MOST_WAITERS 65536u          /* plausible maximum of a counter of waiters */
 #define NEAR_BYTES 4096u             /* of a variable in a frame of the C library, from the end of the stack */
 
 static uint32_t word(const struct hp_futex *futex, int at) { return futex->words[(int)HP_FUTEX_BEFORE + at]; }
@@ -43,18 +43,24 @@ static bool is_on_own_stack(const struct hp_futex *futex)
 
 static bool is_private(const struct hp_futex *futex) { return (futex->operation & IS_PRIVATE) != 0; }
 
-/* glibc: arrivals up to now, the futex (arrivals at the end of the last round), how many make a round. musl: alike, from 0. */
+/*
+ * glibc: arrivals so far, the futex (arrivals at the end of the last round), size of a round. musl: similar, from
+ * 0.
+ */
 static bool is_barrier(const struct hp_futex *futex)
 {
     const uint32_t arrived = word(futex, -1) - futex->value, round = word(futex, 1);
     if (!futex->has_words)
         return false;
-    if (is_on_own_stack(futex) && futex->value == 1) /* musl: the first one waits for the others to leave */
+    if (is_on_own_stack(futex) && futex->value == 1) /* musl: the first thread waits for the others to leave */
         return true;
     return is_count(arrived) && is_count(round) && (arrived <= round || futex->value == 0);
 }
 
-/* musl: a variable of the thread that waits, with the state before and a pointer behind it, all zero until it is woken. */
+/*
+ * musl: a variable of the waiting thread, with the state before it and a pointer after it, all zero until it is
+ * woken.
+ */
 static bool is_waiter_of_condition(const struct hp_futex *futex)
 {
     return futex->has_words && is_on_own_stack(futex) && word(futex, -1) == 0 && word(futex, 1) == 0 &&
@@ -62,8 +68,8 @@ static bool is_waiter_of_condition(const struct hp_futex *futex)
 }
 
 /*
- * glibc: the number of waiters, by eights, is before the two words of which one is waited for. Up to 2.40 those of each group are
- * counted, too.
+ * glibc: the number of waiters, in units of eight, is before the two words one of which is the futex. Up to 2.40
+ * the waiters of each group are counted, too.
  */
 static bool is_condition(const struct hp_futex *futex)
 {
@@ -77,20 +83,20 @@ static bool has_waiters_of_group(const struct hp_futex *futex)
     return is_count(of_group) && of_group <= waiters;
 }
 
-/* glibc: how many wait is behind the value, then whether it is shared. */
+/* glibc: the number of waiters is after the value, then whether it is shared. */
 static bool is_semaphore(const struct hp_futex *futex)
 {
     return futex->has_words && futex->value == 0 && futex->address % 8 == 0 && is_count(word(futex, 1)) &&
            (word(futex, 2) == 0 || word(futex, 2) == IS_PRIVATE);
 }
 
-/* Who has a mutex of glibc's. */
+/* The owner of a glibc mutex. */
 static uint32_t owner_of_mutex(const struct hp_futex *futex)
 {
     return futex->has_words ? thread_or_none(futex, word(futex, 2)) : 0;
 }
 
-/* Who writes under a read-write lock of glibc's; readers wait at its third word, writers at the fourth. */
+/* The writer of a glibc read-write lock; readers wait on its third word, writers on the fourth. */
 static uint32_t owner_for_writing(const struct hp_futex *futex)
 {
     if (!futex->has_words || (futex->value != 2 && futex->value != 3))
@@ -98,7 +104,7 @@ static uint32_t owner_for_writing(const struct hp_futex *futex)
     return thread_or_none(futex, word(futex, futex->address % 8 == 0 ? 4 : 3));
 }
 
-/* Of a word with its highest bit set. */
+/* For a word with its highest bit set. */
 static uint32_t cause_of_marked(const struct hp_futex *futex, bool is_plain, uint32_t *ret_tid)
 {
     if (futex->value == HAS_WAITERS)
@@ -109,11 +115,11 @@ static uint32_t cause_of_marked(const struct hp_futex *futex, bool is_plain, uin
     }
     if (!is_plain || !futex->has_words)
         return HP_WAIT_FUTEX;
-    /* musl says of a semaphore that it is private, of a read-write lock that it is shared. */
+    /* musl marks semaphores as private, read-write locks as shared. */
     return word(futex, 2) == (is_private(futex) ? IS_PRIVATE : 0) ? HP_WAIT_SEMAPHORE : HP_WAIT_LOCK;
 }
 
-/* A lock of glibc's; a condition or the end of a thread with musl, which has its number two words before. */
+/* A glibc lock; with musl a condition or the exit of a thread, whose id is two words before. */
 static uint32_t cause_of_contended(const struct hp_futex *futex, uint32_t *ret_tid)
 {
     *ret_tid = owner_of_mutex(futex);
@@ -135,7 +141,7 @@ static uint32_t cause_of_plain(const struct hp_futex *futex, uint32_t *ret_tid)
     return *ret_tid != 0 ? HP_WAIT_LOCK : HP_WAIT_FUTEX;
 }
 
-/* glibc, where a wait can be cancelled or has an end. */
+/* glibc, if a wait can be cancelled or has a timeout. */
 static uint32_t cause_of_bitset(const struct hp_futex *futex, uint32_t *ret_tid)
 {
     if (futex->value == CONTENDED && (*ret_tid = owner_of_mutex(futex)) != 0)
@@ -162,7 +168,7 @@ uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid)
         return HP_WAIT_CONDITION;
     if (!is_plain && operation != WAIT_BITSET)
         return HP_WAIT_FUTEX;
-    /* glibc: the kernel clears the word when the thread has ended, and so it is not private. */
+    /* glibc: the kernel clears the word when the thread has exited, so the futex is not private. */
     if (!is_private(futex) && (*ret_tid = thread_or_none(futex, futex->value)) != 0)
         return HP_WAIT_THREAD;
     if ((futex->value & HAS_WAITERS) != 0)

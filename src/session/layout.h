@@ -11,15 +11,15 @@
  *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
  *                              └▶ stats (a list) ─▶ octaves: the histograms
  *                                               ├▶ log: the latest calls ─▶ notes
- *                                               ├▶ slowest: the slowest call, with what was inside
- *                                               └▶ alloc: what its calls allocated ─▶ octaves
- *                              ├▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
- *                              └▶ cpu: its processor time ─▶ table: by node
- *                                                         └▶ sample chunks: the latest samples
+ *                                               ├▶ slowest: the slowest call, with everything inside
+ *                                               └▶ alloc: allocations of its calls ─▶ octaves
+ *                              ├▶ alloc: allocations of the thread ─▶ frames (beside those of zones)
+ *                              └▶ cpu: its CPU time ─▶ table: by node
+ *                                                   └▶ sample chunks: the latest samples
  *          ├▶ waits: what threads waited for, by node
- *          ├▶ crew: what threads used, those included that have no record
- *          └▶ lanes (a list): stacks of zones that are not their thread's present one ─▶ frames
- *          └▶ objects, and the kinds that say what is counted of them: object_layout.h
+ *          ├▶ crew: what threads used, including those without a record
+ *          └▶ lanes (a list): stacks of zones that are not a thread's current one ─▶ frames
+ *          └▶ objects, and kinds, which describe their counters: object_layout.h
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -42,29 +42,29 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1600u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1600u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
-#define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
+#define HP_MIN_BYTES (256u << 10) /* the smallest useful session */
 
-#define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and taken away from outside: nothing new is recorded */
+#define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and cleared from outside: nothing new is recorded */
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
-#define HP_FEATURE_ALLOC 2u /* allocations were counted */
-#define HP_FEATURE_CPU 4u   /* processor time was sampled */
-#define HP_FEATURE_CALLS 8u /* latest calls were kept */
-#define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
-#define HP_FEATURE_COUNTED 32u /* malloc is watched: what is allocated is counted, if anything is */
+#define HP_FEATURE_ALLOC 2u    /* allocations were counted */
+#define HP_FEATURE_CPU 4u      /* CPU time was sampled */
+#define HP_FEATURE_CALLS 8u    /* latest calls were kept */
+#define HP_FEATURE_RUN 16u     /* started by `hotpath run`: what the process used before the session counts, too */
+#define HP_FEATURE_COUNTED 32u /* malloc is interposed: allocations are counted, if anything is */
 /*
- * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
- * make before. All bits of this byte are for those outside.
+ * Set from outside, by an observer: the process has sandboxed itself and may be killed by a system call it did not
+ * make before. All bits of this byte are for observers.
  */
 #define HP_FEATURE_SANDBOXED 0x80000000u
 
 enum hp_state {
-    HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
+    HP_STATE_LIVE = 1,    /* the process is running or was killed: ask the kernel which */
     HP_STATE_FINISHED = 2 /* hotpath_stop or exit: the numbers are final */
 };
 
@@ -74,7 +74,7 @@ enum hp_clock_kind {
     HP_CLOCK_CNTVCT = 3,
     HP_CLOCK_RDTIME = 4
 };
-/* Each is a counter of the CPU, or none: the two lists go side by side. */
+/* Each clock is a counter of the CPU, or none: the two lists are parallel. */
 _Static_assert(HP_CLOCK_TSC - HP_CLOCK_MONOTONIC == HP_COUNTER_TSC && HP_COUNTER_NONE == 0, "side by side");
 _Static_assert(HP_CLOCK_RDTIME - HP_CLOCK_MONOTONIC == HP_COUNTER_RDTIME, "side by side");
 static inline uint32_t hp_clock_kind_of(enum hp_counter counter) { return HP_CLOCK_MONOTONIC + (uint32_t)counter; }
@@ -85,43 +85,43 @@ struct hp_clock_pair {
     uint64_t ns;
 };
 
-/* What could not be recorded, by reason. Counters; zero is the normal state and is not shown. */
+/* Losses by reason. Counters; zero is normal and not shown. */
 enum hp_loss {
-    HP_LOSS_ZONES,     /* zones that found no thread record */
-    HP_LOSS_NODES,     /* paths whose zones are counted under <other>: no space or too many nodes */
-    HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
-    HP_LOSS_SITES,     /* sites that found no space */
-    HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
+    HP_LOSS_ZONES,     /* zones without a thread record */
+    HP_LOSS_NODES,     /* paths counted under <other>: no space or too many nodes */
+    HP_LOSS_BUCKETS,   /* durations missing from histograms: no space for an octave */
+    HP_LOSS_SITES,     /* sites without space */
+    HP_LOSS_ABANDONED, /* zones left by longjmp or similar: timed up to their last sign */
     HP_LOSS_FOREIGN,   /* zones closed on another thread */
-    HP_LOSS_DEPTH, /* zones deeper than the stack of zones can grow, or in handlers that interrupt one another too often */
-    HP_LOSS_CLOCK,     /* durations below zero, clamped */
-    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
-    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
+    HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow, or in too deeply nested signal handlers */
+    HP_LOSS_CLOCK,     /* negative durations, clamped */
+    HP_LOSS_CHILDREN,  /* forked children that could not start a session */
+    HP_LOSS_CALLS,     /* calls that were to be kept, without space */
     HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
-    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
-    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
-    HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after all of it was put away */
-    HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
+    HP_LOSS_SAMPLES,   /* samples whose zone had no space: their time counts as outside of all zones */
+    HP_LOSS_STACKS,    /* threads no longer sampled: the program's stacks have no room for the handler */
+    HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after its state was freed */
+    HP_LOSS_SEALED,    /* zones of threads that started after everything was reserved */
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
-    HP_LOSS_LANES, /* switches to a lane that ran elsewhere, had ended, or found no space: zones went to the thread's own */
-    HP_LOSS_VALUES, /* updates of values and other objects that found no space */
+    HP_LOSS_LANES,     /* failed switches to a lane (elsewhere, ended, or no space): zones go to the thread's own */
+    HP_LOSS_VALUES,    /* updates of values and other objects, without space */
     HP_LOSSES
 };
 
 /* Where the session is. */
 enum hp_storage {
     HP_STORAGE_FILE,
-    HP_STORAGE_MEMORY,   /* no folder had space for it */
-    HP_STORAGE_NO_FOLDER /* the same because one of them belongs to somebody else, or can be written by others */
+    HP_STORAGE_MEMORY,   /* no directory had space for it */
+    HP_STORAGE_NO_FOLDER /* the same, because one of them belongs to someone else or is writable by others */
 };
 
-/* Why there was no space for more. */
+/* Why it could not grow. */
 enum hp_refusal {
     HP_REFUSAL_NONE,
-    HP_REFUSAL_CAPACITY,  /* it is as large as it may become */
-    HP_REFUSAL_ADDRESSES, /* a limit of the process, or a neighbour in its address space */
+    HP_REFUSAL_CAPACITY,  /* it has its maximum size */
+    HP_REFUSAL_ADDRESSES, /* a limit of the process, or a neighbouring mapping */
     HP_REFUSAL_SPACE,     /* the file system is full */
-    HP_REFUSAL_FILE /* the file could not be opened again: another user or root, no descriptor left, or it is gone */
+    HP_REFUSAL_FILE /* the file could not be reopened: other user or root, no descriptor left, or it is gone */
 };
 
 struct hp_header {
@@ -130,17 +130,17 @@ struct hp_header {
     uint32_t version;
     uint32_t header_bytes;
     uint32_t features;
-    uint64_t capacity; /* bytes the mapping may grow to */
+    uint64_t capacity; /* maximum size of the mapping */
     uint64_t used;     /* arena: first free byte */
-    uint64_t backed;   /* bytes reserved on disk so far */
+    uint64_t backed;   /* bytes allocated on disk so far */
 
-    uint32_t gate;  /* what heads compare with their epoch: 0 over, the session's number on, other bits: ask */
+    uint32_t gate;  /* heads compare it with their epoch: 0: over; session number: on; other bits: slow path */
     uint32_t state; /* enum hp_state */
     uint32_t pid;
     uint32_t parent_pid;
-    uint64_t process_start; /* kernel's start time of the process: tells a reused pid apart */
+    uint64_t process_start; /* kernel's start time of the process: detects a reused pid */
     uint32_t exec_count;    /* sessions of this process before this one */
-    uint32_t main_site;     /* id of the 100 % row; 0xffffffff when there is none */
+    uint32_t main_site;     /* id of the 100 % row; 0xffffffff: none */
     uint64_t wall_start_ns; /* CLOCK_REALTIME */
     unsigned char boot_id[16];
 
@@ -148,10 +148,10 @@ struct hp_header {
     uint32_t cores;
     struct hp_clock_pair clock_start;
     struct hp_clock_pair clock_latest; /* refreshed now and then, and at the end */
-    uint64_t zone_cost_ps;             /* picoseconds one empty zone takes in all, measured at start */
-    uint64_t zone_inner_ps;            /* the part of it that its own duration includes */
+    uint64_t zone_cost_ps;             /* total cost of an empty zone in picoseconds, measured at start */
+    uint64_t zone_inner_ps;            /* the part of it that is included in its own duration */
 
-    uint32_t site_count;   /* ids handed out; a chunk may lag behind for an instant */
+    uint32_t site_count;   /* ids given out; a chunk may lag behind for an instant */
     uint32_t threads;      /* offset of the first thread record */
     uint32_t thread_count; /* thread records */
     uint32_t threads_seen; /* threads that ever recorded */
@@ -164,49 +164,50 @@ struct hp_header {
     uint32_t label;
     uint32_t metadata;
     uint32_t library;       /* hotpath version and the compiler it was built with */
-    uint32_t pid_namespace; /* in which `pid` means something; 0: not known */
+    uint32_t pid_namespace; /* namespace of `pid`; 0: unknown */
 
     uint64_t losses[HP_LOSSES];
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
-    uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
-    uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, without which more would be there */
+    uint32_t time_period;                 /* one call in this many is timed; 0 and 1: all */
+    uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, which may exclude sites */
     uint32_t skip;
-    uint32_t pools;      /* offset of the newest hp_pool */
-    int64_t alloc_live;  /* usable bytes that live, of all threads, as far as they have told: see hp_alloc_thread */
-    int64_t alloc_peak;  /* the highest that was */
-    uint64_t late_count; /* allocations on threads that have no record, or no longer */
-    uint64_t late_bytes; /* asked for */
+    uint32_t pools;        /* offset of the newest hp_pool */
+    int64_t alloc_live;    /* live usable bytes of all threads, as far as published: see hp_alloc_thread */
+    int64_t alloc_peak;    /* its maximum */
+    uint64_t late_count;   /* allocations on threads without a record */
+    uint64_t late_bytes;   /* requested */
     uint64_t late_usable;  /* the same in usable bytes */
     uint64_t late_frees;   /* blocks freed there */
     uint64_t late_freed;   /* usable bytes */
-    uint64_t alloc_failed; /* allocations that the host was refused; in no other number */
+    uint64_t alloc_failed; /* allocations that failed in the host; in no other number */
     uint32_t cpu_engine;   /* enum hp_cpu_engine */
-    uint32_t cpu_rate;     /* samples for a second of processor time, as asked for */
-    uint64_t cpu_start_ns; /* processor time of the whole process when the session began ... */
+    uint32_t cpu_rate;     /* requested samples per second of CPU time */
+    uint64_t cpu_start_ns; /* CPU time of the whole process when the session began ... */
     uint64_t cpu_start_kernel_ns;
     uint64_t cpu_latest_ns; /* ... and at clock_latest */
     uint64_t cpu_latest_kernel_ns;
-    uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
+    uint32_t waits;       /* offset of hp_waits; 0: no observer intended */
     uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     uint32_t storage;     /* enum hp_storage */
     uint32_t refusal;     /* enum hp_refusal: why it last could not grow */
-    /* What else measuring costs, as zone_cost_ps: picoseconds, 0 where it is not known. */
-    uint64_t counted_cost_ps;     /* of a zone that is counted and not timed */
-    uint64_t function_cost_ps;    /* of a function that the compiler measures */
-    uint64_t function_counted_ps; /* of one that is counted and not timed */
-    uint64_t alloc_cost_ps;       /* to count an allocation and its free */
-    uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
-    uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
-    uint32_t others;       /* from outside: further processes it stands for that are in no session of the run */
-    uint64_t pause_ticks;  /* that perf takes to stop and start, as where its thread is switched from and to */
-    uint32_t crew;         /* offset of hp_crew; 0: nobody was to watch */
+    /* Other costs of measuring, as zone_cost_ps: picoseconds, 0: unknown. */
+    uint64_t counted_cost_ps;     /* of an untimed zone */
+    uint64_t function_cost_ps;    /* of a function instrumented by the compiler */
+    uint64_t function_counted_ps; /* of the same, untimed */
+    uint64_t alloc_cost_ps;       /* of counting an allocation and its free */
+    uint64_t interrupt_ticks;     /* cost of a perf interrupt for a thread, in ticks */
+    /* Offset of a string: why the process left no session; 0: this is its own session. */
+    uint32_t outside;
+    uint32_t others;       /* from outside: how many further processes without a session this one stands for */
+    uint64_t pause_ticks;  /* cost of stopping and restarting perf, as on context switches */
+    uint32_t crew;         /* offset of hp_crew; 0: no observer intended */
     uint32_t lanes;        /* offset of the newest hp_lane */
     uint32_t kinds;        /* offset of the newest hp_kind */
     uint32_t objects;      /* offset of the newest hp_object */
     uint32_t tasks;        /* offset of the newest hp_task_chunk */
-    uint32_t task_slots;   /* atomic: that there are */
-    uint64_t task_batches; /* atomic: free ones, see tasks.c */
+    uint32_t task_slots;   /* atomic: number of slots */
+    uint64_t task_batches; /* atomic: free slots, see tasks.c */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -222,11 +223,11 @@ struct hp_site {
     uint32_t file;     /* offset of a string */
     uint32_t line;
     uint32_t kind;  /* HOTPATH_KIND_... */
-    uint32_t image; /* offset of a string: the file of a function that the compiler measures; 0: not known */
-    uint32_t address_low, address_high; /* where in it: as in its table of symbols */
+    uint32_t image; /* offset of a string: the file of a compiler-instrumented function; 0: unknown */
+    uint32_t address_low, address_high; /* its address, as in the symbol table of the file */
 };
 
-/* Whether the name of a site of that kind is the whole signature of a function of C++, which readers make short. */
+/* Whether the name of such a site is a full C++ signature, which readers shorten. */
 static inline bool hp_site_is_signature(uint32_t kind)
 {
     const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
@@ -234,22 +235,22 @@ static inline bool hp_site_is_signature(uint32_t kind)
 }
 
 enum hp_thread_state {
-    HP_THREAD_FREE = 0, /* its thread ended; the next new one goes on with it */
+    HP_THREAD_FREE = 0, /* its thread exited; the next new one reuses it */
     HP_THREAD_LIVE = 1
 };
 
 /*
- * What a thread used from its beginning to its end, by its own clock, and what those before it had allocated: for whoever watches
- * from outside, and may come too late for either.
+ * What a thread used from start to exit, by its own clock, and what earlier threads of the record had allocated:
+ * for an observer outside, which may miss both.
  */
 struct hp_thread_life {
-    uint32_t ended_generation; /* of the last thread that ended here; 0: none did */
+    uint32_t ended_generation; /* of the last thread that exited here; 0: none */
     uint32_t reserved;
-    uint64_t user_ns; /* of that thread, as all up to `involuntary` */
+    uint64_t user_ns; /* of that thread, like all up to `involuntary` */
     uint64_t kernel_ns;
-    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t voluntary; /* how often it gave up its CPU, and how often it was preempted */
     uint64_t involuntary;
-    uint64_t bytes_before; /* `bytes`, `usable` and `freed` of hp_alloc_thread when the present thread began */
+    uint64_t bytes_before; /* `bytes`, `usable` and `freed` of hp_alloc_thread when the current thread started */
     uint64_t usable_before;
     uint64_t freed_before;
 };
@@ -257,8 +258,8 @@ struct hp_thread_life {
 struct hp_thread {
     uint32_t next;       /* offset of the next thread record */
     uint32_t state;      /* enum hp_thread_state */
-    uint32_t tid;        /* of the thread that writes, or wrote last */
-    uint32_t generation; /* how many threads have written here */
+    uint32_t tid;        /* of the current or last writer thread */
+    uint32_t generation; /* number of threads that have used this record */
     uint32_t frames;     /* offset of hotpath_frame_[frame_capacity]; frame 0 is the thread itself */
     uint32_t frame_capacity;
     uint32_t root;        /* offset of the root node */
@@ -267,25 +268,24 @@ struct hp_thread {
     uint32_t stats;       /* offset of the newest hotpath_stat_ */
     uint32_t node_count;
     uint32_t stat_count;
-    uint64_t first_tick; /* when the present thread began to record */
-    char name[16];       /* as the kernel knows it */
+    uint64_t first_tick; /* when the current thread began to record */
+    char name[16];       /* from the kernel */
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
-    uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
-    uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
-    uint32_t
-        slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
-    uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
-    uint32_t own_lane;   /* offset of the hp_lane that is the thread's own; 0: it has never switched to another */
-    uint32_t free_tasks; /* offset of the first hp_task_slot that it has for tasks to come; 0: none */
+    uint32_t alloc;      /* offset of hp_alloc_thread; 0: no allocations or frees here */
+    uint32_t cpu;        /* offset of hp_cpu_thread; 0: CPU time was not sampled */
+    uint32_t slow_ways;  /* slow-path ends of zones and first allocations in zones, in steps; may wrap */
+    uint64_t slow_ticks; /* total time of one in HP_SLOW_PERIOD of these */
+    uint32_t own_lane;   /* offset of the thread's own hp_lane; 0: it has never switched lanes */
+    uint32_t free_tasks; /* offset of the first free hp_task_slot of this thread; 0: none */
     uint32_t free_task_count;
     uint32_t reserved;
     struct hp_thread_life life;
 };
 
-/* No divisor of what programs do in turns. */
+/* A prime, so that it does not divide the period of a program's work. */
 #define HP_SLOW_PERIOD 127u
 
-/* `used` nodes are valid; a reader may see a count that is one too small. */
+/* `used` nodes are valid; a reader may see a count one too small. */
 struct hp_node_chunk {
     uint32_t next; /* offset of an older chunk */
     uint32_t capacity;
@@ -294,74 +294,73 @@ struct hp_node_chunk {
     struct hotpath_node_ nodes[];
 };
 
-/* --- stacks of zones beside the present one of a thread */
+/* --- stacks of zones other than a thread's current one */
 
 enum hp_lane_state {
-    HP_LANE_RUNNING =
-        0, /* its frames are those of a thread record; or it has ended, and the next one goes on with it */
+    HP_LANE_RUNNING = 0, /* its frames are those of a thread record; or it has ended, and the next lane reuses it */
     HP_LANE_SUSPENDED =
-        1, /* its frames are as they were when it stopped, the innermost being <suspended>, if there are any */
+        1, /* its frames are as they were when it stopped; the innermost is <suspended>, if there are any */
     HP_LANE_BELOW = 2 /* a thread's own lane while another one runs on that thread */
 };
 
-/* What the counters of a thread were when a lane stopped running on it. Its hp_alloc_frames are from that time. */
+/* A thread's counters when a lane stopped running on it. The lane's hp_alloc_frames refer to that time. */
 struct hp_lane_allocs {
     uint64_t count, bytes;
     int64_t live, blocks; /* as in hp_alloc_frame */
     int64_t peak_live, peak_blocks;
 };
 
-/* A stack of zones that a program switches threads to and from: that of a coroutine, or a thread's own. */
+/* A stack of zones that a program switches to and from: a coroutine's, or a thread's own. */
 struct hp_lane {
     uint32_t next;   /* offset of an older one */
     uint32_t state;  /* enum hp_lane_state */
     uint32_t thread; /* offset of the thread record whose tree has the nodes of its frames */
     uint32_t depth;  /* number of its innermost frame */
-    uint32_t frames; /* as in hp_thread: of the time when it last stopped */
+    uint32_t frames; /* as in hp_thread, when it last stopped */
     uint32_t frame_capacity;
     uint32_t alloc_frames; /* as in hp_alloc_thread; 0: none yet */
-    uint32_t
-        folds; /* of its thread, then: private to the recorder, as is all that follows but `stopped` and `allocs` */
+    uint32_t folds;   /* of its thread then; private to the recorder, as all below but `stopped` and `allocs` */
     uint64_t stopped; /* ticks */
     struct hp_lane_allocs allocs;
     uint64_t
-        held_bytes; /* what its open zones had allocated when it last stopped: counted for that thread's zones */
+        held_bytes; /* what its open zones had allocated when it last stopped: counted for zones of that thread */
     uint64_t held_count;
-    uint32_t has_flags; /* of its frames, all together */
+    uint32_t has_flags; /* flags of all its frames, combined */
     uint32_t reserved[5];
 };
 
-/* --- more than numbers of a call */
+/* --- more than numbers about a call */
 
-#define HP_NOTE_BYTES 200u /* longest note, without an end mark: its length is kept beside it */
+#define HP_NOTE_BYTES 200u /* maximum length of a note; it has no terminator, its length is stored beside it */
 
-/* One call that has ended. */
+/* One finished call. */
 struct hp_call {
     uint64_t start; /* ticks */
-    uint64_t ticks; /* how long it took */
+    uint64_t ticks; /* duration */
     uint32_t node;
     uint32_t tid;
-    uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this place in the log, or 0 */
+    uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this entry of the log, or 0 */
     uint32_t note_length;
-    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_bytes; /* requested in this call and its callees */
     uint64_t alloc_count;
 };
 
 /*
- * The latest calls of a site in one thread record: the call number n (from 0) is at n % capacity. One place more than calls
- * are asked for, since the one after the latest may be half written; `count` is raised when a call is in its place.
+ * The latest calls of a site in one thread record: call number n (from 0) is at n % capacity. There is one entry
+ * more than calls requested, since the one after the latest may be half written; `count` is raised when a call is
+ * complete.
  */
 struct hp_call_log {
-    uint64_t count; /* calls that were ever written */
+    uint64_t count; /* calls ever written */
     uint32_t capacity;
     uint32_t reserved;
     struct hp_call calls[];
 };
 
-/* A path of calls inside a slow call: what the calls of one node, made within it, took together. */
+/* A path of calls inside a slow call: the sums over the calls of one node made within it. */
 struct hp_slow_row {
     uint32_t node;
-    uint32_t note; /* offset, within the notes of the slow call, of that of the last such call that had one; */
+    uint32_t note;        /* offset, in the notes of the slow call, of the note of the last such call with one; */
     uint32_t note_length; /* 0: no note */
     uint32_t is_sampled;  /* not all of the calls were timed; times are scaled up */
     uint64_t calls;
@@ -369,51 +368,52 @@ struct hp_slow_row {
     uint64_t self;
 };
 
-/* A slow call. Behind it are its rows, parents before their children, then `note_bytes` of notes. */
+/* A slow call, followed by its rows, parents before children, and `note_bytes` of notes. */
 struct hp_slow_call {
     struct hp_call call; /* `note` is an offset within the notes */
-    uint64_t self;       /* ticks of it outside of zones inside */
+    uint64_t self;       /* ticks outside of child zones */
     uint32_t row_count;
-    uint32_t rows_left_out; /* for which there was no space: the smallest */
+    uint32_t rows_left_out; /* rows without space: the smallest ones */
     uint32_t note_bytes;
     uint32_t reserved;
 };
 
-/* The slowest call of a site in one thread record, in one of two places, so that one is whole at any time. */
+/* The slowest call of a site in one thread record, in one of two buffers, so that one is complete at any time. */
 struct hp_slowest {
-    uint32_t number;   /* how many there were; the latest is in calls[number % 2]; 0: none yet */
+    uint32_t number;   /* number of slowest calls so far; the latest is in calls[number % 2]; 0: none yet */
     uint32_t calls[2]; /* offsets of hp_slow_call */
-    uint32_t bytes[2]; /* what these places hold */
+    uint32_t bytes[2]; /* sizes of these buffers */
     uint32_t reserved[3];
 };
 
 /* --- allocations */
 
 /*
- * What a thread allocates and frees. malloc and free touch the first 64 bytes, and the frame of the innermost zone to see
- * whether it has an hp_alloc_frame. What lives is counted in usable bytes, which are all that is known when a block is
- * freed: `usable - freed`, and `count - freed_count` blocks. Both are negative in threads that free what others have allocated.
+ * Allocations and frees of a thread. malloc and free touch the first 64 bytes, and the frame of the innermost zone
+ * to see whether it has an hp_alloc_frame. Live memory is counted in usable bytes, which are all that is known at a
+ * free: `usable - freed`, and `count - freed_count` blocks. Both are negative in threads that free blocks of
+ * others.
  */
 struct hp_alloc_thread {
     uint64_t count;       /* allocations */
-    uint64_t bytes;       /* asked for */
+    uint64_t bytes;       /* requested */
     uint64_t usable;      /* the same in usable bytes */
     uint64_t freed_count; /* blocks */
     uint64_t freed;       /* usable bytes */
-    int64_t peak_live;    /* the most that lived since the innermost zone began that has an hp_alloc_frame */
+    int64_t peak_live;    /* maximum of live bytes since the start of the innermost zone with an hp_alloc_frame */
     int64_t peak_blocks;
     int64_t
-        published; /* of what lives, what is in the header's sum: never far from it where there are more threads */
+        published; /* live bytes it has added to the header's sum: close to the truth if there are more threads */
 
-    uint64_t foreign_count; /* blocks freed here that other threads had allocated */
+    uint64_t foreign_count; /* blocks freed here that other threads allocated */
     uint64_t foreign_bytes; /* usable */
     uint32_t frames;        /* offset of hp_alloc_frame[frame_capacity of the thread record] */
     uint32_t reserved[11];
 };
 
 /*
- * In `published`: the thread was the only one until now, so its own counters are those of the process, and the most that lived is in
- * the header's not yet. It tells that with its next event.
+ * In `published`: the thread was the only one until now, so its counters are those of the process, and its peak is
+ * not in the header yet. It publishes that with its next event.
  */
 #define HP_ALLOC_NEVER_TOLD (INT64_MIN / 2)
 
@@ -434,53 +434,56 @@ static inline int64_t hp_alloc_live_blocks(const struct hp_alloc_thread *thread)
 }
 
 /*
- * How far what lives may be from what the header knows of it, per thread. Small, since the peak of the process is only as good
- * as this; large enough that what comes and goes in a loop does not touch what all threads share.
+ * Maximum difference between live bytes and their published value, per thread. Small, since the peak of the process
+ * is only this exact; large enough that a loop of allocations and frees does not touch shared data.
  */
 #define HP_ALLOC_UNPUBLISHED 32768
 
 /*
- * What the thread's counters were when an open zone began. Made by the first allocation or free inside a zone, for that
- * zone and all around it that have none yet: until then nothing has changed since they began. A frame that has one bears
- * HOTPATH_ALLOCATES_; frame 0 stands for what is outside of all zones.
+ * The thread's counters when an open zone started. Made by the first allocation or free inside a zone, for that
+ * zone and all enclosing ones without one: nothing has changed since they started. A frame with one has
+ * HOTPATH_ALLOCATES_; frame 0 stands for everything outside of zones.
  */
 struct hp_alloc_frame {
     uint64_t count;
     uint64_t bytes;
     int64_t live;      /* usable - freed */
     int64_t blocks;    /* count - freed_count */
-    int64_t peak_live; /* of the zone around it, up to then */
+    int64_t peak_live; /* of the enclosing zone, up to then */
     int64_t peak_blocks;
-    uint64_t inner_count; /* what zones directly inside that have ended allocated, and those inside them */
+    uint64_t inner_count; /* allocated by ended zones inside */
     uint64_t inner_bytes;
 };
 
-/* What is told of a call. Each has a histogram of its own, with octaves as in hotpath_stat_. */
+/* What is measured per call. Each has its own histogram, with octaves as in hotpath_stat_. */
 enum hp_alloc_measure {
-    HP_ALLOC_OWN_BYTES, /* asked for by the call itself, not by zones inside */
+    HP_ALLOC_OWN_BYTES, /* requested by the call itself, not by zones inside */
     HP_ALLOC_OWN_COUNT,
-    HP_ALLOC_ALL_BYTES, /* with zones inside */
+    HP_ALLOC_ALL_BYTES, /* including zones inside */
     HP_ALLOC_ALL_COUNT,
-    HP_ALLOC_PEAK_BYTES, /* most usable bytes that lived at once, beyond those at its beginning, zones inside included */
+    HP_ALLOC_PEAK_BYTES, /* maximum of live usable bytes above those at its start, including zones inside */
     HP_ALLOC_PEAK_BLOCKS,
     HP_ALLOC_MEASURES
 };
 
-/* What calls of a site allocated, in one thread record. Calls without an hp_alloc_frame are not here: all theirs is 0. */
+/*
+ * Allocations of a site's calls, in one thread record. Calls without an hp_alloc_frame are not included: they have
+ * none.
+ */
 struct hp_alloc_stat {
     uint64_t calls;     /* that allocated or freed */
     uint64_t own_bytes; /* sums over all calls */
     uint64_t own_count;
     uint64_t all_bytes; /* sums over calls that were not inside another call of the site */
     uint64_t all_count;
-    int64_t net_bytes; /* usable bytes that such calls left behind */
+    int64_t net_bytes; /* usable bytes that such calls did not free */
     int64_t net_blocks;
-    uint64_t missed; /* values that found no space for their octave */
+    uint64_t missed; /* values without space for their octave */
     uint64_t max[HP_ALLOC_MEASURES];
     uint32_t octaves[HP_ALLOC_MEASURES][HOTPATH_OCTAVES_];
 };
 
-/* Memory that the program hands out itself, by name (hotpath_alloc_event). Written by any thread, atomically. */
+/* Memory that the program hands out itself, by label (hotpath_alloc_event). Written by any thread, atomically. */
 struct hp_pool {
     uint32_t next; /* offset of an older one */
     uint32_t name; /* offset of a string */
@@ -493,54 +496,52 @@ struct hp_pool {
     int64_t peak_blocks;
 };
 
-/* --- processor time */
+/* --- CPU time */
 
 enum hp_cpu_engine {
     HP_CPU_NONE = 0,
     HP_CPU_TIMERS =
-        1, /* a timer on each thread's processor clock: fires on the kernel's ticks, in user and kernel mode */
-    HP_CPU_PERF = 2 /* the same, and samples of user mode by perf's clock, which are not bound to ticks */
+        1,          /* a timer on each thread's CPU clock: fires on the kernel's ticks, in user and kernel mode */
+    HP_CPU_PERF = 2 /* the same, plus user-mode samples by perf's clock, which are independent of ticks */
 };
 
 /*
- * The processor time of a thread, and of those before it with the same record. All of it was measured by the thread's clock;
- * samples only say which nodes it is credited to: what has passed since the last one, to where the thread is found. What is
- * not credited yet (the time since the last sample of a thread that has ended) waits for the next sample.
+ * The CPU time of a thread, and of earlier threads with the same record. All of it is measured by the thread's
+ * clock; samples only tell which nodes get it: the time since the last sample goes to the node where the thread is
+ * found. Time that is not attributed yet (since the last sample of an exited thread) waits for the next sample.
  */
 struct hp_cpu_thread {
-    uint64_t user_ns; /* measured so far, credited or not; which mode it was is the kernel's guess */
+    uint64_t user_ns; /* measured so far, attributed or not; the split of modes is the kernel's estimate */
     uint64_t kernel_ns;
-    uint64_t waiting_ns; /* of that, not credited yet */
-    uint64_t
-        unseen_ns; /* beside that, passed unseen by perf: of the kernel, where ticks have found the thread there */
-    uint64_t samples;      /* taken, by either means; */
-    uint64_t perf_samples; /* of these, by perf */
-    uint64_t recorded;     /* samples that went into the chunks, those included that were written over */
+    uint64_t waiting_ns;   /* part of it not attributed yet */
+    uint64_t unseen_ns;    /* in addition, unseen by perf: kernel time, if ticks found the thread there */
+    uint64_t samples;      /* taken by either engine; */
+    uint64_t perf_samples; /* ... by perf */
+    uint64_t recorded;     /* samples put into the chunks, including overwritten ones */
     uint32_t table;        /* offset of hp_cpu_table */
     uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
     uint32_t chunk_count;
-    uint32_t last_node;  /* where it was found last; 0: never yet */
-    uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
+    uint32_t last_node;  /* where it was last found; 0: never */
+    uint64_t skipped_ns; /* while recording was paused: in none of the above */
     uint64_t skipped_kernel_ns;
-    uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
-    uint64_t perf_switches; /* how often the thread was switched from while perf was there */
-    uint64_t waited_ns; /* passed without that it ran, between two looks at its clocks with a wait between them */
-    uint64_t preempted; /* how often others had its processor though it did not wait; 0: nothing is known of that */
-    uint64_t perf_ticks; /* of spent_ticks, for samples of perf's */
+    uint64_t spent_ticks;   /* cost of making and taking samples, as far as the thread can tell */
+    uint64_t perf_switches; /* context switches while perf was active */
+    uint64_t waited_ns;     /* time off the CPU between two readings of its clocks with a wait in between */
+    uint64_t preempted;     /* how often it was preempted without waiting; 0: unknown */
+    uint64_t perf_ticks;    /* part of spent_ticks for perf samples */
 };
 
-/* What was credited to a node. */
+/* Time attributed to a node. */
 struct hp_cpu_node {
     uint32_t node; /* offset; 0: this place is free */
     uint32_t reserved;
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
-    uint64_t
-        ticked_ns; /* with perf: what was used before a timer's signal found it here in the kernel, since the one before */
+    uint64_t ticked_ns; /* with perf: CPU time up to timer signals that found it here in the kernel */
     /*
-     * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
-     * not above it in the tree, though its call is on the stack.
+     * Recursion: samples in an inner call that was folded onto an outer node, so that this node is not above it in
+     * the tree, though its call is on the stack.
      */
     uint64_t also_samples;
     uint64_t also_ns;
@@ -566,8 +567,9 @@ struct hp_sample {
 };
 
 /*
- * The latest samples of a thread record, in chunks that form a ring: `next` of the one that is being filled is the oldest,
- * which is used again when there is to be no further one. The number of a sample within its thread is `first` plus its place.
+ * The latest samples of a thread record, in chunks that form a ring: `next` of the chunk being filled is the
+ * oldest, which is reused if there is to be no further one. The number of a sample within its thread is `first`
+ * plus its index.
  */
 struct hp_sample_chunk {
     uint32_t next;
@@ -582,105 +584,104 @@ struct hp_sample_chunk {
 /* --- waiting */
 
 enum hp_wait_cause {
-    HP_WAIT_OTHER,     /* a system call that is none of the following */
-    HP_WAIT_RUN_QUEUE, /* ready to run, with no processor to run on */
-    HP_WAIT_LOCK,      /* a mutex, a lock for reading or writing, a lock of a file */
+    HP_WAIT_OTHER,     /* any other system call */
+    HP_WAIT_RUN_QUEUE, /* ready to run, but no CPU free */
+    HP_WAIT_LOCK,      /* a mutex, a read-write lock, a file lock */
     HP_WAIT_SLEEP,     /* nanosleep and the like */
     HP_WAIT_POLL,      /* poll, select, epoll_wait: one of several descriptors */
     HP_WAIT_DISK,      /* a file system or a block device */
     HP_WAIT_SOCKET,
     HP_WAIT_PIPE,
     HP_WAIT_TERMINAL,
-    HP_WAIT_CHILD,   /* the end of a process */
+    HP_WAIT_CHILD,   /* the exit of a process */
     HP_WAIT_SIGNAL,  /* sigwait, pause */
     HP_WAIT_FAULT,   /* a page that had to be read */
     HP_WAIT_STOPPED, /* by a signal, or by a debugger */
     HP_WAIT_CONDITION,
     HP_WAIT_SEMAPHORE,
     HP_WAIT_BARRIER,
-    HP_WAIT_THREAD, /* the end of a thread */
-    HP_WAIT_FUTEX,  /* one of these, or a lock: cannot be told */
-    HP_WAIT_CLIENT, /* somebody who connects: accept */
+    HP_WAIT_THREAD, /* the exit of a thread */
+    HP_WAIT_FUTEX,  /* one of these, or a lock: unknown */
+    HP_WAIT_CLIENT, /* a connection: accept */
     HP_WAIT_CAUSES
 };
 
-/* What threads waited for at one place. */
+/* What threads waited for at one node. */
 struct hp_wait {
     uint32_t
-        node; /* of the innermost open zone; of the root of the thread's tree: outside of all; 0: a thread without record */
+        node; /* of the innermost open zone; of the tree's root: outside of all zones; 0: a thread without record */
     uint32_t cause; /* enum hp_wait_cause */
     int32_t call;   /* number of the system call; -1: none */
-    uint32_t looks; /* how often it was found so */
+    uint32_t looks; /* number of looks that found it */
     uint64_t ns;
-    uint64_t
-        beside_ns; /* of that, while another thread of the run was at work; run queue: after a wait that was idle */
-    uint32_t other; /* node where the thread was that is waited for, or that has the lock; 0: not known */
+    uint64_t beside_ns; /* part of it while another thread of the run was at work; run queue: after an idle wait */
+    uint32_t other;     /* node of the thread that is waited for, or that owns the lock; 0: unknown */
     uint32_t reserved;
-    char what[40]; /* the file, socket, pipe or child, if known: its end, if it is longer; filled up with zeros */
+    char what[40]; /* the file, socket, pipe or child, if known: its end, if too long; zero-padded */
 };
 
 /*
- * Written from outside by whoever watches the process (`hotpath run`), or by a thread of the library; by one of them at a
- * time. The place is made when the session begins, since nobody else may make space in it. Behind it is hp_wait[capacity].
+ * Written by an observer outside the process (`hotpath run`), or by a library thread; one of them at a time. The
+ * space is made when the session begins, since an observer cannot allocate in it. Followed by hp_wait[capacity].
  */
 struct hp_waits {
     uint32_t capacity;
-    uint32_t used;        /* entries that are valid: raised when an entry is written */
-    uint32_t watcher;     /* process that watches, or did; 0: nobody came */
-    uint32_t period_us;   /* between two looks, on average */
-    uint64_t looks;       /* at threads */
-    uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
-    uint64_t left_out_ns; /* waiting for which there was no entry left */
-    uint64_t watcher_ns;  /* processor time that watching took */
-    uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
-    uint32_t unwatched;   /* most threads at a time for which there was no place; 1 of a process without one */
+    uint32_t used;        /* valid entries: raised after an entry is written */
+    uint32_t watcher;     /* process id of the observer; 0: none came */
+    uint32_t period_us;   /* mean time between looks */
+    uint64_t looks;       /* number of looks at threads */
+    uint64_t watched_ns;  /* thread time that was observed: running, ready to run, or waiting */
+    uint64_t left_out_ns; /* waiting time without a free entry */
+    uint64_t watcher_ns;  /* CPU time of the observer */
+    uint64_t latest_ns;   /* when the process was last seen alive, by CLOCK_MONOTONIC */
+    uint32_t unwatched;   /* maximum number of threads without an entry at one time; 1 for a process without one */
     uint32_t reserved;
 };
 
-/* --- what threads used, whether they measure anything or not */
+/* --- what threads used, with or without zones */
 
-#define HP_CREW_CAUSES 20u /* with room for one that comes */
+#define HP_CREW_CAUSES 20u /* one spare */
 
-/* A thread; or several of the same name, where there are many, and then all numbers are of them together. */
+/* A thread; or several of the same name, if there are many, and then all numbers are sums over them. */
 struct hp_crew_row {
-    uint32_t tid;        /* of the one that came last */
-    uint32_t threads;    /* 0: this place is free */
-    uint32_t living;     /* of these, when they were looked at last */
+    uint32_t tid;        /* of the latest one */
+    uint32_t threads;    /* 0: free */
+    uint32_t living;     /* of these, alive at the last look */
     uint32_t record;     /* offset of its hp_thread; 0: it has none, or they are several */
-    uint32_t generation; /* of that record, while it is this thread's */
-    uint32_t state;      /* the kernel's letter for it */
+    uint32_t generation; /* of that record while this thread owns it */
+    uint32_t state;      /* the kernel's letter */
     char name[16];
     uint64_t user_ns;
     uint64_t kernel_ns;
-    uint64_t voluntary; /* how often it gave its processor away, and how often it was taken */
+    uint64_t voluntary; /* how often it gave up its CPU, and how often it was preempted */
     uint64_t involuntary;
     uint64_t lived_ns;
-    uint64_t allocated_bytes; /* asked for */
-    uint64_t usable_bytes;    /* the same in usable bytes */
-    uint64_t freed_bytes;     /* usable */
-    uint32_t now_permille;    /* of a processor, of each thread on average, between the last two samples */
-    uint32_t max_permille;    /* the highest of one thread that was */
+    uint64_t allocated_bytes;           /* requested */
+    uint64_t usable_bytes;              /* the same in usable bytes */
+    uint64_t freed_bytes;               /* usable */
+    uint32_t now_permille;              /* CPU use between the last two samples, mean per thread */
+    uint32_t max_permille;              /* highest of a single thread */
     uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
 };
 
 /*
- * Written by whoever writes hp_waits, in a place that is made with it. Behind it is hp_crew_row[capacity]. A place that is free may be
- * before ones that are not.
+ * Written by the writer of hp_waits, in space that is made with it. Followed by hp_crew_row[capacity]. Free rows
+ * may come before used ones.
  */
 struct hp_crew {
     uint32_t capacity;
-    uint32_t used;         /* places up to the last one that was ever used */
-    uint32_t samples;      /* how often all of it was brought up to date; 0: nobody came */
-    uint32_t threads;      /* that live */
+    uint32_t used;         /* rows up to the last one ever used */
+    uint32_t samples;      /* number of updates; 0: no observer came */
+    uint32_t threads;      /* alive */
     uint32_t most_threads; /* at a time */
-    uint32_t unlisted;     /* threads for which there was no place */
-    uint64_t sampled_ns;   /* when it was brought up to date last, by CLOCK_MONOTONIC */
-    uint64_t rss_bytes;    /* memory of the process that is in memory */
+    uint32_t unlisted;     /* threads without a row */
+    uint64_t sampled_ns;   /* time of the last update, by CLOCK_MONOTONIC */
+    uint64_t rss_bytes;    /* resident memory of the process */
     uint64_t rss_peak_bytes;
     uint64_t reserved[2];
 };
 
-/* Site ids of nodes that stand for no place in code. */
+/* Site ids of nodes that are not a place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
 

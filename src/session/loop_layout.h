@@ -1,22 +1,23 @@
 /*
- * What is counted of an event loop, as recorders write it and readers show it: see object_layout.h. A part is one thread's loop. `flags` of
- * the part says what that is doing (enum hp_loop_state), and `last` since when. Instances, told apart by what the loop waits for, keep
- * their records to the end of the session, so they have histograms of their own. SPDX-License-Identifier: MIT
+ * Counters of an event loop, as written by recorders and shown by readers: see object_layout.h. A part is one
+ * thread's loop. `flags` of the part is its state (enum hp_loop_state), `last` the time since then. Instances,
+ * distinguished by what the loop waits for, keep their records until the session ends, so they have their own
+ * histograms. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_LOOP_LAYOUT_H
 #define HP_SESSION_LOOP_LAYOUT_H
 
 enum hp_loop_counter {
     HP_LOOP_TURNS,
-    HP_LOOP_EVENTS, /* what waits returned, if that was not below 0 */
+    HP_LOOP_EVENTS, /* results of waits, unless negative */
     HP_LOOP_WAITS,
     HP_LOOP_BUSY,    /* ticks of all turns */
     HP_LOOP_WAITED,  /* ticks */
     HP_LOOP_LONGEST, /* ticks of the longest turn */
     HP_LOOP_LONGEST_SINCE,
-    HP_LOOP_SQUARES_LOW, /* the squares of all turns in ticks, added up, in 128 bits */
+    HP_LOOP_SQUARES_LOW, /* sum of the squares of all turns in ticks, in 128 bits */
     HP_LOOP_SQUARES_HIGH,
-    HP_LOOP_LONGEST_INSIDE, /* of the longest turn, ticks in one callback, whose node the part has; 0: none is known */
+    HP_LOOP_LONGEST_INSIDE, /* ticks of the longest turn in one callback, whose node the part has; 0: unknown */
     HP_LOOP_COUNTERS
 };
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define MOST_TRIES 16384u /* some milliseconds: a thread may have lost its processor in the middle of a change */
+#define MOST_TRIES 16384u /* some milliseconds: a thread may have been preempted in the middle of a change */
 #define BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
 
-/* Not from the copy of the header: in a live session there may be newer ones. */
+/* Not from the copy of the header: a live session may have newer ones. */
 static uint32_t newest_object(const struct hp_snapshot *snapshot)
 {
     return __atomic_load_n((const uint32_t *)(const void *)(snapshot->bytes + offsetof(struct hp_header, objects)),
@@ -39,7 +39,7 @@ bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struc
            ret_kind->counter_count <= HP_KIND_COUNTERS && ret_kind->histogram_count <= HP_KIND_HISTOGRAMS;
 }
 
-/* As it is now: a copy may have been made in the middle of a change. */
+/* Reads the current bytes: a copy may have been made in the middle of a change. */
 static bool look_at(const struct hp_snapshot *snapshot, uint32_t offset, void *to, size_t bytes, uint64_t wide)
 {
     return snapshot->read_anew != NULL ? hp_snapshot_copy_changing(snapshot, offset, to, bytes)
@@ -57,8 +57,9 @@ static bool look_at_sequence(const struct hp_snapshot *snapshot, uint32_t part, 
 _Static_assert(offsetof(struct hp_part, sequence) % 8 == 0, "looked at by itself");
 
 /*
- * Counters that belong together are written between two changes of `sequence`: what was copied while they were is copied again. Who was
- * killed meanwhile, or is interrupted by who reads, has left it odd: then what there is has to do, and its `sequence` is odd.
+ * Related counters are written between two changes of `sequence`: a copy made meanwhile is repeated. A writer that
+ * was killed, or is interrupted by this reader, has left it odd: then the copy is used as it is, with an odd
+ * `sequence`.
  */
 static bool copy_part(const struct hp_snapshot *snapshot, uint32_t offset, size_t size,
                       struct hp_instance_part *ret)
@@ -69,7 +70,7 @@ static bool copy_part(const struct hp_snapshot *snapshot, uint32_t offset, size_
         uint32_t before, after;
         if (!look_at_sequence(snapshot, offset, &before))
             return false;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* this one and the next pair with hp_part_change */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* both fences pair with hp_part_change */
         if (!look_at(snapshot, offset, ret, size, ticks | base))
             return false;
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -123,7 +124,7 @@ void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t his
 
 /* ---------------------------------------------------------------------------------------------- recent values */
 
-/* A text that is broken, or newer than the snapshot, is empty. */
+/* A text that is broken, or newer than the snapshot, counts as empty. */
 static void copy_text(const struct hp_snapshot *snapshot, const struct hp_ring *ring, uint64_t place,
                       struct hp_recent_copy *recent)
 {
@@ -156,7 +157,7 @@ bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp
             hp_snapshot_copy_changing(snapshot, offset, &ret_recent->value, sizeof ret_recent->value);
         if (is_there)
             copy_text(snapshot, &ring, place, ret_recent);
-        /* One place is the writer's, who may be at work in it. */
+        /* One entry is reserved for the writer, which may be writing it. */
         if (!copy_ring(snapshot, part->ring, &after) || after.count - walk->number >= ring.capacity)
             break;
         if (is_there && ret_recent->value.type < HP_VALUE_TYPES)

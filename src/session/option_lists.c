@@ -1,4 +1,4 @@
-/* What values of options can be: lists, of patterns and of names. SPDX-License-Identifier: MIT */
+/* Parsers for option values: lists of patterns and of names. SPDX-License-Identifier: MIT */
 #include "option_values.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* ---------------------------------------------------------------------------------- lists of patterns */
 
-/* What reading a list takes: too much for a stack. */
+/* Working memory for reading a list: too large for a stack. */
 struct list_reader {
     struct hp_text *problem;
     struct hp_text list;
@@ -44,7 +44,7 @@ static bool complain_unreadable(const struct list_reader *reader, int error)
     return hp_option_complain(reader->problem, hp_file_error(error));
 }
 
-/* The file that an item @PATH names. Other than regular ones could keep us waiting. */
+/* Reads the file of an item @PATH. Files other than regular ones could block. */
 static bool read_list_file(struct list_reader *reader, const char *path, size_t length)
 {
     if (length == 0)
@@ -100,7 +100,7 @@ static bool add_file(struct list_reader *reader, const char *path, size_t length
     return true;
 }
 
-/* Puts what files hold in the place of their names. */
+/* Replaces names of files by their contents. */
 static bool read_list(struct list_reader *reader, const char *text)
 {
     size_t length;
@@ -245,7 +245,7 @@ bool hp_option_parse_metadata(const struct hp_option *option, const char *text, 
                                  "is not a list of pairs such as key=value,key=value");
 }
 
-/* Keeps the percentiles ascending, each once. Returns false when there is no space for one more. */
+/* Keeps the percentiles ascending, each once. False: no space for one more. */
 static bool add_percentile(double *percentiles, uint32_t *count, double percentile)
 {
     uint32_t at = 0;

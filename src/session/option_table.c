@@ -4,7 +4,7 @@
 #include "stack_ring.h"
 #include "text.h"
 
-/* Where the values of an option are: in both structs, mostly under the same name, or in one of them only. */
+/* Where the values of an option are: in both structs, usually under the same name, or in one of them only. */
 #define AT_SETTINGS_TOO(field) offsetof(struct hp_settings, field), sizeof((struct hp_settings *)0)->field
 #define AT_BOTH(group, name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(group.name)
 #define AT_KINDS(name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(record.kinds)
@@ -175,7 +175,7 @@ _Static_assert(sizeof hp_options / sizeof hp_options[0] <= HP_MAX_OPTIONS, "HP_M
 
 bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size)
 {
-    static struct hp_settings ignored; /* too large for a stack, and nobody reads it */
+    static struct hp_settings ignored; /* too large for a stack, and never read */
     struct hp_text text;
     hp_text_init(&text, problem, size);
     const bool is_accepted = option->parse(option, value, &ignored, &text);

@@ -1,4 +1,4 @@
-/* What values of options can be: texts, words, numbers. SPDX-License-Identifier: MIT */
+/* Parsers for option values: texts, words, numbers. SPDX-License-Identifier: MIT */
 #include "option_values.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ bool hp_option_parse_pattern(const struct hp_option *option, const char *text, s
 }
 
 _Static_assert(sizeof((struct hp_settings *)0)->show.slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
-/* Bytes of a value as one can show them on any terminal and in any log. */
+/* Writes the bytes of a value so that any terminal and log can show them. */
 void hp_option_put_shown(struct hp_text *line, const char *value)
 {
     size_t shown = 0;
@@ -146,7 +146,7 @@ static uint32_t record_bit(const char *name, size_t length)
     return 0;
 }
 
-/* The bits of a list of names; 0 when one of them is unknown. */
+/* The bits of a list of names; 0: one of them is unknown. */
 static uint32_t record_bits(const char *list)
 {
     uint32_t bits = 0;
@@ -241,7 +241,7 @@ bool hp_option_parse_limit_of_all(const struct hp_option *option, const char *te
     return true;
 }
 
-/* A part of the whole, "0.0625" or "1/16", as one in so many; the nearest there is. */
+/* A fraction, "0.0625" or "1/16", as one in N; the nearest there is. */
 static bool read_part(const char *text, uint32_t *ret_period)
 {
     uint64_t whole;
@@ -315,7 +315,7 @@ bool hp_option_parse_flag(const struct hp_option *option, const char *text, stru
     return true;
 }
 
-/* NO_COLOR means what it says whatever its value is: https://no-color.org. */
+/* NO_COLOR applies whatever its value is: https://no-color.org. */
 bool hp_option_parse_no_color(const struct hp_option *option, const char *text, struct hp_settings *settings,
                               struct hp_text *ret_problem)
 {

@@ -1,8 +1,8 @@
 /*
- * What values of options can be, and how they are read: parsers for the table (option_table.c).
+ * Parsers for option values, used by the table (option_table.c).
  *
- * A parser writes to the settings when all is well, and otherwise says what is wrong as the end of a sentence that
- * begins with the value: "is not a number". So a value that failed can be parsed again for its sentence.
+ * A parser writes to the settings if the value is valid, and otherwise gives the end of a sentence that begins with
+ * the value: "is not a number". So a value that failed can be parsed again for its message.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_OPTION_VALUES_H
@@ -12,16 +12,16 @@
 
 #define HP_OPTION_PROBLEM_BYTES 360
 
-/* Entries of the table that are looked at by themselves. */
+/* Entries of the table that are used individually. */
 #define HP_RECORD_INDEX 0
 #define HP_CPU_INDEX 1
 
-/* For parsers. The first two are always false. */
+/* For parsers. The first two always return false. */
 bool hp_option_complain(struct hp_text *problem, const char *what);
 bool hp_option_too_long(struct hp_text *problem, const struct hp_option *option);
 /* Where the option is in the settings. */
 void *hp_option_place(const struct hp_option *option, struct hp_settings *settings);
-/* Bytes of a value as one can show them on any terminal and in any log. */
+/* Writes the bytes of a value so that any terminal and log can show them. */
 void hp_option_put_shown(struct hp_text *line, const char *value);
 
 /* Parsers. */
@@ -62,7 +62,7 @@ bool hp_option_parse_flag(const struct hp_option *option, const char *text, stru
 bool hp_option_parse_no_color(const struct hp_option *option, const char *text, struct hp_settings *settings,
                               struct hp_text *ret_problem);
 
-/* Those of lists (option_lists.c). */
+/* Parsers for lists (option_lists.c). */
 bool hp_option_parse_patterns(const struct hp_option *option, const char *text, struct hp_settings *settings,
                               struct hp_text *ret_problem);
 bool hp_option_parse_sections(const struct hp_option *option, const char *text, struct hp_settings *settings,

@@ -1,4 +1,4 @@
-/* Where sessions are. SPDX-License-Identifier: MIT */
+/* Directories of sessions. SPDX-License-Identifier: MIT */
 #include "places.h"
 
 #include <errno.h>
@@ -38,10 +38,10 @@ bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text,
     else
         put_folder_of_user(&place, n == 1 ? "/dev/shm" : "/tmp");
     hp_text_end(&place);
-    return n < (is_chosen ? 1 : 3); /* the user chose: no other place behind his back */
+    return n < (is_chosen ? 1 : 3); /* the user chose: no other directory is used silently */
 }
 
-/* A session takes a quarter of what is free at most. */
+/* A session takes at most a quarter of the free space. */
 bool hp_place_is_usable(const char *place)
 {
     if (place[0] == '\0')
@@ -56,7 +56,7 @@ bool hp_place_is_usable(const char *place)
 
 bool hp_place_is_of_run(const char *folder) { return hp_text_has_suffix(folder, HP_RUN_SUFFIX); }
 
-/* Where the folder around it is not there either, we are in another root. */
+/* If its parent directory is missing, too, we are in another root. */
 static bool is_removed(const char *folder)
 {
     char around[1024];

@@ -1,4 +1,4 @@
-/* Where sessions are. SPDX-License-Identifier: MIT */
+/* Directories of sessions. SPDX-License-Identifier: MIT */
 #ifndef HP_SESSION_PLACES_H
 #define HP_SESSION_PLACES_H
 
@@ -8,24 +8,27 @@
 #include "options.h"
 
 #define HP_SESSION_SUFFIX ".hotpath"
-#define HP_RUN_SUFFIX ".run" /* of a folder with the sessions of one `hotpath run` */
+#define HP_RUN_SUFFIX ".run" /* of a directory with the sessions of one `hotpath run` */
 
 /*
- * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
- * False: there are no more. Empty: this one does not exist here.
+ * The n-th directory for sessions, best first: writers take the first usable one, readers search all. False: no
+ * more. Empty: this one does not exist here.
  */
 bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size);
 
-/* Makes the folder if need be and says whether a session can live there. False: errno says why. */
+/* Makes the directory if needed and returns whether a session can live there. False: see errno. */
 bool hp_place_is_usable(const char *place);
 
-/* Whether it is the folder of a `hotpath run`, and not one that somebody has named for a process within it. */
+/* Whether it is the directory of a `hotpath run`, and not one set by someone for a process within it. */
 bool hp_place_is_of_run(const char *folder);
 
-/* The same, and that run has ended: nobody holds the folder any more, or it was removed. Who cannot see it does not know. */
+/*
+ * The same, and that run has ended: nobody locks the directory any more, or it was removed. Unknown to a process
+ * that cannot see it.
+ */
 bool hp_place_is_of_past_run(const char *folder);
 
-/* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
+/* The path of a report: `pattern` with %p replaced by the process id. False: too long, or empty. */
 bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
 
 #endif

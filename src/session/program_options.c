@@ -1,4 +1,4 @@
-/* The options of a program, as the environment would have them. SPDX-License-Identifier: MIT */
+/* The options of a program, converted to environment syntax. SPDX-License-Identifier: MIT */
 #include "program_options.h"
 
 #include <string.h>
@@ -7,10 +7,9 @@
 
 #define END_OF(member) (offsetof(struct hotpath_options, member) + sizeof((struct hotpath_options *)0)->member)
 
-/* The first version ended with these fields, which later ones may put to use; its programs will be around. */
-#define FIRST_VERSION_BYTES                                                                                        \
-    (offsetof(struct hotpath_options, exclude_wrapper) + 12) /* flags, and bytes to become some */
-/* Nobody's struct is larger; a size that is, is not a size. */
+/* The first version ended with these fields, which later ones may use; programs built with it will stay around. */
+#define FIRST_VERSION_BYTES (offsetof(struct hotpath_options, exclude_wrapper) + 12) /* flags, and reserved bytes */
+/* No struct is larger; a larger size is invalid. */
 #define LARGEST_BYTES 4096u
 
 static bool are_zero(const struct hotpath_options *options, size_t from, size_t to)
@@ -22,7 +21,7 @@ static bool are_zero(const struct hotpath_options *options, size_t from, size_t 
     return true;
 }
 
-/* Between the reserved fields and the end of the struct the compiler may leave a gap, in which anything may be. */
+/* Between the reserved fields and the end of the struct there may be padding with arbitrary contents. */
 bool hp_options_are_known(const struct hotpath_options *options)
 {
     if (!options)
@@ -70,7 +69,7 @@ static uint64_t field_number(const struct hp_option *option, const void *field)
     }
 }
 
-/* Writes a number of the program as the environment would have it. */
+/* Converts a number of the program to environment syntax. */
 static const char *number_text(const struct hp_option *option, uint64_t number, char buffer[HP_PROGRAM_VALUE_BYTES])
 {
     struct hp_text text;
@@ -83,7 +82,7 @@ static const char *number_text(const struct hp_option *option, uint64_t number, 
     return hp_text_end(&text);
 }
 
-/* The same for one with decimals; what is no number is not taken for one. */
+/* The same for a number with decimals; NaN and infinity are not accepted. */
 static const char *decimal_text(double number, char buffer[HP_PROGRAM_VALUE_BYTES])
 {
     struct hp_text text;

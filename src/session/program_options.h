@@ -6,7 +6,7 @@
 
 #define HP_PROGRAM_VALUE_BYTES 24
 
-/* What the program says about an option, as the environment would say it; NULL when it says nothing. */
+/* The program's value of an option, in environment syntax; NULL: not set. */
 const char *hp_program_value(const struct hp_option *option, const struct hotpath_options *options,
                              char buffer[HP_PROGRAM_VALUE_BYTES]);
 

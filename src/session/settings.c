@@ -1,10 +1,10 @@
 /*
- * The way from all sources of options to one struct of settings.
+ * Resolves all sources of options into one struct of settings.
  *
  * Values are applied level by level (defaults, program, environment) and, within a level, in the order of the
- * table. That alone makes HOTPATH_LIMIT work: it stands before the limits of single sections and sets them all, so
- * that a single one overrules it within its own level and is overruled by it from the next. Warnings are written
- * when all levels are done, because only then is it known what is used instead. SPDX-License-Identifier: MIT
+ * table. That alone makes HOTPATH_LIMIT work: it comes before the limits of single sections and sets them all, so a
+ * single one overrides it within its own level and is overridden by it from the next level. Warnings are written
+ * after all levels, because only then is it known what is used instead. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 enum level { LEVEL_DEFAULT, LEVEL_PROGRAM, LEVEL_ENVIRONMENT, LEVELS };
 
-/* Everything that one call of hp_settings_resolve works with. */
+/* State of one call of hp_settings_resolve. */
 struct resolution {
     struct hp_settings *settings;
     const struct hotpath_options *options;
@@ -27,7 +27,7 @@ struct resolution {
     void *lookup_context;
     hp_warn *warn;
     void *warn_context;
-    uint8_t origin[HP_MAX_OPTIONS]; /* enum level: where the value in the settings comes from */
+    uint8_t origin[HP_MAX_OPTIONS]; /* enum level: where the effective value comes from */
     bool is_wrong[LEVELS][HP_MAX_OPTIONS];
 };
 
@@ -38,7 +38,7 @@ static const char *environment_value(const struct resolution *resolution, const 
     return value && value[0] ? value : NULL;
 }
 
-/* What one level says about an option; NULL when it says nothing. */
+/* The value of an option at one level; NULL: not set. */
 static const char *value_at(const struct resolution *resolution, enum level level, const struct hp_option *option,
                             char buffer[HP_PROGRAM_VALUE_BYTES])
 {
@@ -101,7 +101,7 @@ static void add_limit(struct hp_text *line, uint32_t limit)
         hp_text_u64(line, limit);
 }
 
-/* A limit that was not understood gives way to others on several levels, so the result is named as a number. */
+/* An invalid limit is replaced by others from several levels, so the result is shown as a number. */
 static void add_limits_used(struct hp_text *line, const struct hp_option *option,
                             const struct hp_settings *settings)
 {
@@ -119,7 +119,7 @@ static void add_limits_used(struct hp_text *line, const struct hp_option *option
     }
 }
 
-/* What is used instead of a value that was not understood. */
+/* What is used instead of an invalid value. */
 static void add_used(struct hp_text *line, const struct resolution *resolution, size_t index)
 {
     const struct hp_option *option = &hp_options[index];
@@ -161,7 +161,6 @@ static void warn_about_all(const struct resolution *resolution)
                 warn_about(resolution, level, i);
 }
 
-/* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
 static bool is_variable(struct hp_spelling *spelling, const char *name)
 {
     hp_spelling_try(spelling, name);
@@ -194,6 +193,10 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
     }
 }
 
+/*
+ * HOTPATH_CPU overrides a list in HOTPATH, which overrides the program's option, which adds to what else it
+ * records.
+ */
 static void choose_cpu(const struct resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;

@@ -1,12 +1,12 @@
 /*
- * The bytes of a session, for those who read its records (snapshot.h).
+ * Access to the bytes of a session, for code that reads its records (snapshot.h).
  *
- * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store; all
- * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
- * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
+ * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store. All
+ * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: a reader that
+ * sees the link sees the record. The 64-bit counters are raised by a single writer and are loaded relaxed.
  *
- * Bounds. One function, hp_snapshot_is_within, decides whether a record lies inside the bytes and is aligned; every load
- * comes after it. SPDX-License-Identifier: MIT
+ * Bounds. One function, hp_snapshot_is_within, decides whether a record lies inside the bytes and is aligned; every
+ * load comes after it. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_SNAPSHOT_BYTES_H
 #define HP_SESSION_SNAPSHOT_BYTES_H
@@ -29,7 +29,7 @@ static inline bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t 
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
-/* Where numbers are looked at: the caller has made sure that they are there. */
+/* The bytes of numbers; the caller has made sure that they are loaded. */
 static inline const unsigned char *hp_snapshot_number_bytes(const struct hp_snapshot *snapshot)
 {
     return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
@@ -42,14 +42,14 @@ static inline bool hp_snapshot_has_record(const struct hp_snapshot *snapshot, ui
                                      : hp_snapshot_has(snapshot, offset, bytes, 8);
 }
 
-/* That, or NULL. */
+/* That record, or NULL. */
 static inline const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset,
                                                           size_t bytes)
 {
     return hp_snapshot_has_record(snapshot, offset, bytes) ? hp_snapshot_number_bytes(snapshot) + offset : NULL;
 }
 
-/* Whether there is a record with so many bytes behind it, which may be more than a size_t can hold. */
+/* Whether there is a record followed by this many bytes, which may be more than a size_t can hold. */
 static inline bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record,
                                         uint64_t bytes)
 {
@@ -66,7 +66,7 @@ static inline uint64_t hp_load64(const unsigned char *at)
     return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
 }
 
-/* Copies a record of which all but the 64-bit words named by `wide` (a bit per 8 bytes) are 32-bit words. */
+/* Copies a record of 32-bit words, except for the 64-bit words marked by `wide` (one bit per 8 bytes). */
 static inline void hp_copy_words(void *to, const unsigned char *from, size_t bytes, uint64_t wide)
 {
     unsigned char *out = to;

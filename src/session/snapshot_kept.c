@@ -1,4 +1,4 @@
-/* Single calls that a session has kept: the latest, the slowest. SPDX-License-Identifier: MIT */
+/* Single calls that a session has kept: the latest and the slowest. SPDX-License-Identifier: MIT */
 #include "snapshot_bytes.h"
 
 #include <string.h>
@@ -6,11 +6,14 @@
 #include "arith.h"
 
 /*
- * The writer uses places anew while they are read. It raises a number when a place is whole, and only then goes on to
- * the next one; so whoever copies a place and then finds the number still within bounds has copied one whole call.
+ * The writer reuses entries while they are read. It raises a number when an entry is complete, and only then goes
+ * on to the next one. So a reader that copies an entry and then finds the number still within bounds has copied one
+ * complete call.
  */
 
-/* Copies what may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes. */
+/*
+ * Copies data that may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes.
+ */
 static bool copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     const size_t words = bytes & ~(size_t)7;
@@ -24,8 +27,9 @@ static bool copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, v
 }
 
 /*
- * Looks at the number, before and after a place is copied. The fences pair with the writer's: what it wrote before it raised
- * the number is seen by whoever sees the number, and who sees what it wrote afterwards sees the number raised.
+ * Reads the number, before and after an entry is copied. The fences pair with the writer's: a reader that sees the
+ * number sees everything written before it was raised, and a reader that sees anything written afterwards sees the
+ * number raised.
  */
 static bool look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
@@ -52,13 +56,16 @@ static void set_call(struct hp_kept_call *call, const struct hp_call *stored)
     call->note[0] = '\0';
 }
 
-/* Where a session that goes on has grown to since the snapshot was taken. */
+/* Whether a live session has grown to this offset since the snapshot was taken. */
 static bool is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
 {
     return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
 }
 
-/* Copies the call at an offset; a note that is broken counts as none. A call with one that is newer than the snapshot is no part of it. */
+/*
+ * Copies the call at an offset; a broken note counts as none. A call whose note is newer than the snapshot is not
+ * part of it.
+ */
 static bool copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
@@ -97,7 +104,7 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
         const bool is_there = copy_call(snapshot, offset, ret_call);
-        /* One place is the writer's, who may be at work in it. */
+        /* One entry is reserved for the writer, which may be writing it. */
         if (count_of(snapshot, log) - walk->number >= capacity)
             break;
         if (is_there)
@@ -108,14 +115,14 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
 
 #define SLOWEST_TRIES 8u
 
-/* One of the two places of a slowest call. */
+/* One of the two buffers of a slowest call. */
 struct slow_place {
     uint32_t number;
     uint32_t offset;
     uint32_t bytes;
 };
 
-/* The place of the latest one, with its head within the bytes. */
+/* The buffer of the latest one, with its header within the bytes. */
 static bool find_slowest(const struct hp_snapshot *snapshot, uint32_t offset, struct slow_place *ret_place)
 {
     struct hp_slowest slowest;
@@ -128,7 +135,7 @@ static bool find_slowest(const struct hp_snapshot *snapshot, uint32_t offset, st
            hp_snapshot_has(snapshot, ret_place->offset, sizeof(struct hp_slow_call), 8);
 }
 
-/* Whether the place still has what was copied from it: with one more the writer may be at work in it. */
+/* Whether the buffer still has what was copied: after one more call the writer may be using it. */
 static bool is_unchanged(const struct hp_snapshot *snapshot, uint32_t slowest, const struct slow_place *place)
 {
     struct slow_place now;
@@ -157,7 +164,7 @@ size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struc
     return larger < snapshot->size ? larger : snapshot->size;
 }
 
-/* Bytes of all that belongs to a slow call, by its head. */
+/* Size of a slow call with everything that belongs to it, by its header. */
 static uint64_t slow_call_bytes(const struct hp_slow_call *head)
 {
     return sizeof *head + (uint64_t)head->row_count * sizeof(struct hp_slow_row) + head->note_bytes;
@@ -173,7 +180,7 @@ static bool copy_place(const struct hp_snapshot *snapshot, const struct slow_pla
     if (bytes > place->bytes || bytes > size || !hp_snapshot_has(snapshot, place->offset, (size_t)bytes, 8) ||
         !copy_changing(snapshot, place->offset, memory, (size_t)bytes))
         return false;
-    /* What was checked, and not what has come meanwhile. */
+    /* The header that was checked, not one that came meanwhile. */
     memcpy(memory, &head, sizeof head);
     return true;
 }
@@ -183,7 +190,7 @@ static bool is_note_within(uint32_t note, uint32_t length, uint32_t note_bytes)
     return length <= HP_NOTE_BYTES && note <= note_bytes && length <= note_bytes - note;
 }
 
-/* Makes sense of a copy that nobody changes any more. */
+/* Sets the pointers into a copy, which nobody changes any more. */
 static void describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
 {
     const struct hp_slow_call *slow = memory;

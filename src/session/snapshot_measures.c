@@ -1,4 +1,4 @@
-/* What a session says of allocations, processor time, waiting, and what threads used. SPDX-License-Identifier: MIT */
+/* Reading allocations, CPU time, waiting, and what threads used. SPDX-License-Identifier: MIT */
 #include "snapshot_bytes.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
     return walk->is_begun;
 }
 
-/* ---------------------------------------------------------------------------------------- processor time */
+/* ---------------------------------------------------------------------------------------------- CPU time */
 
 bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
                             struct hp_cpu_thread *ret_cpu)
@@ -94,7 +94,7 @@ static uint32_t places_in(const struct hp_snapshot *snapshot, uint32_t table)
     return hp_snapshot_has_many(snapshot, table, sizeof(struct hp_cpu_table), bytes) ? capacity : 0;
 }
 
-/* `index` is that of the next place. */
+/* `index` is that of the next entry. */
 bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
                           struct hp_cpu_node *ret_node)
 {
@@ -121,7 +121,7 @@ static bool copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struc
            hp_snapshot_has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
 
-/* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */
+/* From the chunk after the one being filled round to that one. `index` is that of the next sample in it. */
 bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
                              struct hp_walk *walk, struct hp_sample *ret_sample)
 {

@@ -1,4 +1,4 @@
-/* Opening a session: whether it can be read, and what the moment is that it is read at. SPDX-License-Identifier: MIT */
+/* Opening a session: whether it can be read, and the time of reading. SPDX-License-Identifier: MIT */
 #include "snapshot_bytes.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static uint32_t swapped(uint32_t word)
     return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
 }
 
-/* The fields that say whether the rest can be understood: they have their places in every version. */
+/* The fields that tell whether the rest can be understood: they have the same offsets in every version. */
 static const char *check_opening(struct hp_snapshot *snapshot)
 {
     const unsigned char *bytes = snapshot->bytes;
@@ -75,11 +75,11 @@ static const char *check_opening(struct hp_snapshot *snapshot)
 }
 
 /*
- * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks
- * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
+ * The rate comes from the two pairs that are furthest apart. Pairs closer than this are too inexact: reading both
+ * clocks takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
 #define SHORTEST_BASE_NS 20000u
-#define LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
+#define LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* plausible maximum */
 
 static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
 {
@@ -99,8 +99,8 @@ static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *e
 static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /*
- * The tick at which somebody who watched the process last found it alive; 0: nobody did, or it cannot be told. The process
- * itself leaves no sign while it waits.
+ * The tick at which an observer last found the process alive; 0: no observer, or unknown. The process itself leaves
+ * no sign while it waits.
  */
 static uint64_t last_seen(const struct hp_snapshot *snapshot)
 {
@@ -112,7 +112,7 @@ static uint64_t last_seen(const struct hp_snapshot *snapshot)
     return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
 }
 
-/* A closed frame has its end in `child`. When a call began that is not timed is not known. */
+/* A closed frame has its end in `child`. The start of an untimed call is unknown. */
 static uint64_t sign_of(const struct hotpath_frame_ *frame)
 {
     if (frame->zone == 0)

@@ -1,6 +1,6 @@
 /*
- * Reading records of a session safely. Each walk counts its steps and stops at the number of such records that the file could hold
- * without overlapping. SPDX-License-Identifier: MIT
+ * Reading records of a session safely. Each walk counts its steps and stops at the number of such records that the
+ * file could hold without overlap. SPDX-License-Identifier: MIT
  */
 #include "snapshot_bytes.h"
 
@@ -28,13 +28,13 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 {
     if (id >= HP_MAX_SITES)
         return false;
-    /* Not from the copy: in a live session the chunk may be newer than that. */
+    /* Not from the copy: in a live session the chunk may be newer. */
     const size_t chunks = offsetof(struct hp_header, site_chunks);
     const uint32_t chunk = hp_load32(snapshot->bytes + chunks + 4 * (size_t)(id / HP_SITES_PER_CHUNK));
     const uint64_t offset = (uint64_t)chunk + (uint64_t)(id % HP_SITES_PER_CHUNK) * sizeof(struct hp_site);
     if (chunk == 0 || !hp_snapshot_has(snapshot, offset, sizeof(struct hp_site), 8))
         return false;
-    /* The name is written last: with it, the rest is there. */
+    /* The name is written last: if it is there, so is the rest. */
     if (hp_load32(snapshot->bytes + offset + offsetof(struct hp_site, name)) == 0)
         return false;
     hp_copy_words(ret_site, snapshot->bytes + offset, sizeof *ret_site, 0);
@@ -44,14 +44,17 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 #define COPY32(to, from, type, field) ((to)->field = hp_load32((from) + offsetof(type, field)))
 #define COPY64(to, from, type, field) ((to)->field = hp_load64((from) + offsetof(type, field)))
 
-/* What the calls of a node took that were not timed: known once all are timed again. */
+/* The duration of a node's untimed calls: known once all are timed again. */
 static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 {
     const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
     return from != NULL ? hp_load32(from + offsetof(struct hotpath_stat_, typical)) : 0;
 }
 
-/* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
+/*
+ * Links to children and siblings are not read: they are private to the writer, and parents give the same
+ * information.
+ */
 void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
 {
     const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
@@ -60,7 +63,7 @@ void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset,
     COPY32(ret_links, from, struct hotpath_node_, stat);
 }
 
-/* The stat, which lies elsewhere, is looked at only where its answer is needed. */
+/* The stat, which lies elsewhere, is read only if it is needed. */
 void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
     const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
@@ -85,7 +88,7 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
     return true;
 }
 
-/* What belongs to the writer alone is left zero. */
+/* Fields private to the writer stay zero. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
 {
     const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_stat);
@@ -116,7 +119,7 @@ static void add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp
         line[step] += hp_load64(from + sizeof(uint64_t) * step);
 }
 
-/* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+/* From its origin an octave has counters 64 to 127, which are one line; octave 0 has 0 to 63 as well. */
 void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
                              hp_duration_line lines[HP_DURATION_LINES])
 {
@@ -127,11 +130,11 @@ void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t 
             add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
 }
 
-/* Has the processor fetch bytes that will be looked at soon: they lie wherever there was space. */
+/* Prefetches bytes that will be read soon: they lie wherever there was space. */
 static void foresee(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
     if (snapshot->fetch != NULL && snapshot->numbers == NULL)
-        return; /* they are not there yet */
+        return; /* not loaded yet */
     for (size_t at = 0; at < bytes && hp_snapshot_is_within(snapshot, offset, bytes, 8); at += 64)
         __builtin_prefetch(hp_snapshot_number_bytes(snapshot) + offset + at);
 }
@@ -167,7 +170,7 @@ void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
 
 void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
 
-/* Counts a step; false when there cannot be that many records of this size. */
+/* Counts a step; false: there cannot be that many records of this size. */
 bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
 {
     return walk->steps++ < snapshot->size / record_bytes;
@@ -222,7 +225,7 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
     if (!enter_chunk(snapshot, walk, chunk))
         return walk->is_begun = false;
     const uint64_t first = (uint64_t)chunk + sizeof(struct hp_node_chunk);
-    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* that offsets can reach */
+    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* addressable by offsets */
     const uint64_t left = hp_less(snapshot->size / sizeof(struct hotpath_node_), walk->steps);
     uint64_t count = nodes_in(snapshot, chunk);
     count = count < most ? count : most;
@@ -297,7 +300,7 @@ bool hp_snapshot_next_lane(const struct hp_snapshot *snapshot, struct hp_walk *w
     return walk->is_begun;
 }
 
-/* A thread that is about to stop or to go on there has these frames still, or already. */
+/* A thread that is about to stop or resume there still, or already, has these frames. */
 bool hp_snapshot_lane_thread(const struct hp_snapshot *snapshot, const struct hp_lane *lane,
                              struct hp_thread *ret_thread)
 {

@@ -1,10 +1,10 @@
 /*
  * Creating and growing the session file.
  *
- * Protocol of the two counters in the header. `backed` says how many bytes are mapped and real; it only rises, after the
- * file system has said yes, by whoever has `growing`. `used` is moved only to values not above `backed`, by
- * compare-and-swap; the winner owns the bytes between. Both are relaxed: what is written into the bytes is published by
- * whoever links their offset, with release order.
+ * Protocol of the two counters in the header. `backed` is the number of bytes that are mapped and allocated; it
+ * only rises, after the file system has agreed, and only the owner of `growing` raises it. `used` is moved by
+ * compare-and-swap to values not above `backed`; the winner owns the bytes in between. Both are relaxed: the
+ * contents of the bytes are published by the release store that links their offset.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@
 
 #define FIRST_BYTES (64u << 10)
 #define DEFAULT_CAPACITY (UINT64_C(64) << 20)
-#define PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
+#define PAGE UINT64_C(65536) /* the largest page size of all supported platforms */
 
 static uint64_t page_floor(uint64_t size) { return size & ~(PAGE - 1); }
 
@@ -77,7 +77,7 @@ static void begin_header(struct hp_store *store, uint64_t backed)
 
 /* -------------------------------------------------------------------------------------- file names */
 
-/* FOLDER/PID-STARTTIME-N.hotpath; N counts the sessions of the process, across exec too. */
+/* DIRECTORY/PID-STARTTIME-N.hotpath; N counts the sessions of the process, also across exec. */
 static bool create_file(struct hp_store *store, const char *folder, uint32_t pid, uint64_t start_time, int *ret_fd)
 {
     for (uint32_t number = 0; number < 10000; number++) {
@@ -102,8 +102,8 @@ static bool create_file(struct hp_store *store, const char *folder, uint32_t pid
 }
 
 /*
- * The whole length at once, if the kernel can make pieces of it real without being shown the file again. It says so when it is
- * asked about the first one.
+ * Sets the full length at once, if the kernel can allocate parts of it without access to the file. It says so when
+ * asked about the first part.
  */
 static void give_full_length(struct hp_store *store, int fd)
 {
@@ -153,9 +153,9 @@ static int open_memory(uint64_t capacity)
 }
 
 /*
- * No folder will do: memory that lasts as long as the process. It can be a file without a name, which grows like one with a name.
- * But the kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that
- * always works; where the address space is short, less of it.
+ * No directory is usable: uses memory that lasts as long as the process. This can be a file without a name, which
+ * grows like one with a name. But the kernel applies RLIMIT_FSIZE to it as well, so plain shared memory is the last
+ * resort that always works; less of it if address space is short.
  */
 static bool create_in_memory(struct hp_store *store, const struct hp_record_settings *settings, uint32_t place)
 {
@@ -245,8 +245,8 @@ struct prune {
 };
 
 /*
- * Whether a session is over: it was finished, or its process is gone. Of a process in another pid namespace, or one
- * whose start nobody knows, the latter cannot be told from here, and then it is not over.
+ * Whether a session is over: it was finished, or its process is gone. For a process in another pid namespace, or
+ * without a known start, the latter is unknown, and then it is not over.
  */
 static bool is_over(const struct prune *prune, const char *name, uint32_t pid, uint64_t start)
 {
@@ -262,7 +262,7 @@ static bool is_over(const struct prune *prune, const char *name, uint32_t pid, u
     return hp_process_life(pid, start, pid_namespace) == HP_LIFE_OVER;
 }
 
-/* Remembers names of the form PID-STARTTIME-N.hotpath. */
+/* Collects names of the form PID-STARTTIME-N.hotpath. */
 static void remember(const char *name, void *context)
 {
     struct prune *prune = context;

@@ -1,10 +1,10 @@
 /*
- * The session file from the writer's side: creating it, growing it, handing out space in it.
+ * The writer side of the session file: creating it, growing it, allocating space in it.
  *
- * The mapping begins small and grows where it is. The file has its full length from the start, but no more of it is real than is
- * mapped: to grow takes neither its path nor a descriptor, so a host that has changed its user or its root goes on recording. Where
- * the kernel cannot do that, the file is opened again by its path and compared with the one that was mapped. Space comes from
- * one end and is never given back, so handing it out is a compare-and-swap.
+ * The mapping starts small and grows in place. The file has its full length from the start, but only the mapped
+ * part is allocated. Growing needs neither its path nor a descriptor, so a host that has changed its user or root
+ * continues to record. If the kernel cannot do that, the file is reopened by its path and compared with the mapped
+ * one. Space is taken from one end and never freed, so an allocation is a compare-and-swap.
  *
  * No heap, no libc locks: usable in a signal handler and in a forked child of a threaded process.
  * SPDX-License-Identifier: MIT
@@ -25,34 +25,33 @@
 
 struct hp_store {
     struct hp_range range;   /* without a base: no session */
-    uint64_t capacity;       /* bytes that it may grow to */
-    struct hp_mutex growing; /* taken with signals held */
+    uint64_t capacity;       /* maximum size in bytes */
+    struct hp_mutex growing; /* taken with signals blocked */
     struct hp_file_identity file;
-    uint32_t refusals;   /* times the file could not grow, since it last could */
-    uint32_t number;     /* sessions of this process before this one, across exec too */
-    bool is_full_length; /* the file is as long as it may become; else it is as long as it is real */
-    bool is_memory;      /* no file could be had: nobody else can read it */
-    bool
-        is_foreign; /* because a folder that was to have it belongs to somebody else, or can be written by others */
-    char path[1200];             /* "" when there is no file */
+    uint32_t refusals;           /* how often the file could not grow, since it last could */
+    uint32_t number;             /* sessions of this process before this one, also across exec */
+    bool is_full_length;         /* the file has its maximum length; else only the allocated length */
+    bool is_memory;              /* there is no file: nobody else can read it */
+    bool is_foreign;             /* because a directory for it belongs to someone else or is writable by others */
+    char path[1200];             /* "": no file */
     struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/sample_stacks.h */
     uint32_t stacks_state;       /* atomic */
 };
 
-/* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
+/* Returns NULL, or why the session could not start, as a sentence. Stores with different `place` lie apart. */
 const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place);
 
-/* Nobody works on it any more: gives its memory back but for a page in which the gate reads as closed. */
+/* Nobody uses it any more: unmaps it except for one page, in which the gate reads as closed. */
 void hp_store_empty(struct hp_store *store);
 
-/* Gives back what is left. In a forked child: drops the parent's mapping without touching what is in it. */
+/* Unmaps the rest. In a forked child: drops the parent's mapping without touching its contents. */
 void hp_store_forget(struct hp_store *store);
 
-/* The session never began: its file goes. */
+/* The session never started: removes its file. */
 void hp_store_remove(const struct hp_store *store);
 
-/* Whether the process has said, or somebody outside has seen, that it is in a sandbox. */
+/* Whether the process has announced, or an observer has seen, that it is in a sandbox. */
 static inline bool hp_header_is_sandboxed(const struct hp_header *header)
 {
     return (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED) != 0;
@@ -68,21 +67,19 @@ static inline void *hp_store_at(const struct hp_store *store, uint32_t offset)
     return store->range.base + offset;
 }
 
-/* Hands out `size` zeroed bytes; `align` is a power of two. Returns their offset, or 0 when there is no space. */
+/* Allocates `size` zeroed bytes; `align` is a power of two. Returns their offset; 0: no space. */
 uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align);
 
-/* Copies text into the session, cut to 4095 bytes; 0 when there is no space or no text. */
+/* Copies text into the session, cut to 4095 bytes; 0: no space, or no text. */
 uint32_t hp_store_text(struct hp_store *store, const char *text);
 
 /* Adds to a loss counter. */
 void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count);
 
-/* Makes the whole capacity real at once. */
+/* Allocates the whole capacity at once. */
 bool hp_store_reserve_all(struct hp_store *store);
 
-/*
- * Removes old sessions of dead processes from the folder of `store`, all but the newest `keep`.
- */
+/* Removes old sessions of dead processes from the directory of `store`, except for the newest `keep`. */
 void hp_store_prune(const struct hp_store *store, uint32_t keep);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Space in a session: taking some, and making more of the file real when it runs out. Also called by the handler of samples, which
- * may interrupt the host anywhere: nothing here is the C library's.
- * SPDX-License-Identifier: MIT
+ * Space in a session: allocating from it, and extending the file when it runs out. Also called by the sampling
+ * signal handler, which may interrupt the host anywhere: nothing here is the C library's. SPDX-License-Identifier:
+ * MIT
  */
 #include <fcntl.h>
 
@@ -11,9 +11,9 @@
 #include "store.h"
 
 #define GROW_AT_LEAST (64u << 10)
-#define GROW_AT_MOST (512u << 10) /* to make it real takes a tenth of a millisecond, perhaps under the lock */
+#define GROW_AT_MOST (512u << 10) /* allocating it takes a tenth of a millisecond, perhaps under the lock */
 
-/* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
+/* A full disk stays full for a while: asking again costs the host system calls, so most requests fail at once. */
 #define ASK_AGAIN 4096u
 
 static bool is_worth_asking(struct hp_store *store)
@@ -26,7 +26,7 @@ static bool is_worth_asking(struct hp_store *store)
     return refusals % ASK_AGAIN == 0;
 }
 
-/* Makes more of the file real by opening it again, as long as that can be done. */
+/* Extends the file by reopening it, as long as that is possible. */
 static enum hp_refusal reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
 {
     const int fd =
@@ -39,7 +39,7 @@ static enum hp_refusal reserve_by_path(const struct hp_store *store, uint64_t fr
     return refusal;
 }
 
-/* Makes bytes up to `to` there, and real. */
+/* Maps and allocates bytes up to `to`. */
 static enum hp_refusal extend(struct hp_store *store, uint64_t from, uint64_t to)
 {
     if (!hp_range_grow(&store->range, to))
@@ -52,13 +52,13 @@ static enum hp_refusal extend(struct hp_store *store, uint64_t from, uint64_t to
     return reserve_by_path(store, from, to);
 }
 
-/* As far as is needed, and a good piece further if that can be had. */
+/* As far as needed, and a good deal further if possible. */
 static bool grow_locked(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
     const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
     if (backed >= to)
-        return true; /* another thread was here meanwhile */
+        return true; /* another thread has done it meanwhile */
     uint64_t step = backed / 2;
     step = step < GROW_AT_LEAST ? GROW_AT_LEAST : step > GROW_AT_MOST ? GROW_AT_MOST : step;
     const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
@@ -75,7 +75,7 @@ static bool grow_locked(struct hp_store *store, uint64_t to)
     return has_grown;
 }
 
-/* Signals are held: a handler that came here, too, would wait for whom it has interrupted. */
+/* Signals are blocked: a handler that got here, too, would wait for the code it interrupted. */
 static bool grow(struct hp_store *store, uint64_t to)
 {
     struct hp_signals held;
@@ -93,7 +93,7 @@ bool hp_store_reserve_all(struct hp_store *store)
 {
     struct hp_header *header = hp_store_header(store);
     const bool is_all = header->backed >= store->capacity || grow(store, store->capacity);
-    /* Nothing is asked for later, whatever the answer would be. */
+    /* No more is requested later, whatever the answer would be. */
     store->capacity = header->capacity = header->backed;
     return is_all;
 }

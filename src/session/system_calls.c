@@ -1,7 +1,7 @@
 /*
- * System calls that a thread can wait in.
+ * System calls that can block.
  *
- * No machine has all of them, and each has numbers of its own: what the headers do not know is left out.
+ * No machine has all of them, and the numbers differ: what the headers do not know is left out.
  * SPDX-License-Identifier: MIT
  */
 #include "system_calls.h"

@@ -3,7 +3,7 @@
 
 #define BIT_OF(field) (UINT64_C(1) << offsetof(struct hp_task_slot, field) / 8)
 
-/* Not from the copy of the header: in a live session there may be newer ones. */
+/* Not from the copy of the header: a live session may have newer ones. */
 static uint32_t newest_chunk(const struct hp_snapshot *snapshot)
 {
     return __atomic_load_n((const uint32_t *)(const void *)(snapshot->bytes + offsetof(struct hp_header, tasks)),
@@ -18,7 +18,7 @@ static bool copy_slot(const struct hp_snapshot *snapshot, uint32_t chunk, uint32
                             BIT_OF(born) | BIT_OF(busy) | BIT_OF(poll_start));
 }
 
-/* False: there is no further one. */
+/* False: no more chunks. */
 static bool next_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk)
 {
     uint32_t words[2] = {newest_chunk(snapshot), 0};

@@ -12,7 +12,7 @@
 #include "task_files.h"
 #include "text.h"
 
-#define MOST_CHILDREN 16u /* that are looked at for one that is busy */
+#define MOST_CHILDREN 16u /* children to check for a busy one */
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
@@ -39,8 +39,8 @@ enum hp_idleness hp_wait_idleness(uint32_t cause)
 }
 
 /*
- * What can be said of a socket. That stays the same but for one that is connected after it was looked up: it keeps its own address, which
- * is right as well. To ask again at every look would be to read all tables of sockets each time.
+ * The name of a socket, looked up once. It stays the same, except if the socket is connected later: then it keeps
+ * its own address, which is right as well. Looking it up each time would read all socket tables each time.
  */
 static void name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
 {
@@ -72,8 +72,9 @@ static void set_what(struct hp_wait_found *finding, const char *text, size_t len
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 /*
- * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that
- * does not answer must not hold us up. The mode is at a fixed place of struct statx, which not all headers have.
+ * The type of the file behind a link in /proc. Uses flags that let a network file system answer from its cache: a
+ * server that does not answer must not block us. The mode is at a fixed offset of struct statx, which not all
+ * headers have.
  */
 static uint32_t kind_of_file(const char *path)
 {
@@ -107,7 +108,7 @@ static uint32_t cause_of_path(const char *link, const char *target)
     }
 }
 
-/* What the target of a link in /proc/PID/fd says. */
+/* What the target of a link in /proc/PID/fd tells. */
 static uint32_t cause_of_target(const char *link, const char *target)
 {
     if (begins(target, "socket:"))
@@ -143,7 +144,7 @@ static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *fi
     name_socket(finder, hp_task_number(&inode), finding->what);
 }
 
-/* Where the system call may not be seen: what the kernel calls the place it waits at. */
+/* If the system call cannot be seen: uses the kernel's name of the wait channel. */
 static void look_at_place(const struct hp_wait_finder *finder, uint32_t tid, char state,
                           struct hp_wait_found *finding)
 {
@@ -162,7 +163,10 @@ static bool is_thread(const void *context, uint32_t tid)
     return access(hp_task_path(path, finder->pid, tid, "comm"), F_OK) == 0;
 }
 
-/* Of the process's memory, as a file: who may see the system call may read that, too, and it cannot fault. */
+/*
+ * Reads memory of the process through its file: permission to see the system call includes this, and it cannot
+ * fault.
+ */
 static bool read_memory(const struct hp_wait_finder *finder, uint64_t address, void *to, size_t bytes)
 {
     char path[HP_TASK_PATH];
@@ -174,7 +178,7 @@ static bool read_memory(const struct hp_wait_finder *finder, uint64_t address, v
     return length == (ssize_t)bytes;
 }
 
-/* At the beginning of a page that may be the first one. */
+/* At the start of a page, the page before may not exist. */
 static void read_words(const struct hp_wait_finder *finder, struct hp_futex *futex)
 {
     const uint64_t before = HP_FUTEX_BEFORE * sizeof futex->words[0];
@@ -184,7 +188,7 @@ static void read_words(const struct hp_wait_finder *finder, struct hp_futex *fut
          read_memory(finder, futex->address, &futex->words[HP_FUTEX_BEFORE], sizeof futex->words - (size_t)before));
 }
 
-/* `arguments` goes on with those of the call, then with where the stack ends. */
+/* `arguments` continues with those of the call, then with the end of the stack. */
 static void look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *finding, const char *arguments)
 {
     struct hp_futex futex = {.is_thread = is_thread, .context = finder};
@@ -200,7 +204,7 @@ static void look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *f
 
 /* ---------------------------------------------------------------------------------------------- children */
 
-/* Of those that a text lists, one that is busy, else the first; 0: there is none. Sets its state. */
+/* Of the listed children a busy one, else the first; 0: none. Sets its state. */
 static uint32_t choose_child(const char *listed, char *ret_state)
 {
     uint32_t chosen = 0;
@@ -220,7 +224,7 @@ static uint32_t choose_child(const char *listed, char *ret_state)
     return chosen;
 }
 
-/* What a thread has started and not waited for yet. */
+/* A child of the thread that was not waited for yet. */
 static uint32_t child_of(uint32_t pid, uint32_t tid, char *ret_state)
 {
     char listed[512];
@@ -228,8 +232,8 @@ static uint32_t child_of(uint32_t pid, uint32_t tid, char *ret_state)
 }
 
 /*
- * The program that is waited for: of a shell that waits itself the one that it has started. Whether it is busy is found anew
- * at each look, so that the longest of both is what it mostly was.
+ * The program that is waited for: if it is a shell that waits itself, the program it has started. Whether it is
+ * busy is checked at each look, so the larger sum tells what it mostly was.
  */
 static void look_at_child(const struct hp_wait_finder *finder, uint32_t tid, struct hp_wait_found *finding)
 {
@@ -254,7 +258,7 @@ static void look_at_child(const struct hp_wait_finder *finder, uint32_t tid, str
     set_what(finding, name, length);
 }
 
-/* The last two words: those of the arguments, which a page fault has none of, come before. */
+/* The last two words. The arguments come before them; a page fault has none. */
 static void find_registers(const char *text, struct hp_wait_found *finding)
 {
     const char *last = strrchr(text, ' '), *before = last;

@@ -1,5 +1,5 @@
 /*
- * What a thread waits for at this moment: which system call it is in, and what that is about. No heap, no stdio.
+ * What a thread is waiting for now: which system call it is in, and on what. No heap, no stdio.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_WAIT_CAUSE_H
@@ -18,7 +18,7 @@ struct hp_known_socket {
     char name[HP_SOCKET_NAME];
 };
 
-/* Of one process, zeroed but for its number. To look up a socket takes long, so the latest are remembered. */
+/* Per process, zeroed except for its pid. Looking up a socket is slow, so the latest ones are cached. */
 struct hp_wait_finder {
     uint32_t pid;
     uint32_t next_socket;
@@ -29,19 +29,21 @@ struct hp_wait_finder {
 struct hp_wait_found {
     uint32_t cause;
     int32_t call;
-    uint32_t thread;           /* of the process, that has what is waited for, or is; 0: not known */
-    char what[HP_SOCKET_NAME]; /* filled up with zeros */
-    uint64_t sp, pc;           /* where it called the kernel; 0: not known */
+    /* Thread of the process that owns what is waited for, or is waited for itself; 0: unknown. */
+    uint32_t thread;
+    char what[HP_SOCKET_NAME]; /* zero-padded */
+    uint64_t sp, pc;           /* where it entered the kernel; 0: unknown */
 };
 
 /*
- * Whether waiting is idle, that is nobody's work: for others to come, to bring something or to end it always is, a sleep, a pipe or an unknown
- * futex while others work. A report, the console and the page mean this by the word.
+ * Whether a wait is idle, that is, for new work: waiting for clients, input or the end of others always is; a
+ * sleep, a pipe or an unknown futex is while others work. Reports, the console and the page use the word in this
+ * sense.
  */
 enum hp_idleness { HP_IDLE_NEVER, HP_IDLE_BESIDE_WORK, HP_IDLE_ALWAYS };
 enum hp_idleness hp_wait_idleness(uint32_t cause);
 
-/* `state` is that of hp_task_state. False: it does not wait. */
+/* `state` is that of hp_task_state. False: the thread does not wait. */
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_found);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Watching what threads wait for.
+ * Sampling what threads wait for.
  *
- * What the kernel says of a thread (schedstat: time on a processor, time ready for one, how often it began to run) is exact
- * while it waits; while it runs, the first lags behind by up to a tick. What was neither is waiting. It is added up from
- * the beginning, so that what lags at one look is made up for at the next, and only credited where the thread is found
- * waiting. A thread that has not run since the last look still waits for the same, in the same zone: then schedstat
- * is all that is read.
+ * The kernel's numbers for a thread (schedstat: time on a CPU, time ready to run, number of times it began to run)
+ * are exact while it waits; while it runs, the first lags behind by up to a tick. The rest of the time it waited.
+ * Waiting time is computed from the start, so that a lag at one look is made up at the next, and is credited only
+ * when the thread is found waiting. A thread that has not run since the last look still waits for the same, in the
+ * same zone: then only schedstat is read.
  *
- * Between two looks a thread may wait for many things. All of it is credited to the one that it is found in: often found is
- * what takes long. SPDX-License-Identifier: MIT
+ * Between two looks a thread may wait for many things. All of it is credited to the one that it is found in: what
+ * takes long is found often. SPDX-License-Identifier: MIT
  */
 #include "watch.h"
 
@@ -22,17 +22,17 @@
 #include "sys.h"
 #include "task_files.h"
 
-#define MOST_WHATS 24u      /* of one call at one place; further ones count as one */
-#define MOST_RECORDS 65536u /* of threads, in a session that can be believed */
+#define MOST_WHATS 24u      /* per call and place; further ones share an entry */
+#define MOST_RECORDS 65536u /* plausible maximum of threads in a session */
 #define MOST_FRAMES (1u << 18)
-#define KERNEL_HZ 100u     /* in which the kernel tells when a thread began, on every machine */
+#define KERNEL_HZ 100u     /* unit of the kernel's start times of threads, on every machine */
 #define RUNNING_WINDOW 16u /* looks */
 #define NO_ENTRY (-1)
 #define NO_PLACE (-2)
 
 /* --------------------------------------------------------------------------------- the kernel's files */
 
-/* What schedstat says. */
+/* A thread's schedstat. */
 struct account {
     uint64_t ran, ready, slices;
 };
@@ -74,7 +74,7 @@ static bool read_account(const struct hp_watch *watch, const struct hp_watched *
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------- where it waits */
+/* ---------------------------------------------------------------------------------------- place of a wait */
 
 static bool read_session(struct hp_watch *watch, uint64_t offset, void *to, size_t bytes)
 {
@@ -89,8 +89,8 @@ static bool is_record_of(struct hp_watch *watch, uint32_t offset, uint32_t tid, 
 }
 
 /*
- * The part of the header that is asked at each look. A record is linked before its thread is counted, so how many there were is read
- * first: then none of these is missed.
+ * The part of the header that is read at each look. A record is linked before its thread is counted, so the count
+ * is read first: then none of these is missed.
  */
 static bool read_header(struct hp_watch *watch)
 {
@@ -106,7 +106,7 @@ static bool read_header(struct hp_watch *watch)
     return true;
 }
 
-/* Newer records are in front, and that of a thread is older than those of its signal handlers. */
+/* Newer records come first, and a thread's record is older than those of its signal handlers. */
 static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
 {
     struct hp_thread record;
@@ -114,7 +114,7 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
     if (is_record_of(watch, thread->record, thread->tid, ret_record))
         return true;
     thread->record = 0;
-    /* It may have begun since the header was read. */
+    /* It may have started since the header was read. */
     if (thread->seen_without == watch->threads_seen || !read_header(watch))
         return false;
     for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
@@ -137,7 +137,7 @@ static struct hp_watched *thread_of(struct hp_watch *watch, uint32_t tid)
     return at < watch->thread_count ? &watch->threads[at] : NULL;
 }
 
-/* The records of all threads at once; as above, the older one counts. */
+/* Finds the records of all threads at once; as above, the older one counts. */
 static void find_records(struct hp_watch *watch)
 {
     struct hp_thread record;
@@ -155,7 +155,7 @@ static void find_records(struct hp_watch *watch)
     }
 }
 
-/* The node of a frame, or 0: it is not open. */
+/* The node of a frame; 0: not open. */
 static uint32_t node_of_frame(struct hp_watch *watch, const struct hp_thread *record, uint32_t index)
 {
     struct hotpath_frame_ frame;
@@ -166,7 +166,7 @@ static uint32_t node_of_frame(struct hp_watch *watch, const struct hp_thread *re
     return frame.node;
 }
 
-/* Open frames are the first ones: their end is found in ever larger steps, then by halves. */
+/* Open frames come first: their end is found by exponential search, then bisection. */
 static uint32_t innermost_node(struct hp_watch *watch, const struct hp_thread *record)
 {
     uint32_t low = 0, high = 1, node = record->root;
@@ -186,7 +186,7 @@ static uint32_t innermost_node(struct hp_watch *watch, const struct hp_thread *r
     return node;
 }
 
-/* Of a node that cannot be read it is that of calls that found no place. */
+/* A node that cannot be read has the site of <other>. */
 static uint32_t site_of(struct hp_watch *watch, uint32_t node)
 {
     uint32_t site = HP_SITE_OTHER;
@@ -195,7 +195,7 @@ static uint32_t site_of(struct hp_watch *watch, uint32_t node)
     return site;
 }
 
-/* Where the thread is by its session: sets its node, 0 if it has none, and the site of that. */
+/* The thread's place by its session: sets its node, 0 if it has none, and the node's site. */
 static void find_node(struct hp_watch *watch, struct hp_watched *thread)
 {
     struct hp_thread record;
@@ -212,12 +212,12 @@ static uint32_t zone_of(const struct hp_watched *thread)
     return thread->node != 0 && thread->site < HP_MAX_SITES ? thread->site + 1 : 0;
 }
 
-/* Where another thread is: a node and its site, or zeros. */
+/* The place of another thread: a node and its site, or zeros. */
 struct place {
     uint32_t node, site;
 };
 
-/* Its record is remembered for the next time, and nothing else of it is touched: it is looked at in its turn. */
+/* Only remembers its record for the next time: the thread itself is looked at in its turn. */
 static struct place place_of(struct hp_watch *watch, uint32_t tid)
 {
     for (uint32_t at = 0; tid != 0 && at < watch->thread_count; at++) {
@@ -246,8 +246,8 @@ static bool is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_
 }
 
 /*
- * The entry for that where the thread is, made if there is none; files beyond a number of them share one. NO_PLACE: all are
- * taken.
+ * The entry for this wait at the thread's place, made if missing; beyond a number of files they share one.
+ * NO_PLACE: all are taken.
  */
 static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread,
                          const struct hp_wait_found *finding, struct place other)
@@ -280,7 +280,7 @@ static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread
 
 static void add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
 
-/* Adds, or takes away what was too much: to an entry, and to what its thread waited. */
+/* Adds to an entry and to the waits of its thread; negative: takes back. */
 static void credit(struct hp_watch *watch, struct hp_watched *thread, int32_t at, int64_t ns, uint32_t looks)
 {
     if (at == NO_PLACE)
@@ -298,7 +298,10 @@ static void credit(struct hp_watch *watch, struct hp_watched *thread, int32_t at
 
 /* -------------------------------------------------------------------------------------------- a thread */
 
-/* What it has waited since it is watched. While it runs, that may be too much by what the kernel has not counted yet. */
+/*
+ * Its waiting time since it is observed. While it runs, this may be too large by what the kernel has not counted
+ * yet.
+ */
 static int64_t waited(const struct hp_watched *thread)
 {
     return (int64_t)(thread->looked_ns - thread->since_ns) - (int64_t)(thread->ran - thread->ran_before) -
@@ -310,7 +313,7 @@ static bool has_idleness(const struct hp_watch *watch, const struct hp_watched *
     return thread->entry >= 0 && hp_wait_idleness(watch->entries[thread->entry].cause) == idleness;
 }
 
-/* For the listener, who hears of it when the wait is over. */
+/* For the listener, which is told when the wait is over. */
 static void credit_listener(const struct hp_watch *watch, struct hp_watched *thread, int64_t ns)
 {
     thread->wait_ns += ns;
@@ -342,8 +345,8 @@ static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, ui
 }
 
 /*
- * What seemed to be waiting has turned out to be time ready to run, which the kernel only counts when the thread begins to run: it
- * was woken before it was last looked at.
+ * What appeared to be waiting was time ready to run, which the kernel counts only when the thread begins to run: it
+ * was woken before the last look.
  */
 static void take_back(struct hp_watch *watch, struct hp_watched *thread)
 {
@@ -373,7 +376,7 @@ static void credit_beside(struct hp_watch *watch, int32_t at, int64_t ns)
     watch->is_changed[at] = true;
 }
 
-/* Whether what it was found waiting for is nobody's work. */
+/* Whether what it was found waiting for is idle. */
 static bool is_idle(const struct hp_watch *watch, const struct hp_watched *thread)
 {
     if (!thread->is_waiting || thread->entry < 0)
@@ -382,7 +385,7 @@ static bool is_idle(const struct hp_watch *watch, const struct hp_watched *threa
     return idleness == HP_IDLE_ALWAYS || (idleness == HP_IDLE_BESIDE_WORK && thread->is_beside);
 }
 
-/* Time ready to run is that of where the thread was found last. */
+/* Time ready to run is credited to the thread's last known place. */
 static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
     static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
@@ -397,9 +400,7 @@ static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint
     thread->settled_ready = ready;
 }
 
-/*
- * Of a thread that only runs, what is neither is no waiting either, but time that interrupts or a hypervisor took from it.
- */
+/* For a thread that only runs, the rest is not waiting either, but time taken by interrupts or a hypervisor. */
 static void settle_running(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int64_t so_far = waited(thread);
@@ -424,8 +425,9 @@ static bool was_stopped(const struct hp_watch *watch, const struct hp_watched *t
 }
 
 /*
- * It has run since the last look. What it waited before it did so is known only if that was all it did. Who was found waiting has
- * been ready to run because that wait was over: it belongs to the function that waited, not to what came after.
+ * It has run since the last look. Its waiting time before that is known only if the wait was all it did. A thread
+ * that was found waiting became ready to run because that wait was over: this time belongs to the function that
+ * waited, not to what came after.
  */
 static void end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
@@ -456,7 +458,7 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
         find_node(watch, thread);
     if (is_found && listener != NULL)
         listener->take(listener->context, watch->target.pid, thread->tid, zone_of(thread), &finding);
-    /* Has it run meanwhile, then cause and place do not belong together. */
+    /* If it has run meanwhile, cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
     end_listening(watch, thread);
@@ -470,7 +472,7 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     credit_waiting(watch, thread, 1);
 }
 
-/* What an entry is about, beside its place. */
+/* What an entry is about, besides its place. */
 static struct hp_wait_found finding_of(const struct hp_wait *entry)
 {
     struct hp_wait_found finding = {.cause = entry->cause, .call = entry->call};
@@ -479,8 +481,8 @@ static struct hp_wait_found finding_of(const struct hp_wait *entry)
 }
 
 /*
- * It still waits for the same, but who that is moves on: a thread to another function, a child to another program. From here on
- * it waits for that.
+ * It still waits for the same, but its target moves: a thread to another function, a child to another program. From
+ * here on it waits for that.
  */
 static void follow(struct hp_watch *watch, struct hp_watched *thread)
 {
@@ -501,8 +503,8 @@ static void follow(struct hp_watch *watch, struct hp_watched *thread)
 }
 
 /*
- * It still waits, and was found nowhere in the session. When that has seen more threads since, it may be among them; as it has not
- * run, it has been there during all of this wait.
+ * It still waits, and was not found in the session. If the session has seen more threads since, it may be among
+ * them; as it has not run, it has been at that place during all of this wait.
  */
 static void find_late(struct hp_watch *watch, struct hp_watched *thread)
 {
@@ -518,7 +520,7 @@ static void find_late(struct hp_watch *watch, struct hp_watched *thread)
     credit(watch, thread, thread->entry, thread->of_this_wait, 0);
 }
 
-/* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
+/* Its start by CLOCK_MONOTONIC; an upper bound, since the kernel's unit is coarse. */
 static uint64_t began_ns(uint64_t start, uint64_t now)
 {
     const uint64_t now_boot = hp_clock_boot_ns();
@@ -527,7 +529,7 @@ static uint64_t began_ns(uint64_t start, uint64_t now)
     return age < now ? now - age : now;
 }
 
-/* A thread that was not there at the last look is watched from its beginning, any other from now on. */
+/* A thread that was not there at the last look is observed from its start, any other from now on. */
 static void begin_thread(const struct hp_watch *watch, struct hp_watched *thread, uint64_t start,
                          const struct account *account, uint64_t now)
 {
@@ -584,13 +586,13 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
     return true;
 }
 
-/* What is seen of it beside its waiting. */
+/* Its readings besides waiting. */
 static struct hp_crew_seen seen_of(const struct hp_watched *thread)
 {
     return (struct hp_crew_seen){thread->tid, thread->ran, thread->slices, thread->began_ns, thread->looked_ns};
 }
 
-/* What is left goes where it was seen last. */
+/* Credits the rest to its last known place. */
 static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     const struct hp_crew_seen seen = seen_of(thread);
@@ -606,7 +608,7 @@ static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 
 /* --------------------------------------------------------------------------------------------- a process */
 
-/* They come in the same order each time, so the next one is where the last one was, or behind it. */
+/* Threads come in the same order each time, so the next one is at the same index as before, or after it. */
 static struct hp_watched *watched(struct hp_watch *watch, uint32_t tid)
 {
     for (uint32_t step = 0; step < watch->thread_count; step++) {
@@ -650,7 +652,7 @@ static void drop_gone(struct hp_watch *watch)
     watch->thread_count = kept;
 }
 
-/* Nobody of the run could make these any shorter. */
+/* Waits that nobody in the run could shorten. */
 static bool waits_for_outsiders(const struct hp_watch *watch, const struct hp_watched *thread)
 {
     if (!thread->is_waiting || thread->entry < 0)
@@ -665,7 +667,7 @@ static bool waits_for_outsiders(const struct hp_watch *watch, const struct hp_wa
     }
 }
 
-/* Notes whose waiting was beside the work of another thread, once all have been looked at. */
+/* After all threads were looked at: marks those that waited while another thread worked. */
 static void note_work(struct hp_watch *watch)
 {
     uint32_t at_work = 0;
@@ -686,13 +688,13 @@ static void note_work(struct hp_watch *watch)
     }
 }
 
-/* Whether a record has to be looked for: of a thread that is new, or has none yet. */
+/* Whether a record must be looked for: the thread is new, or has none yet. */
 static bool lacks_record(const struct hp_watch *watch, const struct hp_watched *thread)
 {
     return thread->record == 0 && hp_crew_wants(&watch->crew, &thread->crew);
 }
 
-/* What threads use, as far as it is time for that. */
+/* What threads use, if that is due. */
 static bool look_at_crew(struct hp_watch *watch, uint64_t now)
 {
     bool lacks_any = false;
@@ -709,7 +711,7 @@ static bool look_at_crew(struct hp_watch *watch, uint64_t now)
     return hp_crew_look_end(&watch->crew, watch->thread_count + watch->left_alone, now);
 }
 
-/* What has changed goes into the session: entries first, then how many there are. */
+/* Writes changes into the session: entries first, then their number. */
 static bool write_back(struct hp_watch *watch)
 {
     const struct hp_watch_target *target = &watch->target;
@@ -724,7 +726,7 @@ static bool write_back(struct hp_watch *watch)
     return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
 }
 
-/* After exec. Of a process that has changed its rights it cannot be told. */
+/* After exec. Unknown for a process that has changed its privileges. */
 static bool is_another_program(const struct hp_watch *watch)
 {
     const uint64_t executable = hp_task_executable(watch->target.pid);
@@ -764,7 +766,7 @@ static bool is_watched_by_another(uint32_t watcher)
     return watcher != 0 && watcher != hp_sys_process_id() && hp_process_exists(watcher);
 }
 
-/* Goes on with what a watcher before us left. */
+/* Continues what an earlier observer left. */
 static bool read_entries(struct hp_watch *watch)
 {
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
@@ -819,7 +821,7 @@ void hp_watch_end(struct hp_watch *watch)
 uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 {
     const uint64_t counted_ns = spent_ns > HP_WATCH_HEAD_START_NS ? spent_ns - HP_WATCH_HEAD_START_NS : 0;
-    const uint64_t wanted_us = counted_ns / 10; /* of which it is one part in a hundred */
+    const uint64_t wanted_us = counted_ns / 10; /* of which it is 1/100 */
     const uint64_t elapsed_us = elapsed_ns / 1000;
     const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
     if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
