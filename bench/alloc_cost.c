@@ -6,8 +6,7 @@
  *   alloc_cost              everything below, on the only thread of the process
  *   alloc_cost --threads    the same, while a second thread does the same
  *   alloc_cost --pairs      only pairs, on one thread, and nobody reads the counts: for other profilers, and for
- *   hotpath
- *                           while it is off
+ *                           hotpath while it is off
  *
  * Time is the thread's CPU time (CLOCK_THREAD_CPUTIME_ID): another process that takes the CPU is not in it, but one
  * that shares its caches is, and makes a pair twice as slow for seconds. So the lower quartile of the rounds

@@ -2,10 +2,9 @@
  * What sampling CPU time costs a program that only computes.
  *
  *   cpu_cost PAIRS [RATE]   pairs of equal pieces of work, one sampled and one not, in alternating order; prints
- *   the
- *                           median of the ratios and the cost of one sample
+ *                           the median of the ratios and the cost of one sample
  *   cpu_cost --work N       only the work, N pieces without a session, for other profilers; prints the median time
- *   of one
+ *                           of one
  *
  * Time is the thread's CPU time, which includes the handler and the kernel's part of a signal.
  * SPDX-License-Identifier: MIT

@@ -2,8 +2,8 @@
 #   cmake -DNAME=flame -DFROM=src/export -DPARTS=flame.html,flame.css,flame.js -DTO=flame_page.c -P embed_page.cmake
 # The first part is the template, the second the style, all others are scripts. Scripts are joined in their order.
 # Several scripts are modules: import lines and the word export are removed, so that they can be one script.
-# In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a content security policy
-# that allows only these. The page is cut in two at @DATA@.
+# In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a content security
+# policy that allows only these. The page is cut in two at @DATA@.
 # The page is handled in hexadecimal, so that CMake does not interpret it.
 function(hex_of text variable)
   string(HEX "${text}" hex)

@@ -1,7 +1,7 @@
 """What tests/programs/alloc_calls.c allocates, and how to compare it with what was counted."""
 import re
 
-# Calls of alloc_calls.c: allocations, bytes asked for, blocks freed.
+# Calls of alloc_calls.c: allocations, requested bytes, freed blocks.
 COUNTED = [("malloc", 1, 100, 0), ("free", 0, 0, 1), ("malloc_none", 1, 0, 0), ("free", 0, 0, 1),
            ("malloc_large", 1, 3000000, 0), ("free", 0, 0, 1), ("calloc", 1, 210, 0), ("free", 0, 0, 1),
            ("strdup", 1, 21, 0), ("free", 0, 0, 1), ("free", 0, 0, 0),
@@ -13,7 +13,8 @@ COUNTED = [("malloc", 1, 100, 0), ("free", 0, 0, 1), ("malloc_none", 1, 0, 0), (
 
 
 def truth(stdout):
-    """The same for the allocator that wrote this: some keep a block of no bytes, and not all libraries have pvalloc."""
+    """The same for the allocator that wrote this: some count a block of 0 bytes, and not all libraries have
+    pvalloc."""
     rows = COUNTED if "pvalloc" in stdout else COUNTED[:-4] + COUNTED[-2:]
     keeps = "realloc_none: memory" in stdout
     return [("realloc_none", 1, 0, 1) if row[0] == "realloc_none" and keeps else row for row in rows]
@@ -25,14 +26,14 @@ FAMILY = ["malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "
 
 
 def counted(stderr):
-    """Lines of tell_counts: what, allocations, bytes, blocks freed; and the usable bytes of what was freed."""
+    """Lines of tell_counts: what, allocations, bytes, freed blocks; and the usable bytes of the freed blocks."""
     found = re.findall(r"^counted (\w+) (\d+) (\d+) (\d+) (\d+)$", stderr, re.M)
     return [(what, int(count), int(size), int(freed)) for what, count, size, freed, _ in found], \
         [int(usable) for what, *_, usable in found if what == "free"]
 
 
 def check_counts(stderr, truth):
-    """The same counts; what is freed has the size that the allocator gives when the program asks."""
+    """Compares the counts; freed blocks must have the size that the allocator reports to the program."""
     counts, freed = counted(stderr)
     assert counts == truth
     assert freed == [int(size) for size in re.findall(r"^usable (\d+)$", stderr, re.M)]

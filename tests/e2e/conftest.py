@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests; what they can do is in harness.py."""
+"""Fixtures of the end-to-end tests; see harness.py for what they can do."""
 import sys
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture
 def box():
-    """A folder of its own for each test, for sessions, reports and whatever the test makes."""
+    """A folder for each test, for sessions, reports and whatever the test makes."""
     box = Box()
     yield box
     box.remove()

@@ -1,5 +1,5 @@
-"""Files of `hotpath export` as their viewers read them: each as a list of (stack of names, the outermost first; weight), by dimension.
-Whatever a viewer would refuse is an assertion here."""
+"""Files of `hotpath export` as their viewers read them: each as a list of (stack of names, the outermost first;
+weight), by dimension. Whatever a viewer would reject is an assertion here."""
 import gzip
 import json
 import re
@@ -20,7 +20,7 @@ def folded(text):
 
 
 def speedscope(text):
-    """{title: stacks}. What its importer wants: frames that are there, ends that fit beginnings, places in order."""
+    """{title: stacks}. What its importer requires: valid frames, ends that match beginnings, ordered positions."""
     values = json.loads(text)
     assert values["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert 0 <= values["activeProfileIndex"] < len(values["profiles"])
@@ -44,7 +44,7 @@ def speedscope(text):
 
 
 def firefox(text):
-    """{name of the thread: stacks}. Columns have the length of their table, numbers lead to rows that are there."""
+    """{name of the thread: stacks}. Columns have the length of their table, and indexes are valid."""
     values = json.loads(text)
     shared, meta = values["shared"], values["meta"]
     assert meta["preprocessedProfileVersion"] == 66 and meta["symbolicated"] is True
@@ -77,7 +77,8 @@ def firefox(text):
 
 
 def firefox_moments(text):
-    """(markers, counters) of the process `Over time`: [(name, start, nanoseconds, data)], and {name: (display, [(ns, count)])}."""
+    """(markers, counters) of the process `Over time`: [(name, start, nanoseconds, data)], and {name: (display,
+    [(ns, count)])}."""
     values = json.loads(text)
     texts, threads = values["shared"]["stringArray"], values["threads"]
     schemas = {schema["name"]: {field["key"] for field in schema["fields"]} for schema in values["meta"]["markerSchema"]}
@@ -104,7 +105,7 @@ def firefox_moments(text):
 
 
 def fields(data):
-    """(number, value) of each field of a message of protocol buffers; a value is a number or bytes."""
+    """(number, value) of each field of a protocol buffer message; a value is a number or bytes."""
     at = 0
 
     def number():
@@ -186,7 +187,7 @@ def pprof(data):
 
 
 def pprof_labels(data, dimension):
-    """[(zone or None, weight)] of each sample that has something of that type."""
+    """[(zone or None, weight)] of each sample that has a value of that type."""
     profile = list(fields(gzip.decompress(data)))
     texts = [value.decode() for number, value in profile if number == 6]
     types = [texts[dict(fields(value))[1]] for number, value in profile if number == 1]
@@ -201,7 +202,7 @@ def pprof_labels(data, dimension):
 
 
 def perfetto(data):
-    """{name of the track: stacks}, by the rules of its trace processor: names come by numbers of the same sequence."""
+    """{name of the track: stacks}, by the rules of its trace processor: names are interned per sequence."""
     names, tracks, open_slices, found = {}, {}, {}, {}
     for at, packet in enumerate(all_of(data, 1)):
         packet = {number: value for number, value in fields(packet)}
@@ -249,7 +250,7 @@ def perfetto_counters(data):
 
 
 def flamegraph(text):
-    """(names of all that is drawn, with their shares in percent)."""
+    """(names of all boxes, with their shares in percent)."""
     root = ElementTree.fromstring(text)
     space = "{http://www.w3.org/2000/svg}"
     found = []
@@ -286,7 +287,7 @@ def flame(text):
 
 
 def own(stacks):
-    """What each name has by itself."""
+    """The own weight of each name."""
     found = {}
     for names, weight in stacks:
         found[names[-1]] = found.get(names[-1], 0) + weight
@@ -301,7 +302,7 @@ def own_of_functions(report):
 
 
 class Run:
-    """One run that many tests look at, with its report."""
+    """One run that many tests share, with its report."""
 
     def __init__(self, *command, **environment):
         self.box = Box()

@@ -1,11 +1,11 @@
 """Runs measured programs and reads what they report.
 
-A test asks for the fixture `box` (conftest.py), which has a folder of its own for sessions and output:
+A test requests the fixture `box` (conftest.py), which has its own folder for sessions and output:
 
     result = box.run("counts")                    # the program <build>/programs/counts
     assert result.row("parse").calls == 3         # a row of its JSON report
 
-    result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output, same end
+    result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output and end
 """
 import ctypes
 import json
@@ -35,7 +35,7 @@ TIMEOUT = 60 if not SANITIZER and not EMULATOR else 300
 
 
 def without_sanitizer(reason):
-    """The case is about memory or signals that a sanitizer takes for itself."""
+    """The case is about memory or signals that a sanitizer uses itself."""
     return pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: {reason}")
 
 
@@ -61,7 +61,7 @@ needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, c
 
 
 def perf_is_allowed():
-    """Whether the kernel gives this user perf's software clock of his own threads, asked as the library asks."""
+    """Whether the kernel gives this user perf's software clock for his own threads, opened as the library does."""
     number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
     if number is None or EMULATOR:
         return False
@@ -112,7 +112,7 @@ class Report:
         return found[0]
 
     def calls(self, name):
-        """Calls of a row; 0 when there is no such row."""
+        """Calls of a row; 0 if there is no such row."""
         found = [row.calls for row in self.rows() if row.name == name]
         assert len(found) <= 1, f"{len(found)} rows {name!r}"
         return found[0] if found else 0
@@ -130,7 +130,7 @@ class Report:
 
 
 class Result:
-    """How a program ended (`status`: as subprocess has it, negative for a signal) and what it wrote."""
+    """How a program ended (`status`: as in subprocess, negative for a signal) and what it wrote."""
 
     def __init__(self, status, stdout, stderr, report_path, folder, pid):
         self.status = status
@@ -188,8 +188,8 @@ class Box:
             shutil.rmtree(path, ignore_errors=True)
 
     def for_everyone(self, program):
-        """A copy that every user can run, with the libraries of this build beside it: the tree may lie in a home that only
-        its owner can enter, and boxes where nothing can be executed."""
+        """A copy that every user can run, with the libraries of this build next to it: the tree may be in a home
+        that only its owner can enter, and boxes where nothing can be executed."""
         folder = Path(tempfile.mkdtemp(prefix="hotpath-test-", dir="/tmp"))
         self.copies.append(folder)
         copy = folder / Path(program).name
@@ -208,13 +208,13 @@ class Box:
         return path
 
     def environment(self, folder, env=None):
-        """The environment of this process without hotpath's variables, plus ours. A value of None removes."""
+        """The environment of this process without hotpath's variables, plus ours. A value of None removes one."""
         result = {key: value for key, value in os.environ.items() if not key.startswith("HOTPATH")}
         for key in ("XDG_RUNTIME_DIR", "NO_COLOR"):
             result.pop(key, None)
         result.update(HOTPATH_DIR=str(folder), HOTPATH_OUTPUT_FORMAT="json", HOTPATH_LIMIT="0",
                       HOTPATH_OUTPUT_PATH=str(folder / "report.json"), HOTPATH_REPORT="all")
-        # Looking for leaks needs descriptors and rights that some cases take away; the library has no heap to leak.
+        # Leak checking needs descriptors and rights that some cases take away; the library has no heap to leak.
         if SANITIZER:
             result["ASAN_OPTIONS"] = result.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         for key, value in (env or {}).items():
@@ -290,19 +290,20 @@ def end(status):
 
 
 def near(value, truth, percent=1.0, plus=0):
-    """True when value is within `percent` of the truth, `plus` added for what both cannot see alike."""
+    """True if value is within `percent` of the truth, plus `plus` for what the two cannot measure alike."""
     return abs(value - truth) <= truth * percent / 100 + plus
 
 
 def between(least, value, most, grain=50):
-    """A duration that the program bounded with its own clock, inside a zone and around it. Two clocks that were compared at the
-    start of a run part by some millionths until its end, emulated ones by more; `grain` is for the steps of the clocks."""
+    """A duration that the program bounded with its own clock, inside a zone and around it. Two clocks that were
+    compared at the start of a run drift by some millionths until its end, emulated ones by more; `grain` is for
+    the resolution of the clocks."""
     part = 0.02 if EMULATOR else 0.0005
     return least * (1 - part) - grain <= value <= most * (1 + part) + grain
 
 
 def nearest_rank(sorted_values, percentile):
-    """The exact percentile: the smallest value that at least this part of all values is not above."""
+    """The exact percentile: the smallest value such that at least this part of all values is not above it."""
     count = len(sorted_values)
     rank = -(-percentile * count // 100)
     return sorted_values[max(0, min(count - 1, int(rank) - 1))]

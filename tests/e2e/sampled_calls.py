@@ -1,8 +1,8 @@
-"""Which calls are timed where some are: what hotpath.h does by chance follows from the number of calls."""
+"""Which calls are timed when calls are sampled: the random choice in hotpath.h follows from the number of calls."""
 
 
 def until_timed(calls, period):
-    """As hotpath_until_timed_ of hotpath.h: calls up to the next one that is timed, after so many on this path."""
+    """As hotpath_until_timed_ of hotpath.h: calls up to the next timed one, after this many on this path."""
     mixed = calls * 0x9e3779b1 % 2 ** 32
     mixed = (mixed ^ mixed >> 15) * 0x85ebca77 % 2 ** 32
     mixed ^= mixed >> 13
@@ -30,6 +30,6 @@ class Countdown:
 
 
 def timed_of(count, period):
-    """Those of so many calls on one path that are timed."""
+    """How many of the calls on one path are timed."""
     countdown = Countdown(period)
     return [at for at in range(count) if countdown.call()]

@@ -1,6 +1,7 @@
-"""What the host of a virtual machine takes of its processors, up to half of them for a minute, looks like waiting (docs/verdict.md), or like processor
-time of whoever had it: no program can be compared with its own clock then. So what goes wrong meanwhile is tried again, once the host
-is calm, and the end of the output says so. What goes wrong while the machine is ours is wrong."""
+"""The host of a virtual machine can take CPU time away, up to half of it for a minute. That looks like waiting
+(docs/verdict.md), or like CPU time of the running thread: no program can be compared with its own clock then. So
+tests that fail meanwhile are run again, once the host is calm, and the end of the output says so. Failures
+without stolen time are real."""
 import time
 from pathlib import Path
 
@@ -8,14 +9,14 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 TRIES = 4
-MOST_STOLEN = 0.01  # part of all processors' time
+MOST_STOLEN = 0.01  # part of the time of all CPUs
 LONGEST_WAIT_S = 120
 
 tried_again = pytest.StashKey[list]()
 
 
 def machine_time():
-    """What the kernel knows of all processors: all of their time, and what the host took."""
+    """The kernel's account of all CPUs: their total time, and what the host took."""
     times = [int(number) for number in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return sum(times), times[7]
 
@@ -26,7 +27,7 @@ def stolen_since(before):
 
 
 def wait_for_a_calm_host():
-    """It shows only while a processor is wanted."""
+    """Stolen time shows only while a CPU is wanted."""
     until = time.monotonic() + LONGEST_WAIT_S
     while time.monotonic() < until:
         before, second = machine_time(), time.monotonic() + 1
@@ -48,6 +49,6 @@ def run(item, nextitem):
         why = str(getattr(failures[0].longrepr, "reprcrash", None) or failures[0].when)
         item.config.stash.setdefault(tried_again, []).append(f"{item.nodeid}: the host took {100 * stolen:.1f} %: {why}")
         wait_for_a_calm_host()
-        item.session._setupstate.teardown_exact(None)  # fixtures that tests share were made meanwhile, too
+        item.session._setupstate.teardown_exact(None)  # shared fixtures were made meanwhile, too
         item._initrequest()
     return reports

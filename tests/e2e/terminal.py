@@ -1,4 +1,4 @@
-"""A real terminal, by tmux."""
+"""A real terminal, with tmux."""
 import re
 import subprocess
 import time
@@ -9,15 +9,15 @@ from harness import TIMEOUT
 
 
 class Terminal:
-    """A shell in a terminal of a given size. `env` is all of its environment."""
+    """A shell in a terminal of a given size. `env` is its whole environment."""
 
     def __init__(self, box, columns, rows=60, env=None, command=("sh",)):
         self.socket = str(box.folder() / "tmux")
         env = {**(env or {}), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        # The prompt is set behind the shell that tmux puts in between.
+        # The prompt is set after the shell that tmux starts in between.
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "env", "PS1=ready$ ",
                   *command, env=env)
-        # tmux 3.2 does not listen to -x and -y while nobody looks.
+        # tmux 3.2 ignores -x and -y while no client is attached.
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
         self.wait_for(r"^ready\$")
 
@@ -35,7 +35,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p", "-e")
 
     def wait_for(self, pattern):
-        """The screen, once it has something like `pattern` (colours left out, `.` is any character but a newline)."""
+        """The screen, once it matches `pattern` (without colours, `.` is any character but a newline)."""
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             screen = self.screen()

@@ -1,4 +1,5 @@
-"""Adapters of libraries with callbacks: which tasks a program has whose calls are known, and that it does the same without."""
+"""Adapters of libraries with callbacks: the tasks of a program with known calls, and that the program behaves the
+same without them."""
 import shutil
 import subprocess
 
@@ -19,7 +20,7 @@ with_glib = needs("adapter_glib", "libglib2.0-dev")
 
 
 def tasks_of(box, program, *arguments):
-    """By name. Nothing is misused, nothing is lost, and whoever ran did not wait."""
+    """By name. Nothing is misused or lost, and running tasks did not wait."""
     result = box.same(program, *arguments, env={"UV_THREADPOOL_SIZE": 1})
     assert result.report.lost == {}
     rows = {row.name: row for row in result.report.rows("futures")}
@@ -36,9 +37,8 @@ def counts(rows):
 
 
 def awaits_of(box, program, scene, task, at_once=False):
-    """
-    What a task waited for, {label: count}. With <other> that is all of its waiting, and none of the time in which it ran; what its last poll
-    did after the end of the task is no waiting, either, but is taken away from it.
+    """What a task waited for, {label: count}. With <other> that is all of its waiting, without the time in which it
+    ran. What its last poll did after the end of the task is no waiting either, but is subtracted from it.
     """
     report = box.run(program, scene, env={"UV_THREADPOOL_SIZE": 1}).report
     follows_the_schema(report)
@@ -90,7 +90,7 @@ def test_uv_work(box):
 
 @with_uv
 def test_uv_timers(box):
-    """Each wait for a timer is a task. One that goes on after its task has ended goes on without."""
+    """Each wait for a timer is a task. A timer that outlives its task goes on without it."""
     rows = tasks_of(box, "adapter_uv", "timers")
     assert rows["uv_timer_start"].calls == 8 and rows["uv_timer_start"].cancelled in (1, 2)
     assert (rows["nap"].calls, rows["nap"].open) == (1, 0)
@@ -129,7 +129,7 @@ def test_off_at_run_time(box):
 
 @with_event
 def test_events(box):
-    """Three steps of a visit, four ticks of a persistent event, one that is deleted, and one that comes once."""
+    """Three steps of a visit, four ticks of a persistent event, a deleted one, and a one-shot event."""
     rows = tasks_of(box, "adapter_event", "events")
     assert counts(rows) == {"visit": (1, 4, 0, 0), "event_add": (8, 4, 1, 0), "event_base_once": (1, 1, 0, 0)}
     assert rows["visit"].total_ns >= 28e6 and rows["event_add"].total_ns >= 9e6
@@ -172,7 +172,7 @@ def test_glib_awaits(box):
 @with_glib
 @without_thread_sanitizer("GLib is not compiled with it, so what its threads hand over looks like a race")
 def test_glib_tasks(box):
-    """What a thread does is a poll there; a cancelled one calls back while its thread is at work, or before."""
+    """Work on a thread is a poll there; a cancelled task calls back while its thread is at work, or before."""
     rows = tasks_of(box, "adapter_glib", "gtasks")
     found = counts(rows)
     assert found["query"] == (1, 2, 0, 0) and found["g_idle_add"] == (1, 1, 0, 0)
@@ -184,7 +184,7 @@ def test_glib_tasks(box):
 # --------------------------------------------------------------------------------------------------- thread pools
 
 def test_jobs(box):
-    """One thread runs what was handed over before it began; one job is dropped, one was handed over by nobody."""
+    """One thread runs what was submitted before it started; one job is dropped, one was submitted by no task."""
     rows = tasks_of(box, "adapter_pool")
     assert counts(rows) == {"job": (5, 4, 1, 0), "job, queued": (5, 0, 1, 0), "inner": (4, 4, 0, 0),
                             "inner, queued": (4, 0, 0, 0)}
@@ -197,7 +197,7 @@ def test_jobs(box):
 
 @with_coroutines
 def test_coroutines(box):
-    """On threads of their own, awaiting one another, failing, destroyed in the middle and before they begin."""
+    """On their own threads, awaiting each other, failing, destroyed in the middle and before they begin."""
     rows = tasks_of(box, "adapter_coro")
     assert counts(rows) == {"net::read_number": (9, 15, 2, 0), "net::adder<Number>::add": (3, 9, 0, 0),
                             "net::fails": (1, 2, 0, 0), "detached": (3, 6, 0, 0), "count_to": (1, 5, 0, 0)}

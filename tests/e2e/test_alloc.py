@@ -1,5 +1,5 @@
-"""Allocations against what is known by construction: programs whose number and sizes of allocations follow from their text, and
-usable sizes that the program has asked of the allocator itself."""
+"""Allocations against what is known by construction: programs whose number and sizes of allocations follow from
+their source, and usable sizes that the program itself asked the allocator for."""
 import subprocess
 
 import pytest
@@ -30,7 +30,7 @@ def totals(result):
 
 
 def own(result):
-    """{name: (bytes, count)} of rows that allocated, by themselves."""
+    """{name: (bytes, count)} of rows that allocated themselves."""
     return {found.name: (found.own_bytes, found.own_count) for found in result.report.rows("alloc-bytes") if found.own_count}
 
 
@@ -65,7 +65,7 @@ def test_recursion(box):
 
 
 def test_mutual_recursion(box):
-    """Of calls inside one another the outermost alone has what all of them allocated."""
+    """Of recursive calls only the outermost has what all of them allocated."""
     result = run(box, "mutual")
     ping, pong = usable(result, 50), usable(result, 70)
     assert measures(result, "ping") == (150, 3, 360, 6, 3 * ping + 3 * pong, 6, 0, 0)
@@ -157,13 +157,13 @@ def test_the_very_end_of_threads(box):
     result = run(box, "very_end")
     before = run(box, "ends")
     rounds = result.told["rounds"]
-    started = totals(before)["allocations"] - 5 * 2  # what the C library takes to start threads
+    started = totals(before)["allocations"] - 5 * 2  # what the C library allocates to start threads
     assert totals(result)["allocations"] - started == 5 * (1 + rounds)
     assert totals(result)["requested_bytes"] - (totals(before)["requested_bytes"] - 5 * (77 + 88)) == 5 * (11 + rounds * 99)
 
 
 def test_longjmp_over_zones(box):
-    """Three zones are left at once; what follows is the work of the one that goes on."""
+    """Three zones are left at once; what follows belongs to the one that goes on."""
     result = run(box, "jumps")
     assert own(result) == {"catcher": (3 * (30 + 7 * 500), 24), "thrower": (9 * 20, 9)}
     assert (row(result, "catcher").net_blocks, row(result, "thrower").net_blocks) == (12, 9)
@@ -241,8 +241,8 @@ def test_a_session_that_was_killed(box):
 
 @pytest.mark.parametrize("arenas", ["1", None], ids=["one arena", "as many as there are"])
 def test_blocks_that_wander_between_threads(box, arenas):
-    """Freed or made larger by whoever has them: exactly as many as the program saw are another thread's. Also where memory of one
-    thread becomes that of others again and again."""
+    """Freed or reallocated by any thread: exactly as many as the program saw are another thread's. Also if memory
+    of one thread becomes that of others again and again."""
     for _ in range(3):
         result = box.run("alloc_storm", "exchange", env={"MALLOC_ARENA_MAX": arenas})
         found = totals(result)
@@ -262,7 +262,7 @@ def test_pools_of_several_threads(box):
 
 
 def test_sessions_come_and_go_under_threads_that_allocate(box):
-    """Of each the rows are whole: all that ended inside is counted with everything it did."""
+    """The rows of each session are complete: everything that ended in it is counted."""
     assert box.run("alloc_storm", "sessions", 150, env={"HOTPATH_OUTPUT_FORMAT": "none"}, timeout=120).told == {"sessions": 150}
 
 

@@ -1,4 +1,4 @@
-"""Which functions allocate, of programs that know nothing of hotpath: by sampled allocations with their stacks."""
+"""Which functions allocate, in programs that know nothing of hotpath: by sampled allocations with their stacks."""
 import json
 import math
 import platform
@@ -33,7 +33,8 @@ def totals(report):
 
 
 def check(done):
-    """Blocks that are certain to be sampled are exact. Of the others so many samples say as much as chance lets them."""
+    """Blocks that are certain to be sampled are exact. For the others the statistical error of the samples is
+    allowed."""
     found, told, of = functions(done.report), pairs(done.stdout), totals(done.report)
     assert of["lost"] == 0 and of["whole"] >= 0.98 * of["samples"], of
     for name in LARGE:
@@ -44,14 +45,14 @@ def check(done):
         bound = 5 / math.sqrt(row.samples)
         assert row.samples > 40 and row.self_bytes == pytest.approx(told[name], rel=bound), (name, row.samples)
         assert row.blocks == pytest.approx(told[name + "_blocks"], rel=bound), name
-        # What lives is known of each sample for certain.
+        # Whether a sampled block is live is known exactly.
         assert row.left_bytes == (row.self_bytes if told[name + "_left"] else 0), name
     assert sum(row.self_bytes for row in done.report.rows("alloc-functions")) == of["bytes"]
     return found, of
 
 
 def checked(cli, case, status=0):
-    """Where hotpath gets no processor for a while, distances grow, and nothing is certain: then once more."""
+    """If hotpath gets no CPU for a while, the sampling distance grows, and nothing is certain: then try again."""
     for attempt in range(3):
         try:
             return check(cli.run("--alloc-stacks", "64KB", ALLOCATING, case, status=status))
@@ -63,7 +64,7 @@ def checked(cli, case, status=0):
 
 @pytest.mark.parametrize("case", ["plain", "threads", "forked", "executed"])
 def test_functions_as_they_tell_it(cli, case):
-    """Also where another thread frees, where a child frees what it has of its parent's, and in a program that was executed."""
+    """Also if another thread frees, if a child frees what it inherited, and in an executed program."""
     found, of = checked(cli, case)
     assert found["hold_large"].peak_bytes == found["hold_large"].self_bytes
     assert found["keep_small"].peak_bytes == found["keep_small"].self_bytes
@@ -82,7 +83,7 @@ def test_what_a_killed_program_has_told(cli):
 
 
 def test_exact_counts_stay_as_they_are(cli):
-    """Whether it is sampled or not: the same program, the same counts."""
+    """Sampled or not: the same program, the same counts."""
     def counted(*flags):
         return cli.run(*flags, ALLOCATING, "plain").report.values["sections"]["alloc-bytes"]["totals"]
     sampled, not_sampled = counted(), counted("--no-alloc-stacks")
@@ -98,7 +99,7 @@ def test_switched_off(cli, flags, env):
 
 
 def test_without_perf(cli):
-    """What is mapped is asked for, then; samples are the same."""
+    """Then the mappings are read from /proc; the samples are the same."""
     cli.program = PROGRAMS / "without_perf"
     checked(cli, "plain")
 
@@ -128,7 +129,7 @@ def test_shown_again_and_exported(cli):
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")
 def test_a_program_of_others(cli):
     """Its sum is about what was counted."""
-    # Few enough samples that the ring has room for all of them, should hotpath get no processor meanwhile.
+    # Few enough samples that the ring has room for all of them, in case hotpath gets no CPU meanwhile.
     sql = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) " \
           "insert into t select i, hex(randomblob(40)) from n; create index x on t(b); select count(*) from t;"
     done = cli.run("--alloc-stacks", "128KB", "sqlite3", ":memory:", sql)
@@ -139,7 +140,8 @@ def test_a_program_of_others(cli):
 
 @pytest.mark.parametrize("how", ["", "silent"])
 def test_a_peak_before_the_second_thread(cli, how):
-    """The first thread tells it when it is no longer alone; where it says nothing more, whoever reads its counters finds it."""
+    """The first thread reports it when it is no longer alone; if it reports nothing more, the reader of its
+    counters finds it."""
     report = cli.run(PROGRAMS / "early_peak", how).report
     totals = report.section("alloc-bytes")["totals"]
     assert 64 << 20 <= totals["peak_usable_bytes"] <= 65 << 20

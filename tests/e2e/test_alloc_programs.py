@@ -1,4 +1,4 @@
-"""Programs of others under hotpath run, with what they allocate counted: they write the same and end the same way."""
+"""Third-party programs under hotpath run, with counted allocations: they write the same and end the same way."""
 import json
 import shutil
 import socket
@@ -50,7 +50,7 @@ for (; first; first = first->next) n += strlen(first->text); return printf("%zu\
 
 
 class Bench:
-    """Runs a command by itself and under hotpath run, in folders of their own."""
+    """Runs a command by itself and under hotpath run, in separate folders."""
 
     def __init__(self, box):
         self.box = box
@@ -66,7 +66,7 @@ class Bench:
         return done, json.loads(report.read_text()) if report.exists() else None
 
     def same(self, *command, stdin="", files=None, options=()):
-        """Both wrote the same, and the same files; what was counted is plausible. Yields the report."""
+        """Both wrote the same, and the same files; the counts are plausible. Yields the report."""
         seen = []
         for measured in (False, True):
             with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def need(program):
 
 
 def check(report, at_least):
-    """More was allocated than these programs could do without, and what was freed had been allocated."""
+    """More was allocated than these programs need at least, and what was freed had been allocated."""
     totals = report["sections"]["alloc-bytes"]["totals"]
     assert totals["allocations"] >= at_least and totals["requested_bytes"] >= totals["allocations"]
     assert 0 < totals["freed_blocks"] <= totals["allocations"] + 100  # those from before the session are freed, too
@@ -113,7 +113,7 @@ def test_perl(bench):
 
 
 def test_git(bench):
-    """With all that it starts."""
+    """With all its children."""
     need("git")
     script = """set -e
         git init -q -b main . && git config user.name A && git config user.email a@example.org
@@ -126,7 +126,7 @@ def test_git(bench):
 
 
 def test_gcc(bench):
-    """Whose work is done by programs that it starts."""
+    """Its work is done by child processes."""
     report = bench.same("gcc", "-O2", "-Wall", "-o", "program", "file.c", files={"file.c": C}, options=["--preload-children"])
     commands = [row["command"].split()[0].rsplit("/", 1)[-1] for row in check(report, 1000)["sections"]["processes"]["rows"]]
     assert {"gcc", "cc1", "as"} <= set(commands)
@@ -142,7 +142,7 @@ def free_port():
 
 
 class Redis:
-    """A server, with what stands before its command, that is asked things and has to end well."""
+    """A server, with a prefix for its command, that answers requests and must end normally."""
 
     def __init__(self, box, before):
         need("redis-server")
@@ -177,7 +177,7 @@ class Redis:
 
 @pytest.mark.parametrize("measured", [False, True])
 def test_redis(box, measured):
-    """It has an allocator of its own, jemalloc, in a library, and threads of its own."""
+    """It has its own allocator, jemalloc, in a library, and its own threads."""
     report = box.path / "report.json"
     with Redis(box, [HOTPATH, "run", "--format", "json", "--output", report, "--"] if measured else []) as redis:
         redis.benchmark("set,get,lpush,lrange_100,mset")

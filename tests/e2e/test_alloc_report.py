@@ -1,11 +1,11 @@
-"""What a report says of allocations: the program alloc_events tells the library of blocks whose sizes are known here."""
+"""What a report says of allocations: the program alloc_events reports blocks of known sizes to the library."""
 import signal
 
 import pytest
 
 from test_views import follows_the_schema, table
 
-# Bytes and blocks that each function asks for by itself, and how often it is called.
+# Bytes and blocks that each function requests itself, and the number of its calls.
 OWN = {"main": (300, 1, 1), "fill": (55 * 1000, 55, 55), "recurse": (400, 4, 4), "idle": (0, 0, 20), "make": (5000, 1, 1),
        "take": (0, 0, 1), "first": (0, 0, 1), "<outside>": (100, 2, None)}
 ALL_BYTES = sum(own for own, _, _ in OWN.values())

@@ -1,5 +1,5 @@
-"""The ways in: malloc and its kin in front of the program's allocator, linked, in archives, by --wrap, preloaded. Each counts
-the same, with any allocator behind it, and the program does not notice."""
+"""The ways to count allocations: the malloc family in front of the program's allocator, linked, in archives, by
+--wrap, preloaded. Each counts the same, with any allocator behind it, and the program does not notice."""
 import ctypes.util
 import json
 import os
@@ -59,7 +59,7 @@ def test_every_way_counts_the_same(box, way, session):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nobody_counts(box, way):
-    """Where there is no session and nobody asks, calls are passed on: the program sees no difference."""
+    """Without a session and without readers, calls are passed on: the program sees no difference."""
     suffix, env = WAYS[way]
     plain = box.run("alloc_calls_off")
     result = box.run(f"alloc_calls{suffix}", env={**env, "HOTPATH": "0", "ALLOC_COUNTS_UNREAD": "1"})
@@ -112,7 +112,7 @@ def test_allocator_preloaded(box, allocator):
 
 @pytest.mark.skipif(not (PROGRAMS / "alloc_cxx_off").exists(), reason="built without C++")
 def test_allocator_with_its_own_new(box, allocator):
-    """Which does not come to malloc, or not with delete as well."""
+    """Its new does not call malloc, or its delete does not call free."""
     for suffix, env in (("off", preload(allocator)), ("archive", {**RECORD, "LD_PRELOAD": allocator})):
         result = box.run(f"alloc_cxx_{suffix}", "no_bad_alloc", env=env)
         assert counted(result.stderr)[0][:2] == NEW
@@ -131,7 +131,7 @@ def test_allocator_linked(box, folder, allocator, libraries):
 
 
 def test_allocator_in_front(box, allocator):
-    """It never asks ours: nothing is counted, and one line says so, if somebody wanted to know."""
+    """Ours is never called: nothing is counted, and one line says so, if counts were requested."""
     plain = box.run("alloc_calls_off", 0, "no_pvalloc", env={"LD_PRELOAD": allocator})
     for wish, lines in (("1", 1), ("alloc", 1), ("timing", 0), ("0", 0), (None, 0)):
         result = box.run("alloc_calls_shared", 0, "no_pvalloc", env={"HOTPATH": wish, "LD_PRELOAD": allocator})
@@ -142,7 +142,7 @@ def test_allocator_in_front(box, allocator):
 
 @with_glibc("pvalloc is its")
 def test_what_the_allocator_does_not_have(box, allocator):
-    """Where pvalloc is left to the C library its block is not the allocator's, and cannot be asked for its size."""
+    """If pvalloc is left to the C library its block is not the allocator's, and its size cannot be asked for."""
     plain = box.run("alloc_calls_off", env={"LD_PRELOAD": allocator}, status=None)
     result = box.run("alloc_calls_off", env=preload(allocator), status=None)
     assert (result.stdout, end(result.status)) == (plain.stdout, end(plain.status))
@@ -150,7 +150,7 @@ def test_what_the_allocator_does_not_have(box, allocator):
 
 @with_glibc("gcc builds for it")
 def test_allocator_that_does_not_know_sizes(box, folder):
-    """Blocks of an area of its own, of which the C library knows nothing: it must not be asked for their sizes."""
+    """Blocks in its own area, unknown to the C library: it must not be asked for their sizes."""
     allocator, program = folder / "allocator.so", folder / "program"
     subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True, input="""
         #include <stddef.h>
@@ -190,7 +190,7 @@ def test_allocator_that_does_not_know_sizes(box, folder):
 # ------------------------------------------------------------------------------------------------------ harm to none
 
 def test_failing_allocations(box):
-    """An allocator whose n-th call fails, and whose functions call one another, for every n."""
+    """An allocator whose nth call fails, and whose functions call each other, for every n."""
     inject = PROGRAMS / "inject.so"
     calls = box.run("alloc_calls_off", env={"LD_PRELOAD": inject}).told["calls"]
     assert calls > 10
@@ -205,8 +205,8 @@ def test_failing_allocations(box):
 
 @with_glibc("the C library of others does not allocate there")
 def test_dynamic_linker_that_allocates(box, folder):
-    """As older ones do: dlsym uses every function of the family while we look for them, and blocks of then are kept, given to
-    realloc and freed later."""
+    """As older ones do: dlsym uses every function of the family while we resolve them, and such early blocks are
+    kept, passed to realloc and freed later."""
     library = folder / "dlsym.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-o", library, "-xc", "-"], text=True, check=True, input="""
         #define _GNU_SOURCE
@@ -294,7 +294,7 @@ def test_sanitizers_keep_malloc(box, folder):
 
 @with_glibc("the C++ library of this machine is for it")
 def test_plugin_in_cxx(box, folder):
-    """The C++ library comes with the plugin and is nobody else's; its exceptions are caught there."""
+    """The C++ library is loaded only with the plugin; its exceptions are caught there."""
     plugin, host = folder / "plugin.so", folder / "host"
     subprocess.run(["g++", "-shared", "-fPIC", "-o", plugin, "-xc++", "-"], text=True, check=True, input="""
         #include <new>
@@ -387,7 +387,7 @@ def test_not_asked_for(run, options):
 def test_asked_for_alone(run):
     assert counts_allocations(run("--only", "alloc", TRUE))
     assert counts_allocations(run(TRUE, env={"HOTPATH": "timing,alloc"}))
-    assert counts_allocations(run(TRUE, env={"HOTPATH": "0"}))  # which is not for a run
+    assert counts_allocations(run(TRUE, env={"HOTPATH": "0"}))  # it does not apply to a run
 
 
 def test_library_elsewhere(run):
@@ -433,7 +433,7 @@ def test_scripts(run, folder):
 
 
 def test_another_c_library(run, folder):
-    """The library of one in a program of another would keep it from starting."""
+    """The library of one would keep a program of another from starting."""
     program = folder / "program"
     compiler = "musl-gcc" if IS_GLIBC else "gcc"
     if shutil.which(compiler) is None:

@@ -1,4 +1,5 @@
-"""`hotpath annotate`: lines and instructions of a function have the time that the report gives it and what it calls."""
+"""`hotpath annotate`: lines and instructions of a function have the time that the report gives to it and its
+callees."""
 import os
 import platform
 import re
@@ -29,7 +30,7 @@ def stacked():
 
 
 def lines_of(output):
-    """[(self, total, where, text)], percents 0 where there are none."""
+    """[(self, total, where, text)], percentages 0 if there are none."""
     found = []
     for line in output.splitlines()[4:]:
         match = re.fullmatch(r"(.{8})(.{8})  +([0-9a-f]+)  (.*)", line)
@@ -44,7 +45,7 @@ def function(run, name):
 
 
 def test_lines_have_what_is_called_from_there(stacked):
-    """Each with its text, and with the share of who is called there."""
+    """Each with its text, and with the share of the function called there."""
     done = stacked.cli("annotate", "outer")
     outer, heavy, light = (function(stacked, name) for name in ("outer", "heavy", "light"))
     called = {text.strip(): total for _, total, _, text in lines_of(done.stdout) if total}
@@ -57,7 +58,7 @@ def test_lines_have_what_is_called_from_there(stacked):
 
 
 def test_own_time_of_lines_is_that_of_the_function(stacked):
-    """What was inlined has lines of its own."""
+    """Inlined functions have their own lines."""
     done = stacked.cli("annotate", "compute")
     compute = function(stacked, "compute")
     own = sum(line[0] for line in lines_of(done.stdout))
@@ -66,7 +67,7 @@ def test_own_time_of_lines_is_that_of_the_function(stacked):
 
 @needs_objdump
 def test_instructions(stacked):
-    """All that it is, in order; callers are at the instruction that calls."""
+    """All instructions, in order; callers are at the call instruction."""
     lines = lines_of(stacked.cli("annotate", "outer", "--assembly").stdout)
     outer, heavy = function(stacked, "outer"), function(stacked, "heavy")
     addresses = [int(where, 16) for _, _, where, _ in lines]
@@ -96,7 +97,7 @@ def test_without_objdump(stacked):
 
 @pytest.mark.parametrize("version", (4, 5))
 def test_a_source_that_the_compiler_knows_by_a_path_in_its_folder(box, version):
-    """As with make: "cc -c ../src/program.c". It is found from wherever it is asked for."""
+    """As with make: "cc -c ../src/program.c". It is found from any folder."""
     folder = box.folder()
     for name in ("src", "build"):
         (folder / name).mkdir()
@@ -126,7 +127,7 @@ def test_a_source_that_changed_or_went(box):
 
 
 def test_names(stacked):
-    """A part of a name is enough where it is one's alone."""
+    """A part of a name is enough if it is unique."""
     assert stacked.cli("annotate", "heav").stdout.startswith("heavy (")
     several = stacked.cli("annotate", "e", status=1).stderr
     assert "functions have 'e' in their names: " in several and "compute" in several
@@ -137,7 +138,7 @@ def test_names(stacked):
 
 
 def test_no_lines(box):
-    """What can be done is said."""
+    """The message says what to do."""
     bare = box.folder() / "bare"
     subprocess.run(["strip", PROGRAMS / "stacked", "-o", bare], check=True)
     run = Run(bare, "split", 100)
@@ -150,7 +151,7 @@ def test_no_lines(box):
 
 def test_no_lines_of_the_kernel(box):
     cli = Cli(box)
-    cli.program = PROGRAMS / "without_perf"  # by timers, its time is seen by everybody
+    cli.program = PROGRAMS / "without_perf"  # with timers, every user sees its time
     report = cli.run("dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=500000").report
     kernel = next(row.name for row in report.rows("functions") if row.name.startswith("[kernel: ") and row.total_ns)
     assert cli("annotate", kernel, status=1).stderr == f"hotpath: {kernel} is in no file, so there are no lines to show\n"

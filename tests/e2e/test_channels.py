@@ -1,4 +1,5 @@
-"""Channels of real programs: threads, children, a program that is killed. What they should be is known from the programs."""
+"""Channels of real programs: threads, children, a program that is killed. The expected values are known from the
+programs."""
 import re
 import signal
 
@@ -28,14 +29,14 @@ def test_threads(box):
 
 
 def test_a_slow_consumer(box):
-    """What items waited and what the producer was kept from doing, as the program saw it by its own clock."""
+    """How long items waited and the producer was blocked, as the program measured it with its own clock."""
     result = box.run("channels", "slow", env={"HOTPATH_PERCENTILES": "0,50,100"})
     least_ns, most_ns, blocked_ns = map(int, result.stdout.split())
     row = channels_of(result.report)["slow", None]
     assert (row["sent"], row["received"], row["queue"], row["capacity"], row["queue_max"]) == (60, 60, 0, 3, 3)
     assert 0.999 * least_ns <= 60 * row["delay_mean_ns"] <= 1.001 * most_ns  # two clocks
     assert row["full_ns"] == pytest.approx(blocked_ns, rel=0.02)
-    # Little's law: items inside are what goes through in a second, by how long each is inside.
+    # Little's law: items inside equal the throughput times the time each is inside.
     active_s = row["full_ns"] / row["percent_full"] / 1e7
     assert row["queue_mean"] == pytest.approx(60 / active_s * row["delay_mean_ns"] / 1e9, rel=0.01)
     assert row["delay_min_ns"] <= row["delay_p50_ns"] <= row["delay_max_ns"]
@@ -47,7 +48,7 @@ def test_a_slow_consumer(box):
 
 
 def test_a_slow_child(box):
-    """One end of the pipe is in another process: moments of both are of the same clock."""
+    """One end of the pipe is in another process: timestamps of both have the same clock."""
     result = box.run("channels", "slow_fork")
     least_ns, most_ns, _ = map(int, result.stdout.split())
     row = channels_of(box.read(result.folder))["slow", None]

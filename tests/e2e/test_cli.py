@@ -36,7 +36,7 @@ class Done:
 
 
 class Cli:
-    """The program with a folder of sessions of its own."""
+    """The program with its own folder of sessions."""
 
     def __init__(self, box):
         self.box = box
@@ -181,11 +181,11 @@ def test_output_that_cannot_be_written(cli):
     cli("report", "-o", cli.folder / "new" / "folder" / "file")
     assert "| work" in (cli.folder / "new" / "folder" / "file").read_text()
     done = cli("run", "-o", "/dev/full", GUEST, "five")
-    assert "cannot write" in done.stderr and "| work" in done.stderr  # rather here than nowhere
+    assert "cannot write" in done.stderr and "| work" in done.stderr  # better here than nowhere
 
 
 def test_nobody_reads_the_report(cli):
-    """The exit status is the program's whatever becomes of the report."""
+    """The exit status is the program's, whatever happens to the report."""
     read, write = os.pipe()
     os.close(read)
     process = subprocess.run([str(HOTPATH), "run", GUEST, "ends", "exit"], stderr=write, env=cli.environment(),
@@ -243,7 +243,7 @@ def test_a_path_is_short_for_run(cli):
 
 def test_a_program_in_path_is_run(cli):
     done = cli("printf", "%s", "hello")
-    said = ("left a session", "functions - ") if SANITIZER else ("alloc", )  # where a sample was taken, there is a report
+    said = ("left a session", "functions - ") if SANITIZER else ("alloc", )  # with a sample, there is a report
     assert done.stdout == "hello" and any(word in done.stderr for word in said)
 
 
@@ -268,7 +268,7 @@ def test_what_is_there_is_not_refused(cli, args):
 
 
 def test_misspelt_variables(cli):
-    """Said once, by whoever reports."""
+    """Printed once, by the process that reports."""
     line = "hotpath: there is no variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
     done = cli("run", GUEST, "five", env={"HOTPATH_LIMITS": "3", "HOTPATH_COLUMNS": "slf"})
     assert done.lines == ["hotpath: HOTPATH_COLUMNS: there is no column 'slf' (did you mean 'self'?)", line]
@@ -317,9 +317,9 @@ def test_input_passes_through(cli):
 
 
 def test_flags_about_recording_reach_the_program(cli):
-    assert cli.run("--filter", "nothing-like-it", GUEST, "five").report.names() == ["main"]  # which is always there
+    assert cli.run("--filter", "nothing-like-it", GUEST, "five").report.names() == ["main"]  # it is always there
     assert cli.run("--only", "timing", GUEST, "five").report.calls("work") == 5
-    assert cli.run(GUEST, "five", env={"HOTPATH": "0"}).report.calls("work") == 5  # it was asked for
+    assert cli.run(GUEST, "five", env={"HOTPATH": "0"}).report.calls("work") == 5  # it was requested
     assert cli.run("--only", "0", GUEST, "five").report is None
 
 
@@ -362,7 +362,7 @@ def test_timeout_of_a_stopped_program(cli):
 def test_children_are_part_of_the_report(cli):
     report = cli.run(GUEST, "family", 4).report
     assert report.calls("work") == 1 + (1 + 2 + 3 + 4) + 5
-    assert report.calls("main") == 2  # forked children do not begin it, the spawned one does
+    assert report.calls("main") == 2  # forked children do not start it, the spawned one does
     rows = report.rows("processes")
     assert sorted(row.calls for row in rows) == [1, 2, 2, 3, 4, 6]
     assert report.values["state"] == "finished"
@@ -390,7 +390,7 @@ def test_a_crowd_of_short_lived_children(cli):
     size = 200 if not SANITIZER else 20
     report = cli.run(GUEST, "crowd", size).report
     assert report.calls("work") == size
-    # main itself has no call of work, but it has a session; so many of one program share a row
+    # main itself does not call work, but has a session; this many processes of one program share a row
     assert report.values["meta"]["processes"] == size + 1
     assert sum(row.processes for row in report.rows("processes")) == size + 1
 
@@ -426,7 +426,7 @@ def test_root_and_user_changed(cli, args):
     args = args if args != ["jails"] else ["jails", cli.box.folder()]
     done = cli.run(GUEST, *args)
     assert done.stdout == "done\n"
-    assert done.report.calls("work") == 3  # the child's five cannot be written where we look
+    assert done.report.calls("work") == 3  # the child's five cannot be written to our folder
     assert done.report.lost == {"children": 1}
     child = next(row for row in done.report.rows("processes") if row.state == "outside")
     assert "could not write a session file" in child.reason
@@ -445,13 +445,13 @@ def test_a_run_within_a_run(cli):
     done = cli.run("--no-preload", "sh", "-c", script)
     assert done.report.calls("work") == 10
     assert Report(json.loads((cli.folder / "inner.json").read_text())).calls("work") == 3
-    assert len(done.stdout.splitlines()) == 4  # a heading, and both runs; what the guest says
+    assert len(done.stdout.splitlines()) == 4  # a heading, and both runs; the guest's output
     assert [one["processes"] for one in cli.sessions()] in ([1, 2], [2, 1])
     assert cli("clean").stdout.startswith("removed 2 sessions, ") and cli.sessions() == []
 
 
 def after_the_run(cli, command):
-    """A script that goes on by `command` when the run is over. What it has written to its standard error."""
+    """A script that runs `command` after the run is over. Returns what it wrote to stderr."""
     said, lives, is_over = cli.folder / "said.txt", cli.folder / "lives", cli.folder / "over"
     for path in (said, is_over):
         path.unlink(missing_ok=True)
@@ -464,7 +464,7 @@ def after_the_run(cli, command):
 
 
 def test_a_process_that_begins_when_the_run_is_over(cli):
-    """Nobody else reports about it any more, so it does if it would by itself."""
+    """No other process reports about it any more, so it does if it would by itself."""
     assert "| work" in after_the_run(cli, f"{GUEST} five")
 
 
@@ -473,7 +473,7 @@ def test_a_process_that_begins_when_the_run_is_over(cli):
 @pytest.mark.parametrize("command", ["perl -e 1", "(perl -e 1 & wait)", "rm -r $HOTPATH_DIR; perl -e 1"],
                          ids=["executed", "forked", "folder gone"])
 def test_nothing_is_said_when_the_run_is_over(cli, command):
-    """Neither by who outlives it nor by what that starts; and that is not recorded."""
+    """Neither by a process that outlives the run nor by its children; and those are not recorded."""
     assert after_the_run(cli, command) == ""
     folders = list(cli.folder.glob("*.run"))
     assert len(folders) == ("rm " not in command)
@@ -482,14 +482,14 @@ def test_nothing_is_said_when_the_run_is_over(cli, command):
 
 
 def test_a_folder_of_its_own_within_a_run(cli):
-    """Who names one for a process gets its report from there."""
+    """A process with its own folder reports from there."""
     other = cli.box.folder()
     done = cli("run", "--no-preload", "--no-stacks", "--format", "none", "sh", "-c", f"HOTPATH_DIR={other} {GUEST} five")
     assert "| work" in done.stderr and list(other.glob("*.hotpath"))
 
 
 def test_who_outlives_the_run_says_nothing(cli):
-    """Though it has measured something, and would report by itself: its session is there for that."""
+    """Although it has measured something, and would report by itself: its session is for that."""
     lives, said = cli.folder / "lives", cli.folder / "said.txt"
     lives.touch()
     script = f"setsid {GUEST} waits {lives} > out 2> {said} & until grep -q waiting out; do sleep 0.01; done"
@@ -503,7 +503,7 @@ def test_who_outlives_the_run_says_nothing(cli):
 
 @needs_root
 def test_pid_namespaces(cli):
-    """A run in a container cannot be told from a dead one by its pid; nothing of it may be removed."""
+    """By pid, a run in a container looks dead; nothing of it may be removed."""
     lives = cli.folder / "lives"
     lives.touch()
     inside = ["unshare", "-pf", "--mount-proc", str(HOTPATH), "run", "--format", "none", GUEST, "waits", str(lives)]
@@ -518,7 +518,7 @@ def test_pid_namespaces(cli):
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
     assert sorted(one["state"] for one in cli.sessions()) == ["finished", "finished"]
-    # A single session of there is elsewhere.
+    # A single session of the container has the state elsewhere.
     lives.touch()
     process = subprocess.Popen(["unshare", "-pf", "--mount-proc", GUEST, "waits", str(lives)], stdout=subprocess.PIPE,
                                env=cli.environment(), text=True)
@@ -532,7 +532,7 @@ def test_pid_namespaces(cli):
 
 @needs_root
 def test_a_process_in_a_container(cli):
-    """Its folders are its own, and so is its pid: what it has mapped leads to its session, which is known to live."""
+    """It has its own folders and its own pid: its mappings lead to its session, which is known to be live."""
     lives, hidden = cli.folder / "lives", cli.folder / "hidden"
     lives.touch()
     hidden.mkdir()
@@ -586,17 +586,17 @@ def test_signals_sent_to_hotpath_reach_the_program(cli):
 
 
 def test_every_signal_reaches_the_program(cli):
-    """Whatever would end the program by default ends it, and not only us."""
+    """Every signal that ends the program by default ends it, and not only us."""
     for number in (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGXCPU, signal.SIGPIPE,
                    signal.SIGABRT, signal.SIGRTMIN, signal.SIGRTMAX):
         process = cli.start("run", "--format", "none", GUEST, "hears")
         assert process.stdout.readline() == "listening\n"
         process.send_signal(number)
         assert process.wait(TIMEOUT) == -number
-    # In a process group of its own: nobody stops in one that has no parent in its session.
+    # In its own process group: a process whose group has no parent in the session does not stop.
     process = cli.start("run", "--format", "none", GUEST, "hears", preexec_fn=os.setpgrp)
     process.stdout.readline()
-    process.send_signal(signal.SIGTSTP)  # to us alone: the program stops, and so do we
+    process.send_signal(signal.SIGTSTP)  # only to us: the program stops, and so do we
     assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
     process.send_signal(signal.SIGCONT)
     process.send_signal(signal.SIGUSR2)
@@ -610,7 +610,7 @@ def test_an_alarm_from_before(cli):
 
 
 def test_signals_ignored_and_blocked_before(cli):
-    """The status of the program is known although nobody wants to hear of children."""
+    """The status of the program is known although SIGCHLD is ignored."""
     ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     assert cli("run", "sh", "-c", "exit 3", preexec_fn=ignore, status=3)
     done = cli("run", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
@@ -620,7 +620,7 @@ def test_signals_ignored_and_blocked_before(cli):
 
 
 def test_a_hang_up_reaches_the_program(cli):
-    """The kernel tells the leader of the session, which is us."""
+    """The kernel sends it to the session leader, which is us."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(HOTPATH, [str(HOTPATH), "run", "--format", "none", "sleep", "60"], cli.environment())
@@ -637,7 +637,7 @@ def test_nohup_stays_nohup(cli):
 
 
 def test_the_program_finds_signals_as_hotpath_did(cli):
-    """No mask, no ignored signal, no descriptor is left behind."""
+    """No mask, no ignored signal and no descriptor is left behind."""
     script = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status; ls -l /proc/self/fd | wc -l"
     alone = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=cli.environment(),
                            stdin=subprocess.DEVNULL)
@@ -650,7 +650,7 @@ def ends_soon(fd):
 
 
 def test_descriptors_are_the_programs_alone(cli):
-    """When it closes them, whoever is at the other end notices."""
+    """When the program closes them, the other end notices."""
     go_on, tell = os.pipe()
     heard, ready = os.pipe()
     script = f"import os; [os.close(fd) for fd in (0, 1, {ready})]; os.read({go_on}, 1)"
@@ -668,7 +668,7 @@ def test_descriptors_are_the_programs_alone(cli):
 
 
 def test_a_report_to_a_descriptor(cli):
-    """It is kept for that."""
+    """It is kept open for that."""
     assert "| work" in cli("run", "--section", "timing", "--output", "/dev/stdout", GUEST, "five").stdout
 
 
@@ -693,7 +693,7 @@ def limit_files(most):
 @pytest.mark.parametrize("most", [4, 5, 6, 8])
 @without_sanitizer("it needs descriptors itself")
 def test_hardly_any_descriptors(cli, most):
-    """The program runs, and has the status that it has."""
+    """The program runs, and has its own exit status."""
     plain = subprocess.run([GUEST, "ends", "return"], preexec_fn=limit_files(most), env=cli.environment(), capture_output=True)
     assert plain.returncode == 7
     done = cli("run", GUEST, "ends", "return", preexec_fn=limit_files(most), status=7)
@@ -706,7 +706,7 @@ def test_the_limit_of_descriptors_is_the_same(cli):
 
 
 def test_who_dies_with_its_parent(cli):
-    """PR_SET_PDEATHSIG stays over exec, and fork forgets it."""
+    """PR_SET_PDEATHSIG survives exec, but not fork."""
     kill_me = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
     start = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
     parent = subprocess.Popen([sys.executable, "-c", start, kill_me, str(HOTPATH), "run", "--format", "none", "sh", "-c",
@@ -722,7 +722,7 @@ def test_who_dies_with_its_parent(cli):
 
 
 def test_orphans_do_not_stay_as_zombies(cli):
-    """They come to us where we are the first process of a container, or are to look after them for another reason."""
+    """They are reparented to us if we are the first process of a container, or a subreaper for another reason."""
     look_after_orphans = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     script = "p=$(sh -c 'sh -c : > /dev/null & echo $!'); for i in $(seq 1000); do [ -e /proc/$p ] || exit 0; sleep 0.01; done; exit 1"
     cli("run", "--format", "none", "sh", "-c", script, preexec_fn=look_after_orphans)
@@ -747,7 +747,7 @@ def shell(cli):
 
 
 def test_stopped_and_continued_by_others(cli):
-    """Nobody who continues the program knows of us."""
+    """Those who continue the program do not know of us."""
     for _ in range(5):
         done = cli("run", "--format", "none", "sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; echo done")
         assert done.stdout == "done\n"
@@ -782,12 +782,12 @@ def test_terminal_and_ctrl_c(cli, shell):
     shell.wait_for("status 5")
 
 
-CLEAR = r"printf '\e[H\e[2J'"  # by the shell itself: `clear` would be a job, and a key that comes late would stop it
+CLEAR = r"printf '\e[H\e[2J'"  # by the shell itself: `clear` would be a job, and a late key would stop it
 
 
 def stop_job(shell):
-    """A key that comes before the shell has given the terminal to its job is lost, and so is what `clear` takes away when it is
-    slow; so it is typed again, and the shell asked for its jobs."""
+    """A key is lost if it comes before the shell has given the terminal to its job, and so is what a slow `clear`
+    erases; so it is typed again, and the shell asked for its jobs."""
     for _ in range(60):
         shell.type("C-z")
         time.sleep(0.5)
@@ -803,7 +803,7 @@ def stop_job(shell):
 def test_job_control(cli, shell):
     lives = cli.folder / "lives"
     lives.touch()
-    shell.type(f"{HOTPATH} run --section timing {GUEST} waits {lives}", "Enter")  # all of it has to fit on the screen
+    shell.type(f"{HOTPATH} run --section timing {GUEST} waits {lives}", "Enter")  # all of it must fit on the screen
     shell.wait_for("waiting")
     for _ in range(3):
         stop_job(shell)
@@ -819,7 +819,7 @@ def test_job_control(cli, shell):
 
 
 def test_a_shell_in_a_shell(cli, shell):
-    """It has a group of its own, and the terminal; both are as they were when it is continued."""
+    """It has its own process group, and the terminal; both are restored when it is continued."""
     shell.type(f"clear; PS1='inner$ ' {HOTPATH} run --format none bash --norc -i", "Enter")
     shell.wait_for(r"^inner\$")
     shell.type("suspend -f", "Enter")
@@ -1013,7 +1013,7 @@ def test_off_and_on(cli):
 
 
 def test_off_while_zones_are_open(cli):
-    """What is open ends as usual: main is off in its middle and still has its whole time."""
+    """Open zones end as usual: main is switched off in its middle and still has its whole time."""
     lives = cli.folder / "lives"
     lives.touch()
     process = cli.start("run", "--format", "none", GUEST, "waits", lives)
@@ -1044,7 +1044,7 @@ def test_one_of_several_is_off(cli):
 
 @pytest.fixture
 def finished(cli):
-    """A folder with one good session, and its path."""
+    """A folder with one valid session, and its path."""
     cli.box.run("guest", "five", folder=cli.folder)
     [session] = cli.folder.glob("*.hotpath")
     return session
@@ -1068,12 +1068,12 @@ def test_odd_files_in_the_folder(cli, finished):
     (cli.folder / "5-5-0.hotpath").write_bytes(finished.read_bytes()[:5000])
     (cli.folder / "6-6.run").write_bytes(b"")
     done = cli("ls")
-    assert len(done.stdout.splitlines()) in (2, 3)  # the cut one has a whole header
+    assert len(done.stdout.splitlines()) in (2, 3)  # the truncated one has a complete header
     assert cli.read(str(finished)).calls("work") == 5
 
 
 def test_large_files_are_not_read_whole(cli, finished):
-    """Neither one that is no session, nor one that says it has less."""
+    """Neither a file that is not a session, nor one whose header gives a smaller size."""
     for name, expected in (("zeros", 1), (finished, 0)):
         os.truncate(os.open(cli.folder / name, os.O_CREAT | os.O_RDWR), 4 << 30)
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))

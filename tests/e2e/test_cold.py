@@ -1,4 +1,4 @@
-"""Functions that the compiler measures and nobody calls, against programs of which it is known."""
+"""Functions that the compiler measures and that are never called, in programs where these are known."""
 import json
 import os
 import shutil
@@ -83,7 +83,7 @@ def test_a_process_says_where_to_find_it(box):
     assert list(result.report.values["sections"]) == ["timing"]
     [warning] = result.report.values["warnings"]
     assert "'hotpath report --cold'" in warning
-    result = box.run("cold", env=ON)  # "all" asks for nothing that is not there
+    result = box.run("cold", env=ON)  # "all" does not request unavailable sections
     assert "cold" not in result.report.values["sections"] and result.report.values["warnings"] == []
 
 
@@ -111,7 +111,7 @@ def variants():
 
 
 def compile_cold(folder, compiler, options):
-    """The program; of a static one the library is a part."""
+    """The program; a static one includes the library."""
     programs = SOURCE / "tests/programs"
     measured = [compiler, "-finstrument-functions", "-w", *options]
 
@@ -158,7 +158,7 @@ def test_files_that_are_gone_or_others(box):
     if not can_be_looked_into(report):
         pytest.skip("machine code of this kind is not looked into")
     assert found == everything()
-    # The same sources, compiled otherwise: functions lie elsewhere.
+    # The same sources, compiled differently: functions are at other addresses.
     compile_cold(folder, "gcc", ["-O0"])
     found, report = cold_of(box, result)
     assert found == set() and len(report.values["warnings"]) == 2
@@ -181,7 +181,7 @@ SYMTAB, STRTAB, RELA, DYNSYM = 2, 3, 4, 11
 
 
 class Elf:
-    """A 64-bit file of this machine, of which single fields can be changed."""
+    """A 64-bit file of this machine, in which single fields can be changed."""
 
     HEADER = {"phoff": (32, 8), "shoff": (40, 8), "phentsize": (54, 2), "phnum": (56, 2), "shentsize": (58, 2), "shnum": (60, 2)}
     PART = {"type": (0, 4), "flags": (4, 4), "offset": (8, 8), "address": (16, 8), "size": (32, 8)}
@@ -214,7 +214,7 @@ class Elf:
 
 
 def lies(content):
-    """Contents that are wrong in one thing each: a field of all records of a kind, or where the file ends."""
+    """Contents with one error each: a field of all records of a kind, or where the file ends."""
     kinds = [(Elf.HEADER, lambda elf: [0]), (Elf.PART, Elf.parts)]
     kinds += [(Elf.SECTION, lambda elf, kind=kind: elf.sections(kind)) for kind in (SYMTAB, STRTAB, RELA, DYNSYM)]
     kinds += [(Elf.SYMBOL, lambda elf, kind=kind: elf.entries(kind)) for kind in (SYMTAB, DYNSYM)]
@@ -229,7 +229,7 @@ def lies(content):
                     yield elf.content
     for length in (0, 3, 16, 63, 64, 100, 4096, len(content) // 2, len(content) - 1):
         yield content[:length]
-    names = Elf(content)  # no name ends
+    names = Elf(content)  # no name is terminated
     for at in names.sections(STRTAB):
         start, size = names.get(at, Elf.SECTION["offset"]), names.get(at, Elf.SECTION["size"])
         names.content[start:start + size] = b"x" * size
@@ -238,7 +238,7 @@ def lies(content):
 
 @without_emulator("it takes long")
 def test_files_that_lie(box):
-    """Whatever stands where the program was: the report comes, and says what it could not look into."""
+    """Whatever file replaced the program: the report is made, and names what it could not read."""
     program = box.folder() / "cold"
     shutil.copy(PROGRAMS / "cold", program)
     result = box.run(program, env=ON)

@@ -1,4 +1,4 @@
-"""Hosts that confine themselves, and whatever else can be in the way of a session or its report."""
+"""Hosts that confine themselves, and other obstacles to a session or its report."""
 import fcntl
 import json
 import os
@@ -35,7 +35,7 @@ def check_all_is_there(result):
 @pytest.mark.parametrize("case", [("as", 100, 60), ("fsize", 200000), ("nofile",), ("sigpending",)],
                          ids=lambda case: case[0])
 def test_limits_of_the_process(box, case):
-    """They see what is used, and the session goes on growing."""
+    """The limits count only used space, and the session can still grow."""
     check_all_is_there(box.same("confined", *case, env=ON_STDERR))
 
 
@@ -44,14 +44,14 @@ def test_limits_of_the_process(box, case):
 @without_emulator("it has limits of its own")
 @pytest.mark.parametrize("case", ["mlock", "setuid", "chroot"])
 def test_other_user_or_root(box, case):
-    """To grow takes no file to be opened, so a daemon that drops its privileges keeps its session."""
+    """Growing opens no file, so a daemon that drops its privileges keeps its session."""
     check_all_is_there(box.same("confined", case, env=ON_STDERR))
 
 
 # ------------------------------------------------------------------------------------------- what can keep it waiting
 
 def full_pipe():
-    """Both ends of a pipe into which nothing fits any more."""
+    """Both ends of a full pipe."""
     reader, writer = os.pipe()
     flags = fcntl.fcntl(writer, fcntl.F_GETFL)
     fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
@@ -65,7 +65,7 @@ def full_pipe():
 
 
 def end_by(process, number):
-    """The signal again and again, as somebody would who wants the program to end."""
+    """Sends the signal repeatedly, as a user would who wants the program to end."""
     until = time.monotonic() + 30
     while process.poll() is None and time.monotonic() < until:
         process.send_signal(number)
@@ -92,7 +92,7 @@ def test_report_that_nobody_reads_can_be_interrupted(box, program, number):
 
 
 def test_fifo_in_the_session_folder(box):
-    """Under the name of an old session: pruning looks into those."""
+    """Under the name of an old session: pruning opens those."""
     folder = box.folder()
     for at in range(3):
         os.mkfifo(folder / f"1-{at}-0.hotpath")
@@ -124,7 +124,7 @@ def test_fifo_as_output_with_a_reader(box):
 
 @pytest.fixture
 def stranger():
-    """A user whose folders for sessions belong to somebody else."""
+    """A user whose session folders belong to another user."""
     uid = 64321
     places = [Path(f"{base}/hotpath-{uid}") for base in ("/dev/shm", "/tmp")]
     for place in places:

@@ -1,4 +1,5 @@
-"""The console: its numbers are those of a report of the same stretch, its screens have their form at every size, and the terminal is left as it was."""
+"""The console: its numbers are those of a report of the same window, its screens are well-formed at every size, and
+the terminal is restored."""
 import csv
 import json
 import os
@@ -50,7 +51,7 @@ def desk(cli):
 
 @pytest.fixture(scope="module")
 def ended():
-    """One that is over, for all tests that only look."""
+    """One that has ended, for all tests that only read."""
     from harness import Box
     box = Box()
     cli = Cli(box)
@@ -66,7 +67,7 @@ def home(cli):
 
 
 def screens(cli, script, *args, size=(100, 30), env=None):
-    """What a script prints, as one list of lines for each screen."""
+    """The output of a script, as one list of lines for each screen."""
     columns, rows = size
     out = cli("console", "--script", "-", "--size", f"{columns}x{rows}", "order_desk", *args, input=script,
               env={**home(cli), **(env or {})}).stdout
@@ -81,7 +82,7 @@ def table(screen):
 
 
 def exact(cli, *args):
-    """The numbers of the list of functions, as they are before they are made short."""
+    """The numbers in the list of functions, before formatting."""
     path = cli.folder / "hotpath-timing.csv"
     path.unlink(missing_ok=True)
     screen = screens(cli, "2 e screen", *args)[0]
@@ -96,7 +97,7 @@ def reported(cli, *args):
 
 
 def assert_same(cli, *stretch):
-    """Every number of every function, of the console and of the report."""
+    """Compares every number of every function in the console and in the report."""
     report, rows = reported(cli, *stretch), exact(cli, *stretch)
     seconds = report["elapsed_ns"] / 1e9
     timing = {row["name"]: row for row in report["sections"]["timing"]["rows"]}
@@ -244,7 +245,7 @@ def test_ascii_alone(ended):
 
 
 def test_a_long_verdict_has_two_lines(ended):
-    """It is not cut where there is room for all of it, and no name in it is divided."""
+    """It is not cut if there is room for all of it, and no name in it is broken."""
     whole = screens(ended, "2 screen", "--from", "300ms", "--to", "1s", size=(300, 40))[0][2].strip()
     for columns in (100, 80):
         for tab in "12":
@@ -292,7 +293,7 @@ def test_all_that_flows_is_one_below_the_other(cli):
 
 
 def test_callers_below_functions(ended):
-    """Each function has its own time, shared out among those that called it."""
+    """Each function's own time is divided among its callers."""
     tree, turned = screens(ended, "3 * screen u * screen", size=(120, 60))
     own = {}
     for line in tree:
@@ -325,7 +326,7 @@ def test_stacks_of_one_function(ended):
     assert any("all threads" in line for line in again)
 
 
-# --- what can go wrong
+# --- errors
 
 def test_misuse(cli):
     assert "needs a terminal" in cli("console", status=1).stderr
@@ -374,7 +375,7 @@ def test_several_processes_are_one_view(cli):
 
 
 class Watched:
-    """A console that plays what it is told, on a program that does what it is told."""
+    """A scripted console on a scripted program."""
 
     def __init__(self, cli, program):
         self.cli = cli
@@ -418,14 +419,14 @@ def test_500_threads_are_started_while_it_is_watched(cli):
 
 
 def test_it_forks_and_becomes_another_program_while_it_is_watched(cli):
-    """Processes of a run that come later are in the same view."""
+    """Later processes of a run are in the same view."""
     watched = Watched(cli, "changing")
     watched.wait_for(r"^...work +\d", "2 t")
     watched.tell("fork")
     screen = watched.wait_for(r"^...work_in_child +\d")
     assert re.search(r"^ changing \d+ .* 2 processes ", screen, re.M)
     watched.tell("exec")
-    watched.tell("fork")  # which only the new one can hear
+    watched.tell("fork")  # only the new one can hear it
     screen = watched.wait_for(r"^ changing \d+ .* 3 processes ")
     assert "● live" in screen and re.search(r"^...work +\d", screen, re.M)
     watched.end()
@@ -436,7 +437,7 @@ def resident(process):
 
 
 def test_memory_stays_the_same_while_it_is_watched(cli):
-    """HOTPATH_REFRESHES=10000 has more of them, in minutes."""
+    """HOTPATH_REFRESHES=10000 makes more of them, which takes minutes."""
     count = int(os.environ.get("HOTPATH_REFRESHES", 300 if SANITIZER else 1000))
     first, others = count // 10, count - count // 10
     watched = Watched(cli, "changing")
@@ -474,7 +475,7 @@ def test_random_keys(ended):
 # --- the terminal
 
 class Shell:
-    """A shell in a terminal, in which the console is started; `rest` is what the terminal is set to."""
+    """A shell in a terminal, in which the console is started; `rest` are the terminal's settings."""
 
     def __init__(self, cli, columns=100, rows=30, env=None):
         self.terminal = Terminal(cli.box, columns, rows, env={**cli.environment(), **home(cli), **(env or {})})
@@ -491,7 +492,7 @@ class Shell:
         self.terminal.type(" ".join([str(self.cli.program), "console", *args]), "Enter")
 
     def assert_as_before(self):
-        """What the terminal understands is as it was, and so is what was on it."""
+        """The modes of the terminal are restored, and so is its screen."""
         assert self.ask("stty -g") == self.settings
         text = plain(self.terminal.screen())
         assert "1 Overview" not in text and "stty -g" in text
@@ -542,12 +543,12 @@ def test_ending_by_a_signal(shell, number):
 
 
 def test_the_source_in_an_editor(desk):
-    """The terminal is the editor's meanwhile, and the console's again behind it."""
+    """The editor has the terminal meanwhile, and the console gets it back."""
     editor = desk.cli.folder / "editor"
     editor.write_text(f'stty -g\nread -p "edits $* " answer\necho "$answer" > {desk.cli.folder}/answered\n')
     shell = Shell(desk.cli, env={"EDITOR": f"bash {editor} -x"})
     try:
-        shell.ask(f"cd {BUILD}; pwd")  # where paths of sources lead somewhere, also relative ones
+        shell.ask(f"cd {BUILD}; pwd")  # where relative paths of sources are valid
         shell.console("order_desk", "--tab", "2")
         shell.terminal.wait_for(r"^...reserve_stock")
         shell.terminal.type("/", "reserve", "Enter", "v")
@@ -676,7 +677,7 @@ def test_demo_without_a_terminal(cli):
 
 
 def test_demo(cli):
-    """All kinds of rows are there, q ends the program, and nothing is left of it."""
+    """All kinds of rows are there, q ends the program, and nothing of it is left."""
     shell = Shell(cli)
     before = set(cli.folder.iterdir())
     try:
@@ -699,7 +700,8 @@ def test_demo(cli):
 
 
 def test_run_with_the_console(cli):
-    """The program and the console in one go: what the program says comes when the console is left, and its exit status is that of the run."""
+    """The program and the console in one command: the program's output is printed when the console is quit, and its
+    exit status is that of the run."""
     shell = Shell(cli)
     try:
         program = PROGRAMS / "order_desk"

@@ -1,4 +1,5 @@
-"""Whose processor time: programs that know by the thread's own clock what their functions use, and hosts that must not notice."""
+"""CPU time per function: programs that know by the thread's own clock what their functions use, and hosts that must
+not notice."""
 import json
 import math
 import os
@@ -21,7 +22,7 @@ pytestmark = [without_emulator("it has clocks and signals of its own"),
 
 SCHEMA = json.loads((SOURCE / "docs" / "report.schema.json").read_text())
 ENGINES = ["auto", "timers"]
-TICK_NS = 10_000_000  # the longest a kernel has
+TICK_NS = 10_000_000  # the longest tick of any kernel
 
 
 def cpu_run(box, *args, env=None, program="cpu", **more):
@@ -31,7 +32,7 @@ def cpu_run(box, *args, env=None, program="cpu", **more):
 
 
 def cpu_of(report, name):
-    """Nanoseconds; 0 when there is no such row."""
+    """Nanoseconds; 0 if there is no such row."""
     rows = [row for row in report.rows("cpu") if row.name == name]
     assert len(rows) <= 1
     return rows[0].cpu_ns if rows else 0
@@ -46,14 +47,15 @@ def has_perf(report):
 
 
 def need_perf(report):
-    """Where the kernel has it for us, it has to be used."""
+    """If the kernel offers perf to us, it must be used."""
     if not perf_is_allowed():
         pytest.skip("perf is refused here, and timers are in step with the scheduler")
     assert has_perf(report)
 
 
 def check_sums(result):
-    """Rows add up to the total, and that is what the process's clock says; begin and end of the session are not in its truth."""
+    """Rows add up to the total, which is the process's clock; the begin and end of the session are not in the
+    program's truth."""
     rows, total = result.report.rows("cpu"), totals(result.report)
     assert sum(row.cpu_ns for row in rows) == total["cpu_ns"] == total["user_ns"] + total["kernel_ns"]
     assert sum(row.user_ns for row in rows) == total["user_ns"]
@@ -82,7 +84,7 @@ def test_system_calls_are_credited_in_full(box, engine):
 
 @without_sanitizer("what it costs is not in the program's truth")
 def test_kernel_time_is_of_who_spent_it(box):
-    """perf sees user mode only, and ticks do not say in which mode they came."""
+    """perf samples user mode only, and ticks do not tell the mode."""
     result = cpu_run(box, "modes", 2500)
     check_sums(result)
     need_perf(result.report)
@@ -102,8 +104,9 @@ def check_rows_are_within_walls(report):
 
 @without_sanitizer("what it costs is not in the program's truth")
 def test_round_periods(box):
-    """Ten milliseconds are ten samples and some ticks: one in the kernel of each was missed nearly always. On a quiet machine ticks can be in
-    step with it for a whole run, so it is asked for in one of three."""
+    """Ten milliseconds are ten samples and some ticks: one tick in the kernel part of each was missed nearly
+    always. On a quiet machine ticks can be in step with it for a whole run, so one success in three runs is
+    required."""
     found = False
     for _ in range(3):
         result = cpu_run(box, "rounds", 1500, env={"HOTPATH_COLUMNS": "all"})
@@ -111,7 +114,7 @@ def test_round_periods(box):
         check_rows_are_within_walls(result.report)
         need_perf(result.report)
         told = result.told
-        # Wide: on a machine with five times as many threads as processors, perf sees up to a third less than there is.
+        # Wide: with five times as many threads as CPUs, perf sees up to a third less than there is.
         assert near(cpu_of(result.report, "computes"), told["computes"], 25), (result.report.rows("cpu"), told)
         assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (result.report.rows("cpu"), told)
         found = result.row("reads", "cpu").kernel_ns > told["reads"] / 4
@@ -129,14 +132,15 @@ def test_nobody_is_busy_for_longer_than_he_took(box, engine):
 
 
 def error_of_count(report, share):
-    """By how much a share may be off: the error of a count of samples, and the kernel's part, which ticks share out."""
+    """By how much a share may be off: the error of a count of samples, and the kernel's part, which is divided by
+    ticks."""
     of = totals(report)
     return 4 * math.sqrt(share * (1 - share) / of["perf_samples"]) + of["kernel_ns"] / of["cpu_ns"] + 0.01
 
 
 def taken_away(report, rate):
-    """The part of the samples that did not come, or came though no processor time was used: a hypervisor that gives the processor to
-    others does both. They can be anywhere. (None, where the program is alone.)"""
+    """The part of the samples that were missing, or came without CPU time: a hypervisor that gives the CPU to
+    others causes both. They can be anywhere. (None, if the program is alone.)"""
     of = totals(report)
     return abs(1 - of["perf_samples"] / ((of["cpu_ns"] - of["kernel_ns"]) * rate / 1e9))
 
@@ -167,7 +171,7 @@ def test_a_function_that_sleeps_uses_nothing(box):
 
 @pytest.mark.parametrize("program", ["cpu", "cpu_static", "stripped"])
 def test_inlined_functions_are_credited(box, program):
-    """Also in a program from which all symbols are gone."""
+    """Also in a stripped program."""
     path = PROGRAMS / program
     if program == "stripped":
         path = box.path / "cpu"
@@ -192,7 +196,7 @@ def test_recursion_counts_once_and_for_all(box):
     told, report = inclusive.told, inclusive.report
     assert near(cpu_of(report, "ping"), told["ping"], 3, plus=TICK_NS)
     if has_perf(report) and not SANITIZER:
-        # Outside of all pongs is the first piece of the outermost ping: two of nine parts.
+        # Outside all pongs is the first piece of the outermost ping: two of nine parts.
         assert abs(cpu_of(report, "pong") / told["ping"] - 7 / 9) < error_of_count(report, 7 / 9) + 0.03
     exclusive = cpu_run(box, "recursion", 300)
     check_sums(exclusive)
@@ -243,7 +247,7 @@ def test_before_the_first_zone(box):
 
 
 def test_rate(box):
-    """Twenty times as many are asked for. How many come is for the kernel to say, more or less."""
+    """Twenty times as many are requested. The kernel decides roughly how many come."""
     few, many = (totals(cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}).report) for rate in (97, 1997))
     if many["perf_samples"] > 0:
         assert many["samples"] > 5 * few["samples"] > 0
@@ -276,7 +280,8 @@ def test_paused_time_is_nobodys(box):
     phase()
     result = box.finish(process)
     assert result.status == 0
-    # Clocks are read by timers, of which one comes in some 10 ms and a tick: what passed before each change is on the wrong side.
+    # Clocks are read by timers, once in about 10 ms and a tick: what passed before each change is on the wrong
+    # side.
     assert near(cpu_of(result.report, "heavy"), told[0] + told[2], 3, plus=3 * TICK_NS)
     assert near(totals(result.report)["cpu_ns"], told[0] + told[2], 3, plus=3 * TICK_NS)
 
@@ -345,7 +350,7 @@ def test_host_does_not_notice(box, case, engine):
 
 
 def test_1000_forks(box):
-    """The children that record have sessions of their own."""
+    """Children that record have their own sessions."""
     report = check_host(box, "forks", "auto", {"HOTPATH_KEEP": "2000"}).report
     assert report.row("crunch").calls >= 1000
 
@@ -357,7 +362,7 @@ REFUSALS = {"no_files": "ulimit -n 1024", "no_perf": "PERFMON", "no_pending": No
 @pytest.mark.parametrize("case", sorted(REFUSALS))
 @without_sanitizer("it needs what is refused")
 def test_engines_refused(box, case):
-    """Says so, and the sums are right all the same."""
+    """The report says so, and the sums are still right."""
     measured = check_host(box, case, "auto", {"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": "cpu"})
     trust = measured.stderr.splitlines()[-1]
     assert "processor time by" in trust, measured.stderr
@@ -401,7 +406,7 @@ def test_under_strace(box):
 @pytest.mark.parametrize("program, plugin", [("cpu", "plugin.so"), ("cpu", "plugin_static.so"), ("cpu_static", "plugin.so"),
                                              ("cpu_static", "plugin_static.so")])
 def test_copies_of_the_library(box, program, plugin):
-    """The handler is that of one copy, the thread is known to another."""
+    """The handler belongs to one copy, the thread is known to another."""
     result = cpu_run(box, "plugin", 200, PROGRAMS / plugin, program=program, env={"HOTPATH_CPU_RATE": "1997"})
     check_sums(result)
     assert near(cpu_of(result.report, "plugin_call"), result.told["plugin_call"], 3, plus=TICK_NS)
@@ -427,7 +432,7 @@ def bench(box):
 
 @without_sanitizer("it takes its time before main")
 def test_time_before_main_counts(box):
-    """That of the dynamic linker, which no session could have seen."""
+    """That of the dynamic linker, which no session could see."""
     report = box.path / "report.json"
     done = subprocess.run([HOTPATH, "run", "--format", "json", "--output", report, "--", PROGRAMS / "cpu", "split", "50"],
                           capture_output=True, text=True, timeout=TIMEOUT)
@@ -452,7 +457,7 @@ class TestProgramsOfOthers:
         bench.same("sqlite3", "file.db", stdin=SQL, options=self.options)
 
     def test_python(self, bench):
-        bench.same(sys.executable, "-c", PYTHON, options=[*self.options, "--no-children"])  # which show LD_PRELOAD
+        bench.same(sys.executable, "-c", PYTHON, options=[*self.options, "--no-children"])  # it prints LD_PRELOAD
 
     def test_perl(self, bench):
         need("perl")

@@ -1,5 +1,5 @@
-"""Names from a server of debug files, and only if that was asked for. The server is a folder on this machine. Where debuginfod-find is not
-installed, a script that speaks its protocol stands for it: what is tested is whether, whom and what hotpath asks."""
+"""Names from a debuginfod server, and only if requested. The server is a folder on this machine. If debuginfod-find
+is not installed, a script with the same interface replaces it: the test is whether, whom and what hotpath asks."""
 import functools
 import http.server
 import json
@@ -58,7 +58,7 @@ sys.exit(1)
 
 
 class Server:
-    """A folder, and which paths of it were asked for."""
+    """A folder, and which of its paths were requested."""
 
     def __init__(self, folder):
         self.asked = asked = []
@@ -74,7 +74,7 @@ class Server:
 
 @pytest.fixture
 def stripped(box):
-    """A program without names, and a server that has them."""
+    """A stripped program, and a server that has its names."""
     cli = Cli(box)
     source, program = cli.folder / "hidden.c", cli.folder / "hidden"
     source.write_text(SOURCE)
@@ -143,7 +143,7 @@ def test_names_of_a_process_that_runs(stripped, options, variables):
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 @WAYS
 def test_where_a_function_begins_comes_from_a_server(stripped, options, variables):
-    """Its name is known since the run; its instructions are all of it, from its first one on."""
+    """Its name is known since the run; its instructions are complete, from the first one on."""
     stripped.run("--debuginfod", stripped.hidden, env=stripped.variables)
     shutil.rmtree(stripped.folder / "cache")
     (stripped.folder / "cache").mkdir()
@@ -169,7 +169,8 @@ def test_what_is_missing_is_said(stripped):
 
 
 def test_ctrl_c_ends_the_asking_alone(stripped):
-    """The server never answers. Ctrl-C goes to all that is in front, as from a terminal; the report comes all the same."""
+    """The server never answers. Ctrl-C goes to the whole foreground group, as from a terminal; the report is still
+    made."""
     (stripped.folder / "bin").mkdir(exist_ok=True)
     finder, asked = stripped.folder / "bin" / "debuginfod-find", stripped.folder / "asked"
     finder.write_text(f"#!/bin/sh\ntrap '' INT\necho $$ >> {asked}\nexec sleep 1000\n")

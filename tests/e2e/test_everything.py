@@ -1,4 +1,4 @@
-"""Every function measured: programs compiled with -finstrument-functions and not changed otherwise."""
+"""Every function measured: programs compiled with -finstrument-functions and otherwise unchanged."""
 import shutil
 import string
 import subprocess
@@ -55,7 +55,7 @@ def test_filter_and_skip(box, chosen, names):
 
 
 def test_filter_by_source(box):
-    """What is static has a source in the symbol table; main has none."""
+    """Static functions have a source in the symbol table; main has none."""
     names = box.run("everything", env=ON | {"HOTPATH_FILTER": "file:everything.c,-fib"}).report.names()
     assert "work" in names and "main" not in names and "fib" not in names
 
@@ -86,7 +86,7 @@ def test_run_passes_on_what_a_file_holds(box):
 
 @with_cxx
 def test_readable_names_of_cxx_are_chosen(box):
-    """Two names of one destructor are at the same place, and either may be the one that is shown."""
+    """Two names of one destructor have the same address, and either may be shown."""
     def names(chosen):
         found = box.run("everything_cxx", env=ON | {"HOTPATH_FILTER": chosen}).report.names()
         return {name.replace("D1Ev", "D2Ev") for name in found}
@@ -117,7 +117,7 @@ def test_names_of_cxx_are_readable_in_the_program(box):
     assert set(box.read(result.sessions()[0], "--focus", "/^plain/").names()) == {"plain(double)", "plain(int)"}
     table = box.run("everything_cxx", env=ON | {"HOTPATH_OUTPUT_FORMAT": "table"}).report_path.read_text()
     assert "hotpath report shows it readable" in table
-    if shutil.which("c++filt"):  # whatever is shown is the signature, or the beginning of what follows the type in it
+    if shutil.which("c++filt"):  # what is shown is the signature, or the beginning of what follows the type in it
         signatures = subprocess.run(["c++filt", *linked], capture_output=True, text=True, check=True).stdout.splitlines()
         for name in set(CALLS_OF_CXX) - {"main", "main::<lambda>"}:
             assert any(name == one or f" {one}".find(f" {name}(") >= 0 for one in signatures), name
@@ -127,7 +127,7 @@ def test_names_of_cxx_are_readable_in_the_program(box):
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
 def test_names_that_would_become_huge_stay_as_they_are(box):
-    """Each parameter has the one before it twice: a name of 400 bytes would become gigabytes."""
+    """Each parameter contains the previous one twice: a name of 400 bytes would become gigabytes."""
     digits = string.digits + string.ascii_uppercase
     doubling = "_Z4evil1AIiiE" + "".join(f"S_IS{digit}_S{digit}_E" for digit in digits)
     folder = box.folder()
@@ -174,7 +174,7 @@ UNLIMITED = ["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh"]
 @without_emulator("it has a stack of its own size")
 @pytest.mark.parametrize("rate", ["1", "1/100000"])
 def test_what_is_called_after_calls_that_found_no_place(box, rate):
-    """It is still inside the outermost ones, be they timed or only counted."""
+    """It is still inside the outermost ones, timed or only counted."""
     result = box.run("hooks", "deep", 300000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate}, before=UNLIMITED)
     assert result.report.lost["depth"] > 0
     recurse = result.row("main", "calltree").child("recurse")
@@ -200,7 +200,7 @@ def test_deeper_than_the_stack_of_zones(box):
 
 @pytest.mark.parametrize("rate", ["1", "1/3", "1/100000"])
 def test_the_end_of_a_call_is_not_that_of_a_zone_in_it(box, rate):
-    """Be they timed or only counted: what comes after the jump is not inside what was left by it."""
+    """Timed or only counted: what comes after the jump is not inside the zones that it left."""
     result = box.run("hooks", "jumps", 1000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate})
     main = result.row("main", "calltree")
     assert main.child("after").calls == main.child("around").calls == main.child("jumper").calls == 1000

@@ -1,5 +1,5 @@
-"""Runs every example, measured and with hotpath compiled out: both must print the same and end the same way, and the
-counts in the report must be exact."""
+"""Runs every example, measured and with hotpath compiled out: both must print the same and end the same way, and
+the counts in the report must be exact."""
 import csv
 import re
 
@@ -8,7 +8,7 @@ import pytest
 from harness import EXAMPLES, SANITIZER, SOURCE
 from sampled_calls import timed_of
 
-# What a report must hold: all its rows with their calls. None: the example says so itself, see its check below.
+# What a report must hold: all its rows with their calls. None: the example prints it itself, see its check below.
 CALLS = {
     "alloc_modes": {"main": 1, "copy_pages": 1, "load_image": 1, "join_words": 1, "build_list": 1},
     "arena": {"main": 1, "handle_request": 100},
@@ -57,13 +57,13 @@ CALLS = {
     "values": {"main": 1, "handle_request": 1000},
 }
 
-# What an example is asked for beside its usual report.
+# Additional requests to an example.
 ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}}
 ARGUMENTS = {"orders": ["0.5"], "profile_async_io_long": ["0.5"]}
 
 
 def without_sanitizer_malloc(check):
-    """Under a sanitizer malloc is its own, and nothing of it is counted."""
+    """With a sanitizer malloc is its own, and is not counted."""
     return check if not SANITIZER else lambda measured, plain: None
 
 
@@ -129,7 +129,7 @@ def check_slow_call(measured, plain):
 
 
 def allocated(measured, name):
-    """Bytes, number, and the most usable bytes and blocks at once, of the calls of a function."""
+    """Bytes, number, and the peak of usable bytes and blocks, of the calls of a function."""
     row = measured.row(name, "alloc-bytes")
     return row.own_bytes, row.own_count, row.peak_usable_bytes, row.peak_blocks
 
@@ -220,7 +220,7 @@ def check_channel(measured, plain):
 
 
 def check_profile_async_io(measured, plain):
-    """Five at once: far more than the time there is, most of it waiting, for what the rows of requests say."""
+    """Five at once: far more than the elapsed time, most of it waiting, for what the rows of requests say."""
     tasks = {row.name: row for row in measured.report.rows("futures")}
     for name in ("create_file", "read_file"):
         task = tasks[name]
@@ -243,7 +243,7 @@ def check_profile_async_io_long(measured, plain):
 
 
 def check_orders(measured, plain):
-    """What goes in comes out: each number is known from another one."""
+    """What goes in comes out: each number follows from another one."""
     calls = {row.name: row.calls for row in measured.report.rows("timing")}
     orders = calls["accept_order"]
     assert orders > 20 and all(calls[name] == orders for name in ("handle", "parse_order", "price", "reserve_stock", "render"))
@@ -318,7 +318,7 @@ def test_example(box, name):
 
 
 def test_measure_all(box):
-    """Its sources know nothing of hotpath, so it has no variant without and records only when asked to."""
+    """Its sources know nothing of hotpath, so there is no variant without it, and it records only on request."""
     silent = box.run(EXAMPLES / "measure_all")
     measured = box.run(EXAMPLES / "measure_all", env={"HOTPATH": "1"})
     assert measured.stdout == silent.stdout == "2262 primes below 20000\n" and silent.stderr == ""

@@ -1,5 +1,5 @@
-"""`hotpath export` and `hotpath flame`: what is in their files is what is in the report, number by number. Those who read them are asked
-in test_export_readers.py."""
+"""`hotpath export` and `hotpath flame`: their files have the numbers of the report. test_export_readers.py runs the
+readers of these formats."""
 import contextlib
 import json
 import os
@@ -33,7 +33,7 @@ def cli(box):
 
 @pytest.fixture(scope="module")
 def stacked():
-    """Stacks alone: nothing is measured in it."""
+    """Only stacks: nothing is measured in it."""
     run = Run(STACKED, "split", 300)
     yield run
     run.box.remove()
@@ -57,7 +57,7 @@ def tree_rows(rows):
 
 @needs_stacks
 def test_every_format_has_the_numbers_of_the_report(stacked):
-    """Of each function what it used itself, and so in all."""
+    """The own and total weight of each function."""
     truth = own_of_functions(stacked.report)
     totals = stacked.report.section("functions")["totals"]
     assert sum(truth.values()) == totals["cpu_ns"] > 0
@@ -76,7 +76,7 @@ def test_every_format_has_the_numbers_of_the_report(stacked):
 
 @needs_stacks
 def test_stacks_are_those_of_the_program(stacked):
-    """Who called whom, with what was inlined."""
+    """Callers and callees, with inlined functions."""
     for stacks in (exported.folded(stacked.text("folded")), exported.pprof(stacked.export("pprof"))["cpu"][1],
                    exported.firefox(stacked.text("firefox"))[CPU]):
         heavy = [names for names, weight in stacks if names[-2:] == ("heavy", "compute")]
@@ -89,7 +89,7 @@ def test_stacks_are_those_of_the_program(stacked):
 
 @needs_stacks
 def test_the_time_axis_as_counters():
-    """In Perfetto, each as the section has it."""
+    """In Perfetto, each as in the section."""
     run = Run("--section", "functions,timeline", STACKED, "split", 1200)
     found = exported.perfetto_counters(run.export("perfetto"))
     rows = run.report.rows("timeline")
@@ -104,7 +104,7 @@ def test_the_time_axis_as_counters():
 
 
 def test_moments_in_the_firefox_profiler():
-    """Counters add up to what the report says, calls that were kept are there with their moments, and no others."""
+    """Counters add up to what the report says, and exactly the recorded calls are there, with their times."""
     run = Run("--no-stacks", "--slowest", "/.*/", PROGRAMS / "cpu", "split", 400, env={"HOTPATH_LOG": "heavy"})
     markers, counters = exported.firefox_moments(run.text("firefox"))
     report = run.report
@@ -138,7 +138,7 @@ def test_moments_in_the_firefox_profiler():
 
 @needs_stacks
 def test_waiting():
-    """What was waited for is on top of who waits. How much of it is found is up to the machine."""
+    """The cause is on top of the waiting function. How much of it is found depends on the machine."""
     run = Run("--stacks", PROGRAMS / "weights")
     totals = run.report.section("functions")["totals"]
     types = exported.pprof(run.export("pprof"))
@@ -154,7 +154,7 @@ def test_waiting():
 
 @needs_stacks
 def test_the_picture(stacked):
-    """Shares are those of the report, and as wide as they say."""
+    """Shares are those of the report, and boxes are as wide as they say."""
     truth = stacked.report.section("functions")["totals"]["cpu_ns"]
     drawn = exported.flamegraph(stacked.text("flamegraph"))
     heavy = sum(percent for name, percent, _ in drawn if name == "heavy")
@@ -164,7 +164,7 @@ def test_the_picture(stacked):
 
 
 def test_measured_functions(zones):
-    """Exact times by the call tree, and what else is known of it; functions that were called from several places, too."""
+    """Exact times by the call tree, and what else is known of it; also functions called from several places."""
     rows = list(tree_rows(zones.report.rows("calltree")))
     truth = {}
     for row in rows:
@@ -217,7 +217,8 @@ def test_processor_time_and_waiting_of_measured_functions(zones):
 
 @needs_stacks
 def test_two_runs(cli):
-    """The same program did other things: what each run had is in the page, and what is in both is there once."""
+    """The same program did other things: the page has the numbers of both runs, and functions in both are there
+    once."""
     cli.run(STACKED, "split", 100)
     first = cli.read()
     old = cli.sessions()[0]["path"]
@@ -237,7 +238,7 @@ def test_two_runs(cli):
 
 @needs_stacks
 def test_the_report_names_the_command(cli):
-    """The last line of what `hotpath run` says is the command for this very run, and it works."""
+    """The last line of `hotpath run` is the command for this very run, and it works."""
     done = cli("run", STACKED, "split", 50)
     line = done.stderr.splitlines()[-1]
     command = re.fullmatch(r"For a flame graph: hotpath flame (\S+)", line).group(1)
@@ -276,13 +277,13 @@ def test_a_fifo_that_nobody_reads(cli):
 
 
 def on_terminal(cli, *args):
-    """What a terminal shows of it, which is stdout and stderr."""
+    """What a terminal shows of it: stdout and stderr."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([str(HOTPATH), *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=cli.environment(),
                                cwd=cli.folder)
     os.close(theirs)
     shown = b""
-    with contextlib.suppress(OSError):  # that is how the end looks
+    with contextlib.suppress(OSError):  # the end of a terminal is an error
         while part := os.read(ours, 4096):
             shown += part
     process.wait(timeout=TIMEOUT)
@@ -298,7 +299,7 @@ def test_nothing_binary_goes_to_a_terminal(cli):
 
 
 def test_the_usual_page_is_no_trap(cli):
-    """Somebody put a link where the page goes: what it leads to stays as it is."""
+    """A link waits where the page goes: its target is not changed."""
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     first = cli("flame").stdout.strip()
     assert os.path.dirname(first) == str(cli.folder) and re.search(r"/hotpath-flame-\d+\.html$", first)

@@ -1,6 +1,6 @@
-"""Files of `hotpath export`, and the page of `hotpath flame`, read by programs that nobody here wrote. Those that are not installed are
-not asked; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli and speedscope, and
-HOTPATH_PERFETTO_PYTHON a Python that has the package perfetto."""
+"""Files of `hotpath export`, and the page of `hotpath flame`, read by third-party programs. Those that are not
+installed are skipped; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-devtools/profiler-cli
+and speedscope, and HOTPATH_PERFETTO_PYTHON a Python that has the package perfetto."""
 import base64
 import itertools
 import json
@@ -73,7 +73,7 @@ def test_pprof(stacked):
 # ---------------------------------------------------------------------------------------------------------- browser
 
 def in_browser(cli, url, *options):
-    """The page as the browser has it when its script has run."""
+    """The page in the browser after its script has run."""
     return call(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom", *options,
                 f"--user-data-dir={cli.folder}/browser", url)
 
@@ -109,7 +109,8 @@ def accumulated(samples):
 
 @pytest.mark.skipif(not FIREFOX.exists(), reason="@firefox-devtools/profiler-cli of npm is not there: see HOTPATH_NODE_MODULES")
 def test_firefox_profiler(stacked):
-    """It loads a file in the background and is asked then. It takes much that is wrong, so numbers are compared."""
+    """It loads a file in the background and is queried then. It accepts much that is wrong, so numbers are
+    compared."""
     path, env = stacked.cli.folder / "firefox.json", os.environ | {"HOME": str(stacked.cli.folder)}
     stacked.cli("export", "-f", "firefox", "-o", path)
 
@@ -147,7 +148,7 @@ SPEEDSCOPE = MODULES / "speedscope" / "dist" / "release" / "index.html"
 @needs_browser
 @pytest.mark.skipif(not SPEEDSCOPE.exists(), reason="speedscope of npm is not there: see HOTPATH_NODE_MODULES")
 def test_speedscope(stacked):
-    """Its page takes a file as a script; what it shows then is the title, and the total of the profile."""
+    """Its page takes a file as a script; it then shows the title, and the total of the profile."""
     script = stacked.cli.folder / "load.js"
     data = base64.b64encode(stacked.export("speedscope")).decode()
     script.write_text(f'speedscope.loadFileFromBase64("run.json", "{data}")')

@@ -1,5 +1,5 @@
-"""Pipes, sockets, eventfds and queues of programs that know nothing of hotpath, under `hotpath run`: what the report says is compared with
-what each program knows, and with what strace sees of the same run."""
+"""Pipes, sockets, eventfds and queues of programs that know nothing of hotpath, under `hotpath run`: the report is
+compared with what each program knows, and with what strace sees of the same run."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from harness import HOTPATH, PROGRAMS, TIMEOUT, Report
 from test_loops import of_preload
 from test_views import follows_the_schema
 
-LATE_NS = 100_000  # how much longer a wait may seem to one of two clocks: a thread that is woken up has to get a processor
+LATE_NS = 100_000  # how much longer a wait may seem to one of two clocks: a woken thread must get a CPU first
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def need(*programs):
 
 @of_preload
 def test_a_pipeline(run):
-    """head writes by fwrite, gzip by write, wc reads by read: to the byte, and the two pipes are told apart."""
+    """head writes by fwrite, gzip by write, wc reads by read: exact to the byte, with the pipes told apart."""
     need("gzip")
     zipped = subprocess.run("head -c 3000000 /dev/zero | gzip -nc", shell=True, check=True, capture_output=True).stdout
     result = run("sh", "-c", "head -c 3000000 /dev/zero | gzip -nc | wc -c")
@@ -99,7 +99,8 @@ def test_as_strace_sees_it(box, run, command):
     rows = {row["instance"]: list(passed(row)) for row in result.channels if row["instance"] is not None}
     assert len(rows) >= 2 and rows == {pipe: row for pipe, row in truth.items() if pipe in rows}
     assert all(row[1] == row[3] > 0 for row in rows.values())
-    assert sum(row[1] for row in truth.values()) - sum(row[1] for row in rows.values()) <= len(result.stdout)  # that leads out
+    # The pipe that leads out of the run is no channel.
+    assert sum(row[1] for row in truth.values()) - sum(row[1] for row in rows.values()) <= len(result.stdout)
 
 
 @of_preload
@@ -114,7 +115,7 @@ def test_what_leads_out_of_the_run_is_no_channel(run):
 
 @of_preload
 def test_one_end_that_is_not_seen_is_blank(run):
-    """A static program is not preloaded into."""
+    """Nothing can be preloaded into a static program."""
     row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels_static'} pairs | wc -c"))
     assert (row["sent"], row["sent_bytes"], row["queue_bytes"], row["senders"]) == (None, None, None, None)
     assert (row["receivers"], row["received_bytes"], row["state"]) == ("wc", len("messages 2000\n"), "closed")
@@ -145,7 +146,7 @@ def test_a_socket_pair(run):
 
 @of_preload
 def test_eventfds_count(run):
-    """What was added is what was taken, however many calls that were."""
+    """What was added is what was taken, in however many calls."""
     result = plain(run, "counts")
     row = the_channel(result)
     assert (row["name"], row["sent"], row["received"], row["queue"]) == ("eventfd", result.told["sum"], result.told["sum"], 0)
@@ -187,7 +188,7 @@ def test_streams_and_popen(run):
 
 @of_preload
 def test_every_way_to_move_bytes(run):
-    """What is peeked at stays where it is."""
+    """A peek does not remove data."""
     rows = {(row["name"], row["instance"]): passed(row) for row in plain(run, "ways").channels}
     assert rows.pop(("unix socket", None)) == (2, 150, 2, 150) and rows.pop(("pipe", None)) == (2, 200, 2, 200)
     assert list(rows.values()) == [(1, 100, 1, 100)] * 2
@@ -208,7 +209,7 @@ def test_a_socket_that_another_program_gets(run):
 
 @of_preload
 def test_what_is_written_when_all_is_over(run):
-    """Streams are flushed by the C library when nobody is there any more to see it."""
+    """The C library flushes streams at the very end, when we can no longer see it."""
     row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels'} at_the_end | wc -c"))
     assert row["sent_bytes"] == row["received_bytes"] == 790 and row["senders"] == "plain_channels"
 
@@ -249,7 +250,7 @@ def test_redis_over_a_socket(box, run):
 
 @of_preload
 def test_git(box, run):
-    """A pack goes through a pipe, from one process of git to another."""
+    """A pack goes through a pipe, from one git process to another."""
     need("git")
     repository = box.path / "repository"
     subprocess.run(["git", "init", "-q", repository], check=True, capture_output=True)

@@ -1,7 +1,7 @@
 """The host comes first: whatever happens, it behaves as if it were not measured.
 
-`box.same` runs a program measured and unmeasured (compiled with -DHOTPATH=0) and demands the same output and the same end.
-Then the report is looked at: what could be recorded is right, what could not is counted.
+`box.same` runs a program measured and unmeasured (compiled with -DHOTPATH=0) and requires the same output and
+the same end. Then the report is checked: what could be recorded is right, what could not is counted.
 """
 import fcntl
 import json
@@ -21,7 +21,7 @@ from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pa
                      without_sanitizer, without_thread_sanitizer)
 
 def real_bytes(path):
-    """Of a session: its file has its full length from the start, but only what is used of it takes space."""
+    """Of a session: its file has its full length from the start, but only the used part takes space."""
     return path.stat().st_blocks * 512
 
 
@@ -41,7 +41,7 @@ def test_longjmp_over_zones(box):
 
 def test_100000_longjmps_with_nothing_measured_around(box):
     """Each leaves up to seven zones behind. They must not pile up: neither in the session nor in time."""
-    # AddressSanitizer puts every frame at an address of its own, so that stale guards cannot be told by theirs.
+    # AddressSanitizer gives every frame its own address, so stale guards cannot be recognised by theirs.
     count = 100000 if not SANITIZER else 2000
     result = box.same("longjmp", "loop", count)
     dives = sum(jumps % 7 + 1 for jumps in range(count))
@@ -81,7 +81,7 @@ def test_exceptions(box):
 
 
 def test_measured_expressions(box):
-    """Values, types and lifetimes as without, each evaluated once, and each zone around its own expression alone."""
+    """Values, types and lifetimes as without, each evaluated once, and each zone around only its own expression."""
     report = box.same("expressions").report
     assert {name: report.row(name).calls for name in ("literal", "given away", "outer", "comma", "no value", "by value")} == {
         "literal": 1, "given away": 1, "outer": 10, "comma": 10, "no value": 10, "by value": 10}
@@ -120,7 +120,7 @@ def test_goto_and_switch_over_the_macro(box):
 @with_glibc("musl has no ucontext")
 @pytest.mark.parametrize("case", ["turn", "elsewhere", "abandoned", "reused"])
 def test_coroutines(box, case):
-    """No crash, the same sums, and everything that runs to its end on its own thread counted."""
+    """No crash, the same sums, and everything that runs to its end on its own thread is counted."""
     report = box.same("coroutines", case).report
     assert report.row("after").calls == 50
     name = {"turn": "in_turn", "elsewhere": "elsewhere", "abandoned": "abandoned", "reused": "reused"}[case]
@@ -283,7 +283,7 @@ def test_copies_of_the_library_share_one_session(box, program, first, second):
     assert calls == {"main": 1, "across": 8, "plugin_call": 8000, "between": 8000, "second_call": 8000,
                      "innermost": 8000}
     assert len(result.sessions()) == 1
-    # Nested zones find their parents in whichever copy those were opened.
+    # Nested zones find their parents in any copy of the library.
     across = report.row("main", "calltree").child("across")
     chain = across.child("plugin_call").child("between").child("second_call").child("innermost")
     assert chain.calls == 2000
@@ -346,7 +346,7 @@ def test_zones_in_destructors_of_thread_data(box):
 
 @without_thread_sanitizer("it no longer follows a thread that late")
 def test_first_zone_of_a_thread_in_its_last_moment(box):
-    """Too late for a thread to say that it has ended; its record must be found free all the same."""
+    """Too late for a thread to report its end; its record must still be found free."""
     result = box.same("thread_ends", "late")
     assert result.calls("work") + result.report.lost.get("zones", 0) >= 1000
     assert real_bytes(result.sessions()[0]) <= 256 << 10
@@ -376,7 +376,7 @@ def mounted(box):
 
 
 def check_workload(result, exact=True):
-    """All that the workload does is in the report, or its absence is."""
+    """Everything that the workload does is in the report, or is reported as missing."""
     report = result.report
     if exact:
         assert report.row("work").calls == 5 and report.row("each").calls == 5 * 20 * 400
@@ -399,7 +399,7 @@ def test_read_only_tmpfs(box, mounted):
 
 @pytest.mark.parametrize("size", ["64k", "128k", "256k", "400k", "700k"])
 def test_small_tmpfs(box, mounted, size):
-    """Too small for a session, too small for a whole one: no SIGBUS, and what is missing is counted."""
+    """Too small for a session, too small for a complete one: no SIGBUS, and what is missing is counted."""
     place = mounted(f"size={size}")
     result = box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "4M"})
     report = result.report
@@ -416,7 +416,7 @@ def test_full_tmpfs(box, mounted):
     except OSError:
         os.close(filler)
     result = box.same("workload", env={"HOTPATH_DIR": place})
-    check_workload(result)  # memory takes its place
+    check_workload(result)  # memory replaces it
 
 
 def test_tmpfs_of_64_megabytes(box, mounted):
@@ -428,7 +428,7 @@ def test_tmpfs_of_64_megabytes(box, mounted):
 
 
 def test_file_system_without_fallocate(box, mounted):
-    """Reserving means writing zeros there, which must not happen where another thread has data already."""
+    """Reserving means writing zeros, which must not overwrite data that another thread has already written."""
     place = mounted("size=64m", kind="ramfs")
     for _ in range(5):
         check_workload(box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "16M"}))
@@ -436,7 +436,7 @@ def test_file_system_without_fallocate(box, mounted):
 
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
 def test_stop_while_threads_come_and_go(box):
-    """Threads that register, take new paths and end while sessions do: whoever is late must not crash the host."""
+    """Threads that register, take new paths and end while sessions do: late ones must not crash the host."""
     result = box.run("control", "late", 300 if not SANITIZER else 20)
     assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
 
@@ -456,7 +456,7 @@ def test_tiny_session_with_10000_sites(box):
 @pytest.mark.parametrize("case", ["fsize", "early-fsize", "address-space", "early-address-space", "descriptors",
                                   "early-descriptors"])
 def test_limits(box, case):
-    """Limits set by the program itself, before or after the session began. Whatever is missing is counted."""
+    """Limits set by the program itself, before or after the session began. What is missing is counted."""
     if SANITIZER and "address-space" in case:
         pytest.skip("a sanitizer needs all of the address space")
     result = box.same("workload", case, "/tmp", env=TABLE_ON_STDERR)
@@ -493,7 +493,7 @@ def test_closefrom_and_own_files(box, case):
 
 @pytest.mark.parametrize("case", ["closeall", "early-closeall", "stderr-to-file"])
 def test_a_reused_stderr_gets_nothing(box, case):
-    """What was stderr at start is now the host's own data."""
+    """What was stderr at the start is now the host's own data."""
     own = box.folder()
     result = box.same("workload", case, own, env=TABLE_ON_STDERR)
     files = [path.read_text() for path in sorted(own.iterdir())]
@@ -610,7 +610,7 @@ def test_second_start(box):
 
 
 def test_first_starts_at_once(box):
-    """One of them starts the session; the others are told, each by one line."""
+    """One of them starts the session; each of the others prints one line."""
     for _ in range(20):
         result = box.run("control", "at_once")
         assert result.stdout == "started 1 refused 7\nstop 0\n"

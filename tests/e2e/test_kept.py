@@ -1,7 +1,7 @@
-"""Calls of which more is kept than numbers, and calls of which less is: the latest calls with their notes, the slowest call
-with what was inside, rows per key, sampling, and functions too small to be timed.
+"""Calls with more detail than sums, and calls with less: the latest calls with their notes, the slowest call with
+its contents, rows per key, sampling, and functions too small to be timed.
 
-What is compared with is known by construction: running numbers in notes, calls that the programs count, and sleeps that are
+The truth is known by construction: running numbers in notes, calls that the programs count, and sleeps that are
 a hundred times as long as everything around them.
 """
 import random
@@ -21,8 +21,8 @@ ON = {"HOTPATH": "1"}
 
 
 def in_one_of_three(check):
-    """A busy machine can stop a program where it hurts: between its own clock and a zone's, or in a call that is to be quick.
-    What is wrong is wrong every time."""
+    """A busy machine can stop a program at a bad time: between its own clock and a zone's, or in a call that should
+    be quick. A real error fails every time."""
     for attempt in range(3):
         try:
             return check()
@@ -69,7 +69,8 @@ def test_the_usual_limit_and_none(box):
 
 @pytest.mark.parametrize("how", ["same_time", "one_by_one"])
 def test_calls_of_several_threads(box, how):
-    """One list, newest first, each with the thread that made it, be it over and its record that of another one."""
+    """One list, newest first, each with the thread that made it, even if the thread has ended and its record was
+    reused."""
     result = box.run("notes", how, 40, env={"HOTPATH_LOGS_LIMIT": 100})
     rows = kept_calls(result.report, "step")
     assert [row.note for row in rows] == [str(number) for number in reversed(range(120))][:100]
@@ -123,7 +124,7 @@ def test_texts_of_notes(box):
 
 
 def test_notes_that_nobody_keeps_cost_nothing(box):
-    """While calls are sampled the slowest ones are not followed, so nobody but a log wants a note."""
+    """While calls are sampled the slowest ones are not followed, so only a log wants notes."""
     result = box.same("notes", "nowhere", env={"HOTPATH_TIME_SAMPLING_RATE": "1/2"})
     assert result.aside["evaluated_nowhere"] == 0 and result.aside["evaluated"] == 1
     assert notes(result.report, "kept") == ["1"] and notes(result.report, "inside") == [None]
@@ -202,7 +203,7 @@ def start_storm(box, env=None):
 
 @without_emulator("its own memory is shared with the program's")
 def test_sigkill_while_calls_are_logged(box):
-    """Each thread's list ends with its latest call: what has ended is there, what was under way may be."""
+    """Each thread's list ends with its latest call: ended calls are there, the current one may be."""
     chance = random.Random(2)
     with_calls = 0
     times = 50 if not SANITIZER else 10
@@ -229,8 +230,8 @@ def test_sigkill_while_calls_are_logged(box):
 
 @pytest.mark.parametrize("limit", [1, 3, 50])
 def test_calls_are_read_while_they_are_logged(box, limit):
-    """By the process itself, which looks into what its other threads are writing. The shorter the list, the more often a
-    call is read while its place is used anew."""
+    """By the process itself, which reads what its other threads are writing. The shorter the list, the more often a
+    call is read while its slot is reused."""
     result = box.run("notes", "report_storm", box.path / "progress", 3000 if not SANITIZER else 100,
                      env={"HOTPATH_REPORT": "calls", "HOTPATH_LOGS_LIMIT": limit})
     assert result.told["seen"] > 0 and result.told["broken"] == 0
@@ -248,9 +249,9 @@ def inside(row):
 
 
 def slowest(box, *args, name="handle", status=0, env=None):
-    """The slowest call, as the program itself reports it and as it is read afterwards: the same. A machine that is so busy
-    that a quick call lasts longer than a sleep of 60 ms, or the slow one much longer than its sleep, is given another
-    chance."""
+    """The slowest call must be the same in the program's own report and when read afterwards. Tries again if the
+    machine is so busy that a quick call lasts longer than a sleep of 60 ms, or the slow one much longer than its
+    sleep."""
     return with_other_chances(lambda: slowest_once(box, *args, name=name, status=status, env=env))
 
 
@@ -303,7 +304,7 @@ def test_the_slowest_of_all_threads(box):
 
 
 def test_the_slowest_call_of_a_recursion(box):
-    """The outermost call, with all that was inside at any depth."""
+    """The outermost call, with everything inside at any depth."""
     result, row = slowest(box, "recursion", name="descend")
     assert inside(row) == {"step": 6, "load": 1} and is_in(row.child("load"), row)
     assert result.calls("descend") == 20 * 3 + 6 + 20 * 2
@@ -320,12 +321,12 @@ def test_the_slowest_call_of_a_deeper_tree(box):
     assert inside(row) == {"step": 2, "handle": 1, "handle step": 4, "handle load": 1}
 
 
-TOO_SHORT_NS = 3000 # on average, sanitizers included; calls of 6 us and more are looked into
+TOO_SHORT_NS = 3000 # on average, sanitizers included; calls of 6 us and more are followed
 
 
 @without_emulator("calls are not short then")
 def test_calls_too_short_to_be_followed(box):
-    """The slow one was not looked into: its duration is all there is, and a line says that it is not the one shown."""
+    """The slow one was not followed: only its duration is known, and a line says that it is not the one shown."""
     for _ in range(5):
         result, row = slowest_once(box, "short", name="tiny")
         if result.told["short_ns"] < 20000 * TOO_SHORT_NS:
@@ -356,7 +357,7 @@ def by_name(report):
 
 @pytest.mark.parametrize("limit", [None, 100])
 def test_keys_of_eight_threads_at_once(box, limit):
-    """Also where there is room for just as many keys as there are."""
+    """Also if there is room for exactly as many keys as there are."""
     result = box.same("keys", "threads", env={"HOTPATH_KEYS_LIMIT": limit})
     assert len(result.told) == 100 and sum(result.told.values()) == 8 * (100 + 5000)
     assert by_name(result.report) == {"measured": 1, **result.told}
@@ -374,7 +375,7 @@ def test_more_keys_than_are_told_apart(box, limit, keys):
 
 
 def test_odd_keys(box):
-    """Those that differ only where they are cut off are one."""
+    """Keys that differ only beyond the cut are one."""
     result = box.run("keys", "odd")
     rows = by_name(result.report)
     [broken] = [name for name in rows if "\ufffd" in name or "xff" in name]
@@ -414,7 +415,7 @@ def test_keys_in_blocks_with_keys(box):
 
 
 def test_keys_of_sessions_that_follow_on_one_another(box):
-    """The program reports twice, the second report in place of the first."""
+    """The program reports twice; the second report replaces the first."""
     result = box.run("keys", "sessions")
     assert by_name(result.report) == {"odd[kept]": 3, "odd[second]": 1}
 
@@ -427,7 +428,8 @@ def test_keys_are_evaluated_once_or_not_at_all(box):
 # ------------------------------------------------------------------------------------------------------- sampling
 
 def timed_in_threads(period):
-    """How many are, of `sampled threads`: one thread after the other, each of which begins anew in the counts of the last."""
+    """How many calls are timed in `sampled threads`: one thread after the other, each starting from the counts of
+    the last."""
     countdown = Countdown(period)
     for count in (1000, 17, 1, 33):
         countdown.left = 1
@@ -468,8 +470,8 @@ def test_threads_count_down_for_themselves(box):
 
 @pytest.mark.parametrize("rate, period", [("1/2", 2), ("1/16", 16), ("0.03", 33), ("1", 1)])
 def test_times_are_scaled_up(box, rate, period):
-    """Those that are timed stand for all, but take no more than there is around them. Which ones these are is known; how long they
-    were lies between what the program saw just inside the zone and around it."""
+    """Timed calls stand for all, but cannot exceed the time around them. Which calls are timed is known; their
+    length lies between what the program saw just inside the zone and around it."""
     result = box.run("sampled", "durations", rate)
     own = {"parent": [], "child": []}
     for line in result.stdout.splitlines():
@@ -501,7 +503,7 @@ def test_recursion_is_sampled_within(box, rate):
 
 
 def test_which_rate_holds(box):
-    """From outside overrules what the program says, and the rate of the section overrules the general one."""
+    """The environment overrides the program, and the rate of the section overrides the general one."""
     def period_of(env):
         return box.run("sampled", "threads", "1/4", env=env).row("leaf").timed
     general, own = "HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"
@@ -550,7 +552,7 @@ def test_tiny_functions_are_limited_and_others_are_not(box):
         tiny, medium = result.row("tiny"), result.row("medium")
         assert medium.sampling == result.row("hundred").sampling == "none" and medium.timed == 10000
         assert inside(result.row("main", "calltree"))["mixed hundred tiny"] == 1000000
-        # A call that the kernel interrupts looks like a slow one, so that all are timed for a while.
+        # A call that the kernel interrupts looks slow, so all calls are timed for a while.
         assert tiny.sampling == "limited" and 4096 <= tiny.timed < 500000
         [session] = result.sessions()
         assert "one call in 256 is timed" in table(box, session)
@@ -560,7 +562,7 @@ def test_tiny_functions_are_limited_and_others_are_not(box):
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
 def test_functions_are_small_without_the_measuring_inside_them(box):
-    """And those that are not timed are taken to be like those that are."""
+    """Untimed calls are taken to be like the timed ones."""
     def check():
         result = box.run("limited", "layers", env={**ON, "HOTPATH_PERCENTILES": "50"})
         middle, layers = result.row("middle"), result.row("layers")
@@ -573,7 +575,7 @@ def test_functions_are_small_without_the_measuring_inside_them(box):
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
 def test_functions_of_which_some_calls_are_long_are_not_small(box):
-    """Each long one counts: 2,500 of 5 us, which are nearly all there is."""
+    """Each long one counts: 2,500 of 5 us, which are nearly all of the time."""
     def check():
         result = box.run("limited", "rows", env=ON)
         uneven = result.row("uneven")
@@ -596,7 +598,7 @@ def test_wrong_bound(box):
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
 def test_a_limited_function_that_becomes_slow(box):
-    """Within 384 calls it is noticed, and then each of the other 216 is timed."""
+    """It is noticed within 384 calls, and then each of the other 216 is timed."""
     def check():
         row = box.run("limited", "moods", env=ON).row("moody")
         assert row.calls == 100600 and 4096 + 216 <= row.timed < 100000 and row.sampling == "limited"

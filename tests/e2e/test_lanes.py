@@ -1,4 +1,4 @@
-"""Coroutines that keep zones open while others run. tests/programs/lanes.c says how often each zone runs."""
+"""Coroutines that keep zones open while others run. tests/programs/lanes.c defines how often each zone runs."""
 import json
 
 import pytest
@@ -25,7 +25,7 @@ def walk(rows):
 @WAYS
 @pytest.mark.parametrize("threads, coroutines", [(1, 5), (4, 64)])
 def test_tasks_that_requeue_themselves(box, way, threads, coroutines):
-    """Each goes on on whichever thread is free. Counts and bytes are exact; nothing is foreign or abandoned."""
+    """Each continues on any free thread. Counts and bytes are exact; nothing is foreign or abandoned."""
     steps = 100 if not SANITIZER and not EMULATOR else 10
     result = box.same("lanes", "pool", way, steps, threads, coroutines)
     rows = timing_rows(result)
@@ -35,7 +35,7 @@ def test_tasks_that_requeue_themselves(box, way, threads, coroutines):
     assert rows["descend"].calls == 3 * all_steps
     assert rows["work"].calls == threads
     assert rows["poll"].calls == result.told["resumed"] == 2 * all_steps + 2 * coroutines
-    # One for each time that it did not run, but for the time before it began.
+    # One for each time that it was suspended, except before it began.
     assert rows["<suspended>"].calls == result.told["resumed"] - coroutines
     assert all(row.open == 0 for row in rows.values())
     assert result.report.lost == {}
@@ -55,13 +55,13 @@ def test_bytes_of_tasks_that_requeue_themselves(box, way, threads, coroutines):
     assert rows["task"].all_bytes == 1300 * all_steps and rows["task"].own_bytes == 0
     for name in ("work", "poll", "descend", "after", "<suspended>"):
         assert rows[name].all_bytes == 0, name
-    # A step has what is kept and what is not at once, and a task no more than that, wherever it was.
+    # A step has the kept and the temporary block at once, and a task no more than that, on any thread.
     assert 1300 <= rows["step"].peak_usable_bytes == rows["task"].peak_usable_bytes < 1400
     assert rows["task"].net_usable_bytes == rows["step"].net_usable_bytes == 0
 
 
 def test_the_tree_has_coroutines_below_their_own_calls(box):
-    """Not below who resumes them, and their suspensions where they happen."""
+    """Not below their resumers, and their suspensions where they happen."""
     result = box.run("lanes", "pool", "ucontext", 10, 1, 5)
     roots = {row.name: row for row in result.report.rows("calltree")}
     assert set(roots) == {"main", "work", "task"}
@@ -72,18 +72,19 @@ def test_the_tree_has_coroutines_below_their_own_calls(box):
     assert task.child("<suspended>").calls == 5
     assert step.child("before").child("<suspended>").calls == 50
     assert step.child("descend").child("<suspended>").calls == 50
-    # What is called is all of a call, but for its own time.
+    # Callees make up all of a call, except for its own time.
     for row in walk([task]):
         if row.name != "descend":
             inside = sum(child.total_ns for child in row.children)
             assert abs(row.total_ns - row.self_ns - inside) <= 1 + len(row.children)
-    # Calls inside one another: the outermost ones alone are the total.
+    # Recursive calls: only the outermost ones are the total.
     assert step.child("descend").calls == 150
     assert step.child("descend").total_ns <= step.total_ns
 
 
 def test_switches_from_one_to_the_next(box):
-    """As with libco: nobody returns to who was there before, and all that is around them is the thread's own."""
+    """As with libco: control never returns to the previous coroutine, and everything around them is the thread's
+    own."""
     result = box.same("lanes", "libco", "asm")
     rows = timing_rows(result)
     assert rows["turn"].calls == 3000 and rows["in ring"].calls == 3 and rows["around"].calls == 1
@@ -100,7 +101,7 @@ def test_without_a_switch_there_is_no_lane(box):
 
 @WAYS
 def test_times(box, way):
-    """What the program measured lies inside of what hotpath did, and all of it inside of what the program did."""
+    """The program's inner time is within hotpath's, and that is within the program's outer time."""
     result = box.run("lanes", "times", way)
     busy, away, everything = (result.aside[key] for key in ("busy_ns", "away_ns", "all_ns"))
     rows = timing_rows(result)
@@ -109,7 +110,7 @@ def test_times(box, way):
     assert between(away, suspended.total_ns, everything - busy)
     assert between(busy, timed.self_ns, everything - away)
     assert abs(timed.total_ns - timed.self_ns - suspended.total_ns) <= 2
-    # The resumer has the time of the coroutine as that of something it called.
+    # For the resumer, the coroutine's time is that of a callee.
     assert between(away, loop.self_ns, everything - busy)
     assert between(busy + away, loop.total_ns, everything)
 
@@ -129,7 +130,7 @@ def test_ended_with_zones_open(box, way):
     assert rows["outer"].calls == rows["inner"].calls == rows["next"].calls == 100
     assert rows["outer"].open == rows["inner"].open == 0
     assert result.report.lost == {"abandoned": 200}
-    # Up to when it stopped, and not to when it was ended; its suspension is nobody's.
+    # Up to when it stopped, not to when it was ended; its suspension belongs to nobody.
     assert "<suspended>" not in rows
     assert rows["outer"].total_ns < rows["dropped"].total_ns
 
@@ -170,7 +171,7 @@ def test_a_thread_that_ends_on_a_coroutine(box, way):
     ("killed_inside", {"main": 1, "around": 1, "outer": 1, "inner": 1, "<suspended>": 1, "last": 1}),
 ])
 def test_killed(box, case, opens):
-    """What was suspended is in the session, as is what the thread itself had open below a coroutine that ran."""
+    """Suspended zones are in the session, and so are the thread's own open zones below a running coroutine."""
     result = box.run("lanes", case, "ucontext", status=-9)
     session, = result.sessions()
     report = box.read(session, "-s", "all")
@@ -213,5 +214,5 @@ def test_misuse_is_counted_and_harmless(box):
     result = box.same("lanes", "misused")
     rows = timing_rows(result)
     assert rows["first"].calls == rows["second"].calls == rows["own"].calls == 1
-    # On another thread; ended; made up, twice.
+    # On another thread; ended; invalid, twice.
     assert result.report.lost == {"lanes": 4}

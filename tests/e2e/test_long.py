@@ -1,4 +1,4 @@
-"""The long versions of tests that have a short one beside the others."""
+"""The long versions of tests whose short versions are among the others."""
 import subprocess
 
 import pytest
@@ -63,7 +63,7 @@ def test_1000_sessions_while_threads_are_sampled(box):
 
 @pytest.fixture
 def burners():
-    """Others that are busy on the machine, for as long as a test takes."""
+    """Other processes that keep the machine busy during a test."""
     all_of_them = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
     yield
     for burner in all_of_them:

@@ -1,7 +1,9 @@
-"""Event loops of programs that know nothing of hotpath, under `hotpath run`: what the report says is compared with what each program knows.
+"""Event loops of programs that know nothing of hotpath, under `hotpath run`: the report is compared with what each
+program knows.
 
-Every event of these programs is put there by the callback before it (tests/programs/loop_truth.h), so there are as many waits as
-events. A loop that a library runs has one more turn in each run: what it does before its first wait.
+Each event of these programs is created by the previous callback (tests/programs/loop_truth.h), so there are as
+many waits as events. A loop that a library runs has one more turn in each run: what it does before its first
+wait.
 """
 import json
 import shutil
@@ -45,8 +47,8 @@ def the_loop(result):
 
 
 def check_longest(loop, truth):
-    """Longer than the callback, and shorter than what lies between the callback before it and the one after it."""
-    grain = 1000  # the clocks are two
+    """Longer than the callback, and shorter than the time from the previous callback to the next."""
+    grain = 1000  # two clocks
     assert truth["callback_ns"] - grain <= loop.longest_turn_ns <= truth["turn_ns"] + grain
     assert 1 <= loop.blocked_turns < loop.turns
     assert loop.busy_ns >= loop.longest_turn_ns and 0 < loop.percent_busy <= 100
@@ -77,14 +79,15 @@ def test_libraries(run, library):
     loop = the_loop(result)
     assert loop.name == NAMES[library]
     assert loop.waits == result.told["events"] and loop.turns == loop.waits + 2
-    assert loop.events == loop.waits or library == "glib" and loop.waits <= loop.events <= 2 * loop.waits  # a descriptor of its own
+    # glib also counts events of its own descriptor.
+    assert loop.events == loop.waits or library == "glib" and loop.waits <= loop.events <= 2 * loop.waits
     check_longest(loop, result.told)
 
 
 @of_preload
 @pytest.mark.parametrize("library", [name for name in PACKAGES if name != "libev"])
 def test_the_callback_of_the_longest_turn(run, library):
-    """The same with callbacks that are measured: one of them is the slow one."""
+    """The same with measured callbacks: one of them is the slow one."""
     program = PROGRAMS / f"measured_{library}"
     if not program.exists():
         pytest.skip(f"built without {library}: install {PACKAGES[library]}")
@@ -105,7 +108,8 @@ def test_callbacks_that_are_not_measured_have_no_name(run):
 @pytest.mark.parametrize("wait", ["io_uring_wait_cqe", "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
                                   "io_uring_submit_and_wait_timeout"])
 def test_io_uring(run, wait):
-    """One of these calls another, and all but the first wait in it: there is one loop, and the last turn has no end."""
+    """One of these calls another, and all but the first wait in it: there is one loop, and the last turn has no
+    end."""
     if not (PROGRAMS / "loop_liburing").exists():
         pytest.skip("built without liburing: install liburing-dev")
     result = run(PROGRAMS / "loop_liburing", wait)
@@ -131,7 +135,7 @@ def test_glib_turn_by_turn(run):
 @of_preload
 @pytest.mark.parametrize("library", ["libuv", "libevent", "glib"])
 def test_libraries_that_are_opened_later(run, library):
-    """And closed again: no search of the dynamic linker that begins with the preloaded library finds them."""
+    """And closed again: a search of the dynamic linker that starts at the preloaded library does not find them."""
     plugin = PROGRAMS / f"loop_{library}.so"
     if not plugin.exists():
         pytest.skip(f"built without {library}: install {PACKAGES[library]}")
@@ -183,7 +187,7 @@ def test_the_table(box):
 
 @of_preload
 def test_redis(box):
-    """A server of others, whose symbols its dynamic table has, under load."""
+    """A third-party server, with symbols in its dynamic table, under load."""
     if shutil.which("redis-benchmark") is None:
         pytest.skip("redis-benchmark is missing: install redis-tools")
     report = box.path / "report.json"

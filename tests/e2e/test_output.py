@@ -1,4 +1,4 @@
-"""Options, environment variables and everything a report can look like."""
+"""Options, environment variables and all forms of a report."""
 import json
 import os
 import re
@@ -134,7 +134,7 @@ def test_json_follows_the_schema(box, program, args, status):
             continue
         errors = list(validator(schema).iter_errors(result.report.values))
         assert errors == [], (env, errors[:3])
-        # The schema says something: a report without its sections, or with a number as text, is refused.
+        # The schema is strict: a report without its sections, or with a number as text, is rejected.
         broken = json.loads(json.dumps(result.report.values))
         del broken["sections"]
         assert not validator(schema).is_valid(broken)
@@ -200,7 +200,7 @@ def test_lists_know_sources(box):
 
     assert names("HOTPATH_FOCUS", "file:names_other.c,file:*.h") == ["names_other:helper", "shared_inline"]
     assert names("HOTPATH_FOCUS", "help*") == ["names:helper", "names_other:helper"]  # whatever is put before it
-    assert names("HOTPATH_FILTER", "file:programs/names_*.c") == ["helper", "main"]  # which is always there
+    assert names("HOTPATH_FILTER", "file:programs/names_*.c") == ["helper", "main"]  # it is always there
     assert names("HOTPATH_SKIP", "file:names.?") == ["helper", "main"]
 
 
@@ -209,7 +209,7 @@ def test_filter(box):
     assert sorted(result.report.names()) == ["leaf", "main", "top"]
     assert result.calls("leaf") == 70
     top = result.row("main", "calltree").child("top")
-    assert top.child("leaf").calls == 70  # the way through middle is not seen
+    assert top.child("leaf").calls == 70  # the path through middle is not seen
     assert box.read(result.sessions()[0]).names() == result.report.names()
 
 
@@ -243,7 +243,7 @@ def test_report_chooses_sections(box):
 
 
 def test_processes(box):
-    """One row when it is asked for; by itself only where there are several processes."""
+    """One row on request; by default only with several processes."""
     assert "processes" not in box.run("times", env={"HOTPATH_REPORT": "auto"}).report.values["sections"]
     result = box.run("times", env={"HOTPATH_REPORT": "timing,processes"})
     [row] = result.report.rows("processes")
@@ -288,7 +288,7 @@ def test_exclude_wrapper(box):
 
 
 def test_the_environment_overrules_the_program(box):
-    """control reporter gives .report and .label in the program."""
+    """control reporter sets .report and .label in the program."""
     result = box.run("control", "reporter", env={"HOTPATH_REPORT": "calltree"})
     assert "section calltree" in result.stdout and "section timing" not in result.stdout
 

@@ -1,4 +1,4 @@
-"""Whose a session is: reports, ends and beginnings on several threads, children that share the memory, jumps."""
+"""Ownership of a session: reports, ends and starts on several threads, children that share the memory, jumps."""
 import platform
 
 import pytest
@@ -10,7 +10,8 @@ TO_NOWHERE = {"HOTPATH_OUTPUT_PATH": "/dev/null"}
 
 @pytest.mark.parametrize("format", ["json", "table"])
 def test_everything_at_once(box, format):
-    """Report, stop, start, pools, keys, notes and threads that come and go. A sanitizer, where there is one, finds nothing."""
+    """Report, stop, start, pools, keys, notes and threads that come and go. A sanitizer, if there is one, finds
+    nothing."""
     result = box.run("owners", "storm", 60 if not SANITIZER else 16,
                      env=TO_NOWHERE | {"HOTPATH_OUTPUT_FORMAT": format, "HOTPATH_KEEP": "5"})
     assert result.stdout == "begun some\n"
@@ -20,14 +21,14 @@ def test_everything_at_once(box, format):
 @without_sanitizer("it would take long")
 @pytest.mark.parametrize("more", [{"HOTPATH_MAX_BYTES": "262144"}, {"HOTPATH_WAITS": "1"}], ids=["small", "watched"])
 def test_everything_at_once_while_samples_come(box, more):
-    """Sessions without space for all threads, and threads of our own that begin."""
+    """Sessions without space for all threads, and threads of our own that start."""
     result = box.run("owners", "storm", 60, env=TO_NOWHERE | more | {
         "HOTPATH_KEEP": "5", "HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"})
     assert result.stdout == "begun some\n"
 
 
 def test_begin_while_another_thread_ends(box):
-    """The session that ends is read by its report, while the next is made."""
+    """The report of the session that ends reads it while the next one is created."""
     result = box.run("owners", "apart", 20 if not SANITIZER else 4, env=TO_NOWHERE)
     assert result.stdout == "survived\n"
 
@@ -39,14 +40,14 @@ def test_nothing_is_left_of_200_sessions(box):
 
 
 def test_reporter_that_jumps_out(box):
-    """Wherever on the stack it was called: the next one is called as well, and the end has its report."""
+    """From any depth of the stack: the next one is called as well, and the end has its report."""
     result = box.run("owners", "jump")
     assert result.stdout == "jumped 6\nreport 0\nstop 0\nreports 7\n"
     assert result.calls("work") == 1
 
 
 def test_reporter_that_asks_for_a_report(box):
-    """It gets some, but not without end."""
+    """It gets some, but recursion is limited."""
     result = box.run("owners", "inside")
     assert result.stdout == "report 0\ninside -1\nended 1\n"
 
@@ -65,14 +66,15 @@ def test_report_without_memory(box):
 
 
 def test_reporter_that_forks(box):
-    """In the child the report goes on and another session has begun: they are two."""
+    """In the child the report goes on and another session has begun: they are separate."""
     assert box.run("owners", "forking", timeout=60).stdout == "child 0\n"
 
 
 @pytest.mark.parametrize("case, told", [("term", "signal 15\n"), pytest.param(
     "exit", "exit 3\n", marks=with_glibc("musl's own exit waits for ever for the one of the child"))])
 def test_child_of_vfork_ends(box, case, told):
-    """The session is the parent's, who goes on. After exit() the C library believes that its destructors have run."""
+    """The session is the parent's, which goes on. After exit() the C library believes that its destructors have
+    run."""
     result = box.same("vforked", case)
     assert result.stdout == told
     report = box.read(result.sessions()[0])
@@ -83,7 +85,7 @@ def test_child_of_vfork_ends(box, case, told):
 @without_emulator("it forks instead of vfork, while other threads hold locks")
 @without_sanitizer("ThreadSanitizer has its own idea of threads after vfork")
 def test_children_of_vfork_in_threads_without_zones(box):
-    """They are not threads of the process, so they get no record, which would be shared with the next that comes."""
+    """They are not threads of the process, so they get no record, which would be shared with the next one."""
     result = box.same("vforked", "threads")
     assert result.stdout == "done\n"
     assert result.calls("dive") == 32 * sum(i % 40 + 1 for i in range(2000))
@@ -94,8 +96,8 @@ def test_children_of_vfork_in_threads_without_zones(box):
 @pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR), reason="the frame of a signal is known on x86-64 only")
 @without_sanitizer("AddressSanitizer has guards in memory of its own")
 def test_jumps_out_of_the_middle_of_the_recorder(box, case):
-    """Nobody works on the thread's head any more, and the next zone finds that out, whatever function it is in. Where the frame of a
-    signal that is over still lies on the stack, a zone may be lost, and the next one finds out."""
+    """Nothing uses the thread's context any more, and the next zone notices that, in any function. If the frame of
+    a finished signal is still on the stack, a zone may be lost, and the next one notices."""
     result = box.run("left_midway", case)
     assert result.status == 0, result.stdout
     recorded = {name: result.calls(name) for name in ("leaf", "in_handler", "dive")}

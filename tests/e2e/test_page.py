@@ -1,4 +1,5 @@
-"""The page of a report, as a file: what it holds is what the report says, and nothing in it can do harm. What it looks like is for test_page_browser.py."""
+"""The page of a report, as a file: it has the data of the report, and nothing in it can do harm.
+test_page_browser.py tests how it looks."""
 import base64
 import hashlib
 import json
@@ -32,7 +33,7 @@ class Page:
         self.data = json.loads(self.raw)
 
     def section(self, name):
-        """As the report has it: rows as objects, those of a tree in one another."""
+        """As in the report: rows as objects, those of a tree nested."""
         section = dict(self.data["sections"][name])
         columns, cells_of = section.pop("columns"), section.pop("rows")
         is_tree = section.pop("is_tree")
@@ -57,7 +58,7 @@ class Page:
         return found[0]
 
     def gain(self, kind, name, from_ns, to_ns):
-        """What a line went up by in a stretch: the rule of the page and of the report."""
+        """The increase of a line in a stretch: the rule of the page and of the report."""
         moments, steps = self.data["history"]["moments_ns"], self.line(kind, name)["steps"]
         def up_to(ns):
             total = 0
@@ -126,7 +127,7 @@ def test_policy_allows_its_own_script_and_style_alone(cli):
     assert "@" + "DATA@" not in page.text and "import " not in script and len(re.findall(r"</?script", page.text)) == 4
     for word in (" src=", " href=", "http:", "https:", "innerHTML", "eval("):
         assert word not in page.head + page.tail, word
-    # What a page does that is served, the policy of a file forbids.
+    # What a served page does, the policy of a file forbids.
     assert re.findall(r"(?:fetch|EventSource)\(\S*", script) == ['fetch("page.json"', 'EventSource("events"'] and "connect-src" not in policy
     assert len((page.head + page.tail).encode()) <= 200_000
 
@@ -172,7 +173,7 @@ def test_source_text_is_there_only_if_it_is_asked_for(cli):
 
 @without_sanitizer("the program is compiled without")
 def test_a_session_cannot_have_other_files_in_a_page(cli):
-    """What a session calls a source may be any path: only sources are read."""
+    """A session may name any path as a source: only sources are read."""
     secret = cli.folder / "secret"
     secret.write_text("line 1 of a secret\n" * 20)
     program = cli.folder / "program.c"
@@ -189,7 +190,7 @@ EXAMPLE = SOURCE / "docs" / "example-page.html"
 
 
 def make_example(cli):
-    """The page of examples/orders, of no machine in particular."""
+    """The page of examples/orders, without machine-specific data."""
     shutil.copy(EXAMPLES / "orders", cli.folder / "orders")
     cli("run", "--format", "none", "--", "./orders", "5", env={"LD_LIBRARY_PATH": BUILD / "lib"})
     page = page_of(cli, "--source")
@@ -199,7 +200,7 @@ def make_example(cli):
     text = json.dumps(page.data, separators=(",", ":"), ensure_ascii=False)
     for secret, shown in ((str(cli.folder), "/home/me/shop"), (meta["host"], "example"), (str(SOURCE), "/home/me/hotpath")):
         text = text.replace(secret, shown)
-    text = re.sub(r'"/[^"\s]*/(examples|include|src)/', r'"/home/me/hotpath/\1/', text)  # as debug information has it
+    text = re.sub(r'"/[^"\s]*/(examples|include|src)/', r'"/home/me/hotpath/\1/', text)  # as in debug information
     return page.head + '<script id="data" type="application/json">' + text.replace("<", "\\u003c") + "</script>" + page.tail
 
 
@@ -211,12 +212,12 @@ def orders_lines(line):
 
 @without_sanitizer("allocations are not counted then")
 def test_the_example_in_the_documentation(cli):
-    """With HOTPATH_MAKE_EXAMPLE=1 it is made anew: when the page has changed so much that the old one misleads."""
+    """HOTPATH_MAKE_EXAMPLE=1 makes it again: when the page has changed so much that the old one misleads."""
     if os.environ.get("HOTPATH_MAKE_EXAMPLE"):
         EXAMPLE.write_text(make_example(cli))
     page = Page(EXAMPLE.read_text())
     assert len(page.text.encode()) < 300_000
-    # It can still be read as those of today: the same version, sections and columns.
+    # It is still readable as a current one: the same version, sections and columns.
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
     today = page_of(cli)
     assert page.data["page_version"] == today.data["page_version"] and set(page.data) - {"sources"} == set(today.data)

@@ -1,6 +1,9 @@
-"""The page of a report in a browser: what is shown is what the report says, every key works, and names of the program stay text.
+"""The page of a report in a browser: it shows the data of the report, every key works, and names of the program
+stay text.
 
-Needs chromium, chromedriver and selenium for Python. With HOTPATH_PAGE_PICTURES=FOLDER pictures of the page are left there, to be looked at."""
+Needs chromium, chromedriver and selenium for Python. HOTPATH_PAGE_PICTURES=FOLDER saves screenshots of the page
+there.
+"""
 import base64
 import json
 import os
@@ -27,7 +30,7 @@ NONE = "\u2013"
 
 
 class Browser:
-    """The page in a window of its own."""
+    """The page in its own window."""
 
     def __init__(self, folder):
         options = webdriver.ChromeOptions()
@@ -73,7 +76,7 @@ class Browser:
         return self.run("return document.getElementById('verdict').dataset.sentence")
 
     def check(self):
-        """Nothing went wrong, and nothing was asked for but the page itself."""
+        """There were no errors, and nothing was requested but the page itself."""
         assert [entry["message"] for entry in self.driver.get_log("browser")] == []
         asked = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         asked = [one["params"] for one in asked if one["method"] == "Network.requestWillBeSent"]
@@ -98,7 +101,7 @@ def browser(tmp_path):
 
 
 def exact_rows(browser):
-    """Of the table of functions: exact values, as they stand in the tooltips."""
+    """Of the table of functions: exact values, from the tooltips."""
     return browser.run("""
         return Object.fromEntries([...document.querySelectorAll("#functions-rows tr")].map(row => [row.dataset.name,
             [2, 5, 7, 8, 9].map(at => { const titled = row.cells[at].querySelector("[title]"); return titled ? titled.title : row.cells[at].textContent; })]));""")
@@ -222,7 +225,7 @@ def test_keys(cli, browser):
         assert browser.run("return document.activeElement.id") == place
     browser.key("t")
     assert browser.run("return document.activeElement.id") == "threads"
-    # What can be pressed is a button, what is sorted says so, and what scrolls can be reached by keys.
+    # What can be pressed is a button, sorted columns are marked, and scrolling areas can be reached by keyboard.
     assert browser.run("return [...document.querySelectorAll('button')].every(one => one.textContent.trim() || one.getAttribute('aria-label'))")
     browser.run("[...document.querySelectorAll('#functions-head button')].find(one => one.textContent.startsWith('Calls')).click()")
     assert browser.run("return document.querySelector('#functions-head [aria-sort]').textContent").startswith("Calls")
@@ -276,7 +279,7 @@ def test_pictures(cli, browser):
     page_of(cli)
     path = cli.folder / "page.html"
     browser.open(path, "#theme=light")
-    # What answers the question is in the first view, and nothing is wider than the window.
+    # The answer is in the first view, and nothing is wider than the window.
     bottoms = browser.run("return ['verdict', 'time', 'functions', 'flame'].map(id => document.getElementById(id).getBoundingClientRect().bottom)")
     assert max(bottoms) <= 900, bottoms
     browser.picture("light.png")
@@ -330,20 +333,20 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
     wait_until(lambda: list(cli.folder.glob("*.run/*.hotpath")))
     server = Server(cli, "--every", "0.2")
     try:
-        wait_until(lambda: server.get("/page").status == 200)  # a session that is being made cannot be read yet
+        wait_until(lambda: server.get("/page").status == 200)  # a session that is being created cannot be read yet
         browser.driver.get(f"http://{server.host}:{server.port}{server.target('/')}")
         browser.run("document.querySelector('a').click()")
         wait_until(lambda: browser.run("return document.documentElement.dataset.ready === 'yes'"))
         updates = lambda: int(browser.run("return document.documentElement.dataset.updates || 0"))
         calls = lambda: {name: number(values[1]) for name, values in exact_rows(browser).items()}
-        # A program that has just begun may have no function yet, and no history: both come.
+        # A program that has just started may have no function and no history yet: both appear.
         wait_until(lambda: len(exact_rows(browser)) > 5 and browser.run("return !document.getElementById('time-canvas').hidden"))
         before, seen = calls(), updates()
         wait_until(lambda: updates() > seen + 1)
         after = calls()
         assert all(after[name] >= before[name] for name in before if name in after) and sum(after.values()) > sum(before.values())
         assert browser.text("#live") == "live"
-        # What is looked at stays: selection, search, focus, the stretch, the zoom, a section's columns.
+        # The view is kept: selection, search, focus, the stretch, the zoom, a section's columns.
         browser.run("document.querySelector(`#functions-rows tr[data-name='handle']`).click()")
         browser.run("document.querySelector('#functions-head th:nth-child(6) button').focus()")
         browser.key("z")
@@ -356,7 +359,7 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
         assert browser.run("return document.activeElement.closest('th') && document.activeElement.textContent.trim()") == "Calls"
         assert browser.run("return document.querySelector(`[data-section='calltree'] .section-head button`).getAttribute('aria-pressed')") == "true"
         browser.picture("page-live.png")
-        # A pause holds it, and it goes on afterwards with what there is by then.
+        # A pause freezes it, and it continues afterwards with the current data.
         browser.key("p")
         wait_until(lambda: browser.text("#live") == "paused")
         browser.driver.execute_async_script("setTimeout(arguments[0], 700)")  # one request may have been under way
@@ -373,7 +376,7 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
         browser.run("for (const button of document.querySelectorAll('#functions-foot button')) if (button.textContent.includes('more')) button.click()")
         wait_until(lambda: calls() == {row["name"]: row["calls"] for row in rows})
         assert [entry["message"] for entry in browser.driver.get_log("browser")] == []
-        # Nothing was asked for but the server, and with the token.
+        # Only the server was contacted, and with the token.
         asked = [json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")]
         urls = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
         assert all(url.startswith(f"http://{server.host}:{server.port}/") and server.token in url for url in urls if not url.startswith(("about:", "data:", "chrome")))
@@ -397,7 +400,8 @@ def column(numbers):
 
 
 def made_up_stacks(count):
-    """A tree of so many places with twenty thousand names, and its sums: by name of the places right below the root."""
+    """A tree of this many nodes with twenty thousand names, and its sums: by name of the nodes right below the
+    root."""
     chance, parents, functions, own, depths = random.Random(3), [0], [0], [0], [0]
     for node in range(1, count + 1):
         # Mostly below one of the latest, down to sixty functions deep; sometimes anywhere.
@@ -423,7 +427,7 @@ def test_a_million_places_of_stacks(cli, browser):
     path.write_text(page.head + '<script id="data" type="application/json">' + json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
     browser.open(path, "#tree=samples&theme=light")
     opened = browser.run("return performance.getEntriesByName('ready')[0].startTime")
-    # The widest place right below the root is drawn first, with its name and share.
+    # The widest node right below the root is drawn first, with its name and share.
     first = max((node for node in range(1, len(parents)) if parents[node] == 0), key=lambda node: sums[node])
     browser.run("""
         const canvas = document.getElementById("flame-canvas"), box = canvas.getBoundingClientRect();
@@ -482,7 +486,7 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     browser.run("[...document.querySelectorAll('#flame-trees button')].at(-1).click()")
     assert "blue is less and orange more than in ./orders 1" in browser.text("#flame-about")
     assert "tree=zones%2C%20compared" in browser.run("return location.hash")
-    # All of the tree, before and now, is what both runs have.
+    # The whole tree, before and now, is what both runs have.
     def total(key, which):
         data, sum_, number, scale = base64.b64decode(weights[key][which]), 0, 0, 1
         for byte in data:
@@ -498,13 +502,13 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     assert total("zones", "before") == pytest.approx(measured(before), rel=1e-3)
     browser.picture("page-compared.png")
     browser.check()
-    # Another run that is not there is said, and only pages can compare.
+    # A missing other run is reported, and only pages can compare.
     assert "there is no session" in cli("report", "--format", "html", "--against", "nothing", status=1).stderr
     assert "--against and --source are for pages" in cli("report", "--against", before, status=2).stderr
 
 
 def axe():
-    """The script of axe-core: where HOTPATH_AXE says, or where `npm install -g axe-core` puts it. Nothing is fetched."""
+    """The script of axe-core: at HOTPATH_AXE, or where `npm install -g axe-core` puts it. Nothing is downloaded."""
     if path := os.environ.get("HOTPATH_AXE"):
         return Path(path)
     npm = shutil.which("npm")
@@ -521,7 +525,7 @@ def test_accessibility(cli, browser, theme):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
     page_of(cli, "--source")
     browser.open(cli.folder / "page.html", f"#theme={theme}")
-    # The policy of the page does not let it in, so it comes by the driver.
+    # The policy of the page blocks it, so the driver injects it.
     browser.driver.set_script_timeout(600)
     browser.run(script.read_text())
     found = browser.driver.execute_async_script("axe.run(document, {resultTypes: ['violations']}).then(result => arguments[0](result.violations))")

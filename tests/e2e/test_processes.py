@@ -1,5 +1,5 @@
-"""Every process of a run is in its report: those that are forked, executed or started by a shell, by programs that know nothing of
-hotpath; and what could not be followed is named."""
+"""Every process of a run is in its report: those that are forked, executed or started by a shell, by programs that
+know nothing of hotpath; and processes that could not be followed are named."""
 import os
 import shutil
 import signal
@@ -52,13 +52,14 @@ def total(done):
 
 
 def used(done, row, ms, is_told=perf_is_allowed()):
-    """By its own clock. What it is before that and after is more; where the kernel does not tell, the last of it is missed."""
+    """By its own clock. What it used before and after comes on top; without kernel events, the last of it is
+    missed."""
     burned = done.burned.get((row.pid, ms), 0)
     return burned > 0 and between(burned * (0.85 if is_told else 0.3), row.cpu_ns, burned * 1.15 + 20 * MS)
 
 
 def used_in_all(done, least_ms, slack_ms):
-    """All of them, and what shells and the beginnings and ends of programs add."""
+    """All of them, plus the shells and the starts and ends of programs."""
     burned = sum(done.burned.values())
     return burned >= least_ms * MS and between(burned * 0.85, total(done), burned + slack_ms * MS)
 
@@ -104,7 +105,7 @@ def test_started_by_others(cli, shim):
 
 
 def test_script(cli):
-    """The program that the script becomes is in the report, not only the script that uses nothing."""
+    """The program that the script executes is in the report, not only the script, which uses nothing."""
     script = cli.folder / "script"
     script.write_text(f"#!/bin/sh\nexec {KIN} burn 200\n")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -116,7 +117,7 @@ def test_script(cli):
 
 @told_by_the_kernel
 def test_becomes_another(cli):
-    """Without fork: one process, both programs, each with its own."""
+    """Without fork: one process, both programs, each with its own CPU time."""
     done = cli.run(KIN, "become", 100, KIN, "burn", 200)
     first, second = sorted(rows(done), key=lambda row: row.started_ns)
     assert processes(done) == 1 and first.pid == second.pid
@@ -165,7 +166,7 @@ def test_a_zone_in_a_child(cli):
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 def test_sanitized_child_starts(cli):
-    """gcc's AddressSanitizer wants to be the first library."""
+    """gcc's AddressSanitizer must be the first library."""
     source = cli.folder / "sane.c"
     source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(10)); return 7; }\n")
     built = subprocess.run(["gcc", "-fsanitize=address", "-o", cli.folder / "sane", source], capture_output=True)
@@ -205,7 +206,7 @@ def test_static_child(cli):
 
 
 def test_child_of_a_static_program(cli):
-    """What it starts has the library all the same."""
+    """Its children still have the library."""
     done = cli.run(STATIC, "become", 50, KIN, "burn", 100)
     assert [row.state for row in rows(done, KIN)] == ["ended"] and used(done, rows(done, KIN)[0], 100)
     assert len(outside(done)) == 1 and "statically" in outside(done)[0].reason
@@ -220,7 +221,7 @@ def test_cleared_environment(cli):
 
 @told_by_the_kernel
 def test_many_that_are_short(cli):
-    """However short they are; summed up by program when there are many."""
+    """However short they are; summed up by program if there are many."""
     done = cli.run("sh", "-c", f"i=0; while [ $i -lt 120 ]; do {STATIC} burn 0; i=$((i+1)); done")
     assert processes(done) == 121 and done.report.lost == {"processes": 120}
     assert sum(row.processes for row in outside(done)) == 120
@@ -228,7 +229,7 @@ def test_many_that_are_short(cli):
 
 @pytest.mark.skipif(not IS_ROOT, reason="who is not root cannot make such a program")
 def test_more_rights(cli, box):
-    """By another user: a program that gets root's rights takes no library."""
+    """By another user: a program that gets root's rights loads no library."""
     program = cli.folder / "setuid"
     shutil.copy(KIN, program)
     os.chown(program, 1, 1)
@@ -238,13 +239,14 @@ def test_more_rights(cli, box):
         pytest.skip("no such programs here")
     done = cli.run("sh", "-c", f"{program} burn 100; true")
     assert [row.name.split()[1] for row in outside(done)] == [str(program)] and done.report.lost == {"processes": 1}
-    assert "rights" in outside(done)[0].reason and used(done, outside(done)[0], 100, is_told=False)  # of such a program not even its starter is told
+    # The kernel tells even its parent nothing of such a program.
+    assert "rights" in outside(done)[0].reason and used(done, outside(done)[0], 100, is_told=False)
 
 
 @needs_root
 @told_by_the_kernel
 def test_another_pid_namespace(cli):
-    """What its processes call themselves we do not, and others may have these numbers."""
+    """Its pids are not ours, and other processes may have these numbers."""
     if subprocess.run(["unshare", "-pf", "true"], capture_output=True).returncode != 0:
         pytest.skip("no pid namespaces here")
     done = cli.run("unshare", "-pf", "sh", "-c", f"{KIN} burn 50 & {KIN} burn 50; wait; {KIN} fork 3 50; {STATIC} burn 50")
@@ -261,14 +263,14 @@ def test_the_end_of_a_thread_is_not_that_of_its_process(cli, program):
 
 
 def test_a_program_that_makes_code(cli):
-    """The kernel tells of each piece, more than there is space for. Nobody is missing for that."""
+    """The kernel reports each piece, more than fit into the ring. No process is missing for that."""
     done = cli.run(KIN, "maps", 100000)
     assert len(rows(done)) == 1 and done.report.lost == {}
 
 
 @told_by_the_kernel
 def test_the_command_of_who_becomes_another_at_once(cli):
-    """When somebody looks it is that of the other."""
+    """When it is read it is already that of the other."""
     done = cli.run("env", "-i", "sh", "-c", f"exec {KIN} burn 20")
     commands = [row.command.split()[0] for row in sorted(rows(done), key=lambda row: row.started_ns)]
     assert len(commands) == 3 and commands[2] == str(KIN) and str(KIN) not in commands[:2]
@@ -285,7 +287,7 @@ def test_end_is_known(cli, way):
 
 
 def test_where_the_kernel_does_not_tell(cli, box):
-    """Without perf /proc is looked through: what lives long enough is found, and what is missing altogether is noticed."""
+    """Without perf /proc is polled: processes that live long enough are found, and missing ones are noticed."""
     cli.program = PROGRAMS / "without_perf"
     done = cli.run(STATIC, "burn", 500)
     assert [row.state for row in rows(done)] == ["outside"] and between(100 * MS, rows(done)[0].cpu_ns, 600 * MS)
@@ -296,7 +298,7 @@ def test_where_the_kernel_does_not_tell(cli, box):
 
 
 def test_who_came_and_went_while_nobody_looked(cli):
-    """The runner gets no processor meanwhile. What such a process used is its own, and not that of some others."""
+    """The runner gets no CPU meanwhile. What such a process used is its own, and not that of others."""
     cli.program = PROGRAMS / "without_perf"
     done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
     row, = rows(done, KIN)
@@ -313,7 +315,7 @@ def test_the_first_thread_has_ended(cli):
 
 
 def test_one_that_is_not_counted(cli):
-    """A measured program without our malloc, beside others that have it: what it allocates is not nothing."""
+    """A measured program without our malloc, next to others that have it: its allocations are unknown, not zero."""
     done = cli.run("env", "LD_PRELOAD=", PROGRAMS / "counts")
     assert done.report.trust["uncounted_processes"] == 1 and done.report.calls("main") == 1
     for section in ("alloc-bytes", "alloc-count"):

@@ -29,13 +29,13 @@ def shape(report):
         section = line.partition(" - ")[0] if " - " in line else section if line else ""
         cells = [cell.strip() for cell in line.split("|")]
         if section == "bottlenecks" and not line.startswith("bottlenecks"):
-            # What a function is found to be depends on what else the machine does.
+            # The verdict of a function depends on what else the machine does.
             lines += [cells[1]] if line.startswith("|") and len(cells) > 3 else []
         elif line.startswith("|") and len(cells) > 3:
             lines.append(f"{cells[1]} {cells[2]}")
         elif not line.startswith("+"):
             lines.append(re.sub(r"(less than |about )?[0-9.]+ ?(GHz|MHz|ns|µs|ms|s|%)?", "N", line))
-    # Rows are in order of time, which may change from run to run.
+    # Rows are sorted by time, which may change from run to run.
     return sorted(filter(None, lines))
 
 
@@ -103,7 +103,8 @@ def test_the_program_reports_as_shown(box, clone):
 
 
 def outline(report):
-    """Sections, what is above and below their tables left out, with the names of their columns and rows. The first has no title."""
+    """Sections, without the text above and below their tables, with the names of their columns and rows. The first
+    has no title."""
     rows = []
     sections = {"": rows}
     for line in report.splitlines():
@@ -119,7 +120,7 @@ def outline(report):
 
 @without_emulator("it can be neither sampled nor watched there")
 def test_the_overview_reports_as_shown(box):
-    """What the verdicts are depends on what else the machine does."""
+    """The verdicts depend on what else the machine does."""
     folder = box.folder()
     done = shell(box, folder, str(BUILD / "examples/overview"))
     assert outline(done.stderr) == outline(blocks("text", "docs/reading.md")[0]) and len(outline(done.stderr)[""]) == 6

@@ -1,4 +1,4 @@
-"""hotpath record: processes that run already, which know nothing of it."""
+"""hotpath record: running processes that know nothing of it."""
 import json
 import os
 import pathlib
@@ -24,7 +24,7 @@ PATIENCE = 60
 
 
 def may_be_read():
-    """Where Yama keeps processes from one another, ours may be seen by their parents alone."""
+    """If Yama restricts ptrace, only their parents may observe processes."""
     scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
     return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
 
@@ -36,7 +36,7 @@ def cli(box):
 
 @pytest.fixture
 def start():
-    """Starts a program that is not ours, and sees to its end."""
+    """Starts a foreign program, and ends it."""
     started = []
 
     def run(*args, **popen):
@@ -58,7 +58,7 @@ def until(is_so):
 
 
 def threads_wait(process, count):
-    """All of them are there, and have called the kernel."""
+    """All of them are there, and are in a system call."""
     def is_so():
         tasks = os.listdir(f"/proc/{process.pid}/task")
         calls = [open(f"/proc/{process.pid}/task/{task}/syscall").read() for task in tasks]
@@ -93,7 +93,7 @@ def test_who_waits(cli, start):
 
 @needs_perf
 def test_who_computes(cli, start):
-    """Threads that are there already, until the process ends."""
+    """Threads that exist already, until the process ends."""
     process = start(STACKED, "threads", 500)
     until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
     report = record(cli, "--pid", process.pid).report
@@ -107,7 +107,7 @@ def test_who_computes(cli, start):
 
 
 def test_where_the_kernel_takes_no_stacks(cli, start):
-    """That is said, with what to do, and the rest is recorded."""
+    """The report says so, with a remedy, and the rest is recorded."""
     process = start(WAITERS, "input")
     if not may_be_read():
         pytest.skip("processes of others may not be looked at here")

@@ -1,4 +1,4 @@
-"""Signals under `hotpath run`: each arrives at the program once, with its value, whoever sends it to whom."""
+"""Signals under `hotpath run`: each reaches the program once, with its value, from any sender to any target."""
 import contextlib
 import ctypes
 import fcntl
@@ -18,18 +18,18 @@ from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT
 pytestmark = [pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another"),
               pytest.mark.skipif("thread" in SANITIZER, reason="not with ThreadSanitizer: it puts signals off, also those of hotpath")]
 
-MARK = 64  # the last of them: whatever was sent before it is passed on before it
+MARK = 64  # the last one: everything sent before it is passed on before it
 END = 0
 ALL = [number for number in range(1, MARK) if number not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
 def queue(pid, number, value):
-    """sigqueue, which Python has not."""
+    """sigqueue, which Python lacks."""
     assert ctypes.CDLL(None, use_errno=True).sigqueue(pid, number, ctypes.c_void_p(value)) == 0
 
 
 class Job:
-    """The program under hotpath, in a process group of its own, and what it heard."""
+    """The program under hotpath, in its own process group, and the signals that it received."""
 
     def __init__(self, box, before=None, words=(), **popen):
         self.values = 0
@@ -46,17 +46,17 @@ class Job:
                                         env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **popen)
         self.pid = self.process.pid
         self.program = int(self.process.stdout.readline().split()[1])
-        self.patience = threading.Timer(TIMEOUT, self.kill)  # rather a failure than a test that hangs
+        self.patience = threading.Timer(TIMEOUT, self.kill)  # a failure is better than a test that hangs
         self.patience.start()
 
     def kill(self):
-        """Both, of which one may have ended."""
+        """Both; one may have ended."""
         for pid in (self.pid, self.program):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def heard(self):
-        """What came since it was asked last: a list of (number, value)."""
+        """The signals since the last call: a list of (number, value)."""
         self.values += 1
         queue(self.pid, MARK, self.values)
         found = []
@@ -69,7 +69,7 @@ class Job:
         return pytest.fail(f"it has ended after {found}")
 
     def heard_at_last(self):
-        """The same of what may come after the mark, since it does not come by hotpath."""
+        """The same for signals that may arrive after the mark, since they do not pass through hotpath."""
         while not (found := self.heard()):
             pass
         return found + self.heard()
@@ -108,7 +108,7 @@ def ignore_all():
 @pytest.mark.parametrize("before", [None, ignore_all], ids=["usual", "ignored"])
 @pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
 def test_each_once(start, before, whom):
-    """One by one; those that hotpath inherited as ignored, too, since the program may want them."""
+    """One by one; also those that hotpath inherited as ignored, since the program may want them."""
     job = start(before)
     to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
     for number in ALL:
@@ -118,7 +118,7 @@ def test_each_once(start, before, whom):
 
 
 def test_all_at_once(start):
-    """Continuing takes away what would stop, so it is not among them."""
+    """SIGCONT discards pending stop signals, so it is not among them."""
     job = start()
     for to in (job.pid, -job.pid):
         wanted = [number for number in ALL if number != signal.SIGCONT]
@@ -153,7 +153,7 @@ def test_the_sender_of_a_value_stays(start):
 
 @pytest.mark.parametrize("whom", ["hotpath", "group"])
 def test_a_program_that_leaves_the_group(start, whom):
-    """It would be the first in it in our place, and could not: what is sent to the job is for it."""
+    """It would lead our group in our place, and could not leave it: signals to the job are for it."""
     job = start(words=["leaves"])
     assert os.getpgid(job.program) == job.program != os.getpgid(job.pid)
     for number in ALL:
@@ -167,7 +167,7 @@ def test_a_program_that_leaves_the_group(start, whom):
 
 
 def test_a_program_that_leaves_a_group_of_others(box, start):
-    """Whoever leads it is another one, so it could leave by itself, too."""
+    """Another process leads it, so the program could leave without us, too."""
     leader = subprocess.Popen(["sleep", "600"], preexec_fn=lambda: os.setpgid(0, 0))
     try:
         job = start(words=["leaves"], preexec_fn=lambda: os.setpgid(0, leader.pid))
@@ -180,7 +180,7 @@ def test_a_program_that_leaves_a_group_of_others(box, start):
 
 
 def test_what_the_program_tells_its_parent(box):
-    """Without us that is who started us."""
+    """Without us that is our parent."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     try:
         env = box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None})
@@ -196,7 +196,7 @@ def test_what_the_program_tells_its_parent(box):
 
 @pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
 def test_continued_once(start, whom):
-    """Who has stopped it may continue the job, as shells do, or hotpath, or the program without knowing of us."""
+    """Somebody may continue the job, as shells do, or hotpath, or the program without knowing of us."""
     job = start()
     to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
     for _ in range(3):
@@ -208,7 +208,7 @@ def test_continued_once(start, whom):
 
 
 def test_a_stopped_program_stays_stopped(start):
-    """A hang-up waits, as all else."""
+    """SIGHUP waits, as all other signals."""
     job = start()
     os.kill(job.program, signal.SIGSTOP)
     job.wait_for_stop()
@@ -225,7 +225,7 @@ def test_a_stopped_program_stays_stopped(start):
 
 
 def test_the_group_is_stopped_and_hotpath_alone_continued(start):
-    """All of it goes on, though what tells us of signals to the group was stopped with it."""
+    """All of it goes on, though the witness was stopped with the group."""
     job = start()
     os.kill(-job.pid, signal.SIGSTOP)
     job.wait_for_stop()
@@ -246,7 +246,7 @@ def test_hotpath_is_stopped_alone(start):
 # ------------------------------------------------------------------------------------------------------ terminal
 
 def test_keys_of_a_terminal(start):
-    """What the terminal sends goes to the group, in which both are; nobody stops, since the program holds what would stop it."""
+    """Signals of the terminal go to the group, which has both; nothing stops, since the program blocks SIGTSTP."""
     master, slave = pty.openpty()
 
     def take_terminal():
@@ -259,7 +259,7 @@ def test_keys_of_a_terminal(start):
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 70, 0, 0))
     assert job.heard() == [(signal.SIGWINCH, -1)]
     os.close(slave)
-    os.close(master)  # the terminal hangs up: the kernel tells the leader of the session, and continues it
+    os.close(master)  # the terminal hangs up: the kernel signals the session leader, and continues it
     assert job.heard() == [(signal.SIGHUP, -1), (signal.SIGCONT, -1)]
     job.end()
 
@@ -288,7 +288,7 @@ def test_nobody_stays_behind(start):
 
 
 def test_without_a_witness(start):
-    """Somebody has killed it: what is sent to us still arrives."""
+    """The witness was killed: signals to us still arrive."""
     job = start()
     [witness] = [child for child in children(job.pid) if child != job.program]
     os.kill(witness, signal.SIGKILL)

@@ -1,5 +1,5 @@
-"""Programs in Rust: their functions have the names that people gave them, in both forms that linkers know. Without rustc of the
-machine (Debian's package rustc has it) nothing is asked."""
+"""Rust programs: their functions have readable names, in both mangling schemes. Skipped without rustc (Debian's
+package rustc has it)."""
 import platform
 import shutil
 import subprocess

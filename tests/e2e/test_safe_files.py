@@ -1,4 +1,4 @@
-"""What the program `hotpath` opens, preloads, prints and removes: nothing that others could have put there."""
+"""What the program `hotpath` opens, preloads, prints and removes: nothing that others could have planted."""
 import ctypes
 import os
 import pwd
@@ -40,7 +40,7 @@ def preload(cli, library):
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_library_of_ours_is_preloaded(cli, library):
-    """Also below a folder like /tmp, in which each can only touch his own."""
+    """Also below a folder like /tmp, in which users can only touch their own files."""
     assert preload(cli, library) == ""
     library.parent.parent.chmod(0o1777)
     assert preload(cli, library) == ""
@@ -64,7 +64,7 @@ def test_a_library_others_can_write_to(cli, library, which, mode):
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_file_in_a_folder_like_tmp(cli, library):
-    """The folder is no excuse for the file."""
+    """The folder does not excuse the file."""
     library.parent.chmod(0o1777)
     assert preload(cli, library) == ""
     library.chmod(0o666)
@@ -95,7 +95,7 @@ def test_where_a_link_leads_counts(cli, library):
 # --------------------------------------------------------------------------------------------------------- files
 
 class Opened:
-    """Whether somebody opens a file, by inotify."""
+    """Whether a file was opened, by inotify."""
 
     IN_OPEN = 0x20
 
@@ -112,7 +112,7 @@ class Opened:
 
 
 def test_what_is_no_file_is_not_opened(cli):
-    """Not even where that would do no harm: it is looked at first."""
+    """Not even if it would do no harm: it is checked first."""
     fifo = cli.folder / "1-1-0.hotpath"
     os.mkfifo(fifo)
     opened = Opened(fifo)
@@ -157,7 +157,7 @@ def test_output_into_devices(cli):
 @pytest.mark.parametrize("command", ["run", "report"])
 @pytest.mark.parametrize("where", ["pipe", "fifo"])
 def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, where):
-    """Once it is asleep in the middle of writing."""
+    """When it is blocked in the middle of writing."""
     cli.run(GUEST, "five")
     fifo = cli.folder / "fifo"
     os.mkfifo(fifo)
@@ -181,7 +181,7 @@ def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, whe
 
 
 def test_a_line_that_nobody_takes(cli):
-    """A word of ours is not worth the program's waiting for a reader of its errors."""
+    """A line of ours must not make the program wait for a reader of its stderr."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     with pytest.raises(BlockingIOError):
@@ -196,7 +196,7 @@ def test_a_line_that_nobody_takes(cli):
 
 
 def is_writing(pid):
-    """Asleep in write (1 on x86-64, 64 on aarch64), where the kernel does not say in which function."""
+    """Blocked in write (1 on x86-64, 64 on aarch64), if the kernel does not tell the function."""
     words = open(f"/proc/{pid}/syscall").read().split()
     return words[0] in ("1", "64")
 
@@ -213,7 +213,7 @@ def test_clean_prints_no_raw_names(cli):
 
 
 def test_clean_removes_unreadable_leftovers(cli):
-    """Those that have the name of a session whose process has ended, and are old."""
+    """Those with the name of a session whose process has ended, and that are old."""
     cli.box.run("guest", "five", folder=cli.folder)
     [session] = cli.folder.glob("*.hotpath")
     whole = session.read_bytes()
@@ -225,7 +225,7 @@ def test_clean_removes_unreadable_leftovers(cli):
               "2000000-1.hotpath": b"", "2000000-1-1.txt": b""}
     for name, content in {**files, **others}.items():
         (cli.folder / name).write_bytes(content)
-    assert "removed 0 sessions" in cli("clean").stdout  # too young
+    assert "removed 0 sessions" in cli("clean").stdout  # too new
     for name in {**files, **others}:
         os.utime(cli.folder / name, (1, 1))
     (cli.folder / "2000000-1-9.hotpath").symlink_to("/etc/passwd")
@@ -237,7 +237,7 @@ def test_clean_removes_unreadable_leftovers(cli):
 
 
 def test_off_does_not_map(cli):
-    """A file that is cut off meanwhile is an error at most: there is nothing mapped that could go away."""
+    """A file that is truncated meanwhile causes at most an error: nothing of it is mapped."""
     lives = cli.folder / "lives"
     lives.touch()
     process = cli.start("run", "--format", "none", GUEST, "waits", lives)

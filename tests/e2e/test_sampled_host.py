@@ -1,4 +1,5 @@
-"""Hosts that are sampled as often as possible, and notice nothing: their signals, threads, stacks and children are as without us."""
+"""Hosts that are sampled as often as possible, and notice nothing: their signals, threads, stacks and children are
+as without us."""
 import pytest
 
 from harness import HOTPATH, PROGRAMS, SANITIZER, with_glibc, without_emulator, without_sanitizer
@@ -7,7 +8,7 @@ pytestmark = [without_emulator("it has clocks and signals of its own")]
 
 OFTEN = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
 ENGINES = ["auto", "timers"]
-AT_ONCE = {"LD_BIND_NOW": "1"}  # what the dynamic linker does when a function is called first takes more than 2 KB
+AT_ONCE = {"LD_BIND_NOW": "1"}  # lazy binding of a function by the dynamic linker takes more than 2 KB
 
 
 def same(box, *arguments, engine="auto", **more):
@@ -83,7 +84,7 @@ def test_small_alternate_stacks(box, size, when, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", ["busy_alternate", "busy_alternate_at_once"])
 def test_handler_on_an_alternate_stack(box, case, engine):
-    """It may be interrupted there, if there is room for that beside it; else there are no samples, which is said."""
+    """It may be interrupted there, if there is room; else there are no samples, and the report says so."""
     result = same(box, case, engine=engine)
     assert is_sampled(result) or result.report.lost == {"stacks": 1}
 
@@ -105,7 +106,7 @@ def test_small_coroutines(box, size, engine):
 @without_sanitizer("its frames are larger")
 @with_glibc("others have no ucontext")
 def test_coroutines_and_an_alternate_stack(box):
-    """There is no place for the handler, so there are no samples, and the report says so."""
+    """There is no room for the handler, so there are no samples, and the report says so."""
     result = same(box, "coroutines", 2048, "alternate", env=AT_ONCE)
     assert result.report.lost == {"stacks": 3}
 
@@ -114,7 +115,7 @@ def test_coroutines_and_an_alternate_stack(box):
 @with_glibc("others have no ucontext")
 @pytest.mark.parametrize("what", ["later", "away"])
 def test_the_alternate_stack_is_replaced(box, what):
-    """By one with little room, or by none: samples end with the first that tells so."""
+    """By one with little room, or by none: sampling ends with the first that reports it."""
     result = same(box, "coroutines", 16384, what, env=AT_ONCE)
     assert result.row("small_work", "cpu").samples > 0 and result.report.lost == {"stacks": 3}
 
@@ -140,7 +141,7 @@ def test_vfork(box):
 # ---------------------------------------------------------------------------------------------------------- resources
 
 def test_no_signal_can_be_queued(box):
-    """SIGIO, which the kernel sends instead, does no harm; and perf, which has lost its last signal, is begun again."""
+    """SIGIO, which the kernel sends instead, does no harm; perf, which has lost its last signal, is restarted."""
     result = same(box, "no_queue")
     if totals(result)["perf_samples"] == 0:
         pytest.skip("perf is refused here")

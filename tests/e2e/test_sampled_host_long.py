@@ -1,4 +1,4 @@
-"""The same as test_sampled_host.py, for as long as it takes to see what is rare."""
+"""The same as test_sampled_host.py, long enough to see rare events."""
 import os
 import shutil
 import subprocess

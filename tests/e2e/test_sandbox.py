@@ -1,4 +1,4 @@
-"""Programs that shut themselves in while `hotpath run` watches: what the sandbox forbids is done without."""
+"""Programs that sandbox themselves while `hotpath run` watches: hotpath works without what the sandbox forbids."""
 import pytest
 
 from harness import EMULATOR, IS_GLIBC, PROGRAMS, with_glibc, without_sanitizer
@@ -32,7 +32,7 @@ def survivor(cli, *arguments):
 @pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "counter"])
 @without_sanitizer("it makes system calls of its own")
 def test_it_survives_at_once(cli, program, how):
-    """Nothing is allowed but to write and to end: who asks the kernel first whether that is so is dead."""
+    """Only write and exit are allowed: asking the kernel first whether that is so would be fatal."""
     report = survivor(cli, PROGRAMS / program, how)
     if how == "early" and not IS_GLIBC:  # a child has a session from its first zone on, which is too late here
         assert "sandbox" not in report.trust and report.lost == {"processes": 1}
@@ -42,13 +42,13 @@ def test_it_survives_at_once(cli, program, how):
         assert report.calls("dive") == 301 + 2000 * 4
         assert report.calls("work") == 6000
     elif program != "shut_in_off" and how != "early":
-        assert report.calls("work") == 3000  # and none where there is no clock
+        assert report.calls("work") == 3000  # and none if there is no clock
 
 
 @pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
 @without_sanitizer("it makes system calls of its own")
 def test_a_program_that_is_started_in_a_sandbox(cli, program):
-    """What is forbidden there it cannot know, so nothing is done; and the report says that it was not followed."""
+    """It cannot know what is forbidden there, so nothing is done; and the report says that it was not followed."""
     report = survivor(cli, PROGRAMS / program, "exec")
     assert report.calls("dive") == 0
 
@@ -65,7 +65,7 @@ def test_a_refused_sandbox_changes_nothing(cli):
 @pytest.mark.parametrize("who", ["thread", "child"])
 @without_sanitizer("it reads the time itself")
 def test_who_begins_without_the_counter(cli, program, who):
-    """The kernel hands it on to threads and children, which have never said so themselves."""
+    """Threads and children inherit it from the kernel, without having requested it."""
     report = survivor(cli, PROGRAMS / program, who)
     assert report.calls("dive") == 0
 
@@ -74,7 +74,7 @@ def test_who_begins_without_the_counter(cli, program, who):
 @pytest.mark.parametrize("how", ["all", "own"])
 @without_sanitizer("it makes system calls of its own")
 def test_threads_in_one_sandbox(cli, program, how):
-    """Others compute on, with samples that would come, find new functions, and end; whoever has entered it for them."""
+    """Others compute on, with samples due, call new functions, and end; one thread has entered it for all."""
     report = survivor(cli, "--cpu-rate", "10000", PROGRAMS / program, how)
     assert "sandbox" in report.trust
     if program != "shut_in_threads_off":
@@ -106,7 +106,7 @@ def test_a_child_by_vfork_goes_into_a_sandbox(cli):
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
 @without_sanitizer("it reads the time itself")
 def test_without_the_counter(cli, flags):
-    """It may not read the time from some moment on, and nor may we: not at its end either."""
+    """From some moment on it may not read the time, and neither may we: not even at its end."""
     done = cli.run(*flags, PROGRAMS / "no_counter", status=None)
     if done.status == 77:
         pytest.skip("this machine has no such counter, or no way to forbid it")

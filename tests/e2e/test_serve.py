@@ -1,4 +1,4 @@
-"""`hotpath serve`: what it answers is what the report says, and nobody who may not gets an answer, however they ask."""
+"""`hotpath serve`: its answers match the report, and only authorised requests get one, whatever their form."""
 import http.client
 import json
 import os
@@ -30,7 +30,7 @@ class Answer:
 
 
 class Server:
-    """A server that runs."""
+    """A running server."""
 
     def __init__(self, cli, *args, env=None):
         self.process = cli.start("serve", "--port", "0", *args, env=env)
@@ -134,10 +134,10 @@ def test_reports_are_those_of_the_command(cli, serve, finished):
         assert told.status == 200 and told.headers["Content-Type"] == "application/json"
         said = cli("report", "--format", "json", *(["--section", section] if section else [])).stdout
         assert json.loads(told.text) == json.loads(said), section
-    # Options say how reports look, as there.
+    # Options set the form of reports, as there.
     few = serve("--limit", "2", "--section", "timing")
     assert json.loads(few.get("/report.json").text) == json.loads(cli("report", "--format", "json", "-n", "2", "--section", "timing").stdout)
-    # By name, by the operand, and by a header instead of the address.
+    # By name, by the operand, and by a header instead of the URL.
     name = next(path.name for path in cli.folder.iterdir() if path.suffix == ".run")
     report = json.loads(server.get("/report.json", section="timing", session=name).text)
     assert report == json.loads(server.ask("/report.json?section=timing", headers={"Authorization": f"Bearer {server.token}"}).text)
@@ -151,7 +151,7 @@ def test_the_page_is_that_of_the_report(cli, serve, finished):
     page, file = Page(server.get("/page").text), page_of(cli)
     assert (page.data.pop("is_served"), file.data.pop("is_served")) == (True, False)
     assert page.data == file.data
-    # It may connect to where it came from; a file may not connect at all.
+    # It may connect to its own server; a file may not connect at all.
     assert "connect-src 'self'; base-uri" in page.head and "connect-src" not in file.head.split("</head>")[0].split("<style>")[0]
     data = json.loads(server.get("/page.json").text)
     assert data.pop("is_served") and data == file.data
@@ -196,7 +196,7 @@ SAMPLE = re.compile(rf'({NAME})(?:\{{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\}
 
 
 def read_metrics(text):
-    """What OpenMetrics 1.0 demands: {family: (type, {labels: value})}."""
+    """Checks the rules of OpenMetrics 1.0: {family: (type, {labels: value})}."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""] and "" not in lines[:-1]
     families, name = {}, None
@@ -263,7 +263,7 @@ def test_metrics_for_collectors_that_are_older(serve, finished):
 
 
 def test_labels_are_limited(cli, serve):
-    """A thousand functions have as many series as two hundred: those with most time."""
+    """A thousand functions have only two hundred series: those with the most time."""
     cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "50", "1500", env={"HOTPATH_MEASURING_BOUND": "0"})
     server = serve()
     first, second = (read_metrics(server.get("/metrics").text) for _ in range(2))
@@ -271,7 +271,7 @@ def test_labels_are_limited(cli, serve):
     assert len(functions) == 200 and functions == set(second["hotpath_function_calls"]["samples"])
     rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0").stdout)["sections"]["timing"]["rows"]
     assert len(rows) > 250 and first["hotpath_functions_without_metrics"]["samples"][""] == len(rows) - 200
-    # Those that have none have less time than all that have; names are told apart by what needs no escape.
+    # Those without a series have less time than all that have one; names are distinguished by what needs no escape.
     least = min(first["hotpath_function_self_seconds"]["samples"].values())
     left_out = [row for row in rows if row["name"].startswith("function ") and f'function="{row["name"]}"' not in functions]
     assert len(left_out) > 40 and all(row["self_ns"] * 1e-9 <= least * (1 + 1e-6) for row in left_out)
@@ -317,7 +317,7 @@ def test_who_may_not_ask_is_refused(serve, finished):
 
 
 def bad_request(server, chance):
-    """Bytes that are no good request, of one kind or another."""
+    """Bytes of an invalid request, of some kind."""
     host = f"Host: {server.host}:{server.port}\r\n"
     good = server.target("/report.json", section="timing")
     zero = chr(0)
@@ -362,7 +362,7 @@ def test_a_thousand_bad_requests_leave_it_working(serve, finished):
         if number % 100 == 99:
             assert server.get("/report.json", section="timing").body == expected
     server.works()
-    # Those that are slow are left to themselves, and dropped when they have said nothing for a while.
+    # Slow clients do not disturb others, and are dropped after a while without activity.
     wait_until(lambda: server.descriptors() <= at_rest)
     for one in slow:
         one.close()
@@ -412,7 +412,7 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
     run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
     wait_until(lambda: list(cli.folder.glob("*.run/*.hotpath")))
     server = serve("--every", "0.1")
-    wait_until(lambda: server.get("/report.json").status == 200)  # a session that is being made cannot be read yet
+    wait_until(lambda: server.get("/report.json").status == 200)  # a new session cannot be read yet
     events = Events(server)
     event, data = events.next()
     assert event == "report" and data["is_live"]
@@ -510,7 +510,7 @@ def test_open_writes_the_page_and_shows_it(cli, finished):
     wait_until(shown.exists)
     assert shown.read_text() == path
     assert Page(open(path).read()).data == page_of(cli).data
-    # Where there is no browser it says where the page is.
+    # Without a browser it prints the path of the page.
     bare = cli.folder / "bare"
     bare.mkdir()
     named = cli("open", "-o", cli.folder / "here.html", env={"BROWSER": None, "PATH": bare})

@@ -1,4 +1,4 @@
-"""Which functions use the processor, where the kernel refuses perf: by timers in the program, which is none the wiser."""
+"""Which functions use CPU time, if the kernel refuses perf: by timers in the program, which does not notice."""
 import math
 import platform
 import shutil
@@ -33,8 +33,8 @@ def totals(report):
 
 
 def run(cli, *arguments, **more):
-    """What it found, which all comes from timers, and leaves no ring behind. A run that hardly any tick has found is made again: with so few
-    samples, callers are not shown."""
+    """Its results, all from timers, without leftover rings. A run with hardly any samples is repeated: with so few,
+    callers are not shown."""
     for _ in range(4):
         done = cli.run(*arguments, **more)
         if totals(done.report)["samples"] >= 25:
@@ -57,7 +57,8 @@ def test_functions_as_their_clocks_have_them(cli, case):
     told, of = pairs(done.stdout), totals(done.report)
     whole = told["heavy"] + told["light"]
     both = found["heavy"].total_ns + found["light"].total_ns
-    # Each sample stands for what the thread's clock says: what is missing is what came after the last one, and before the first.
+    # Each sample stands for what the thread's clock says: only what came after the last one, and before the first,
+    # is missing.
     assert 0.8 * whole < both < 1.05 * whole, (both, whole)
     assert sum(row.self_ns for row in done.report.rows("functions")) == of["cpu_ns"] > 0.97 * whole
     # Samples come on ticks, and under load stand for very different times: three times the error of their number.
@@ -71,7 +72,7 @@ def test_functions_as_their_clocks_have_them(cli, case):
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 @pytest.mark.parametrize("case", ["threads", "deep"])
 def test_the_same_as_by_perf(cli, box, case):
-    """The same functions in the same libraries, called by the same."""
+    """The same functions in the same libraries, with the same callers."""
     _, inside = run(cli, STACKED, case, 400)
     outside = rows(Cli(box).run(STACKED, case, 400).report)
     for name in ("main", "outer", "heavy", "light", "compute", "in_thread", "dive", "start_thread", "_start"):
@@ -120,7 +121,8 @@ SUMS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 @pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS], ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
                          ids=["bzip2", "sqlite3", "perl"])
 def test_programs_of_others(cli, box, command):
-    """Their busiest function has the same share by both, as well as so few samples can tell; and what they write is the same."""
+    """Their busiest function has the same share by both, as far as so few samples can tell; and their output is the
+    same."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]}")
     data = {"input": "".join(f"{i * i % 9973} line {i % 17}\n" for i in range(400000))} if command[0] == "bzip2" else {}
@@ -137,11 +139,11 @@ def test_programs_of_others(cli, box, command):
 
 # ------------------------------------------------------------------------------------------------------- hard cases
 
-LONG = 800  # ms: under load only a few ticks find a thread at work, and of a handful of samples callers are not shown
+LONG = 800  # ms: under load few ticks find a thread running, and with a handful of samples callers are not shown
 
 
 def test_an_alternate_stack_that_is_too_small(cli):
-    """A sample there would be the end of the program: none comes as long as it has that."""
+    """A sample there would crash the program: none comes as long as it has that stack."""
     done, found = run(cli, HARD, "alternate", LONG)
     assert 0.8 * LONG < used(found, "without_one") < 1.05 * LONG
     assert "with_small_one" not in found and "with_small_one_by_syscall" not in found
@@ -150,7 +152,7 @@ def test_an_alternate_stack_that_is_too_small(cli):
 
 
 def test_a_handler_on_a_small_stack(cli):
-    """Which may have no room for a handler of the program and one of ours: then it is not sampled."""
+    """It may have no room for a handler of the program and one of ours: then it is not sampled."""
     done, found = run(cli, HARD, "handler", LONG)
     assert totals(done.report)["refused"] == ("on_signal" not in found)
     assert totals(done.report)["cpu_ns"] > 0.95 * LONG * MS
@@ -159,7 +161,7 @@ def test_a_handler_on_a_small_stack(cli):
 @pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"), ("cancel", "until_cancelled"),
                                         ("ended", "in_short_thread"), ("killed", "before_kill")])
 def test_where_it_is_hard(cli, case, name):
-    """On a stack without room for a signal; in threads of C11, that are cancelled, that end; before SIGKILL."""
+    """On a stack without room for a signal; in C11 threads, cancelled threads, ending threads; before SIGKILL."""
     done, found = run(cli, HARD, case, LONG, status=-9 if case == "killed" else 0)
     all_ns = totals(done.report)["cpu_ns"]
     assert found[name].total_ns > (0.3 if case in ("ended", "cancel") else 0.8) * all_ns
@@ -174,7 +176,7 @@ def test_a_forked_child_has_a_ring_of_its_own(cli):
 
 
 def test_a_process_that_becomes_another_program(cli):
-    """What it was before is named as what it was."""
+    """Samples before exec are named by the old program."""
     _, found = run(cli, HARD, "becoming", LONG, STACKED, "split", LONG)
     for name in ("before_exec", "outer"):
         assert 0.8 * LONG < used(found, name) < 1.05 * LONG
@@ -196,7 +198,7 @@ def test_programs_that_shut_themselves_in(cli, how):
 
 
 def test_a_program_whose_path_has_a_newline(cli):
-    """Which the kernel writes as \\012 in its list of what is mapped."""
+    """The kernel writes it as \\012 in /proc/PID/maps."""
     folder = cli.folder / "two\nlines"
     folder.mkdir()
     program = folder / "stacked"

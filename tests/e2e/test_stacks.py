@@ -1,5 +1,5 @@
-"""Which functions use the processor, of programs that know nothing of hotpath: by stacks that the kernel copies, and that the program
-`hotpath` unwinds and names."""
+"""Which functions use CPU time, in programs that know nothing of hotpath: by stacks that the kernel copies, and
+that the program `hotpath` unwinds and names."""
 import math
 import platform
 import re
@@ -34,8 +34,9 @@ def totals(report):
 
 
 def check_split(done):
-    """As the program's own clocks have it, but for the error of a count, and what a hypervisor took away, which can be anywhere. The
-    kernel counts that as well, so that there is never less than the program knows of, whatever samples came late or were lost."""
+    """As the program's own clocks have it, except for the error of a count, and what a hypervisor took away, which
+    can be anywhere. The kernel counts that as well, so there is never less than the program knows of, however
+    many samples came late or were lost."""
     found, told, of = functions(done.report), pairs(done.stdout), totals(done.report)
     whole = told["heavy"] + told["light"]
     truth = told["heavy"] / whole
@@ -74,7 +75,7 @@ def test_who_calls_itself_counts_once(cli):
 
 
 def test_the_stack_below_a_handler(cli):
-    """The kernel copies the one that the handler runs on, and not the one that it left: that is said."""
+    """The kernel copies the stack of the handler, and not the interrupted one: the report says so."""
     done = cli.run(STACKED, "handler", 300)
     found, of = functions(done.report), totals(done.report)
     rest = next(row for row in done.report.rows("functions") if row.name == "[rest of the stack unknown]")
@@ -83,21 +84,21 @@ def test_the_stack_below_a_handler(cli):
 
 
 def test_what_no_sample_has_seen(cli):
-    """Threads that are shorter than a period: what they used is a row, and rows have all that the program used."""
+    """Threads shorter than a period: their CPU time is a row, and rows add up to what the program used."""
     done = cli.run(STACKED, "brief", 150)
     told, of = pairs(done.stdout), totals(done.report)
     unseen = next(row for row in done.report.rows("functions") if row.name == "<not sampled>")
     assert unseen.self_ns > 0 and unseen.samples == 0
     assert of["cpu_ns"] > 0.97 * (told["brief"] + told["heavy"] + told["light"])
     assert sum(row.self_ns for row in done.report.rows("functions")) == of["cpu_ns"]
-    # What comes after threads that have ended is named as before.
+    # Samples after threads have ended are named as before.
     found = functions(done.report)
     assert found["main"].total_ns >= found["outer"].total_ns >= found["heavy"].total_ns > 0
     assert not any(row.name == "[code in no file]" for row in done.report.rows("functions"))
 
 
 def test_what_no_sample_has_seen_is_not_left_out_where_there_are_few(cli):
-    """A sample stands for up to four periods, so a few of them may have all there is; not time after time."""
+    """A sample stands for up to four periods, so a few of them may cover everything; but not every time."""
     unseen = None
     for _ in range(10):
         done = cli.run(STACKED, "brief", 6)
@@ -125,7 +126,7 @@ def test_static_programs(cli):
     """No library can be preloaded there, and none is needed."""
     done = cli.run(PROGRAMS / "kin_static", "burn", 200)
     rows = {row.name: row for row in done.report.rows("functions") if row.name == "<not sampled>" or row.library == "kin_static"}
-    unseen = rows["<not sampled>"].self_ns if "<not sampled>" in rows else 0  # it asks for the time: of the kernel only root has samples
+    unseen = rows["<not sampled>"].self_ns if "<not sampled>" in rows else 0  # only root has kernel samples
     assert rows["burn"].total_ns + unseen > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns > 0
 
 
@@ -136,7 +137,7 @@ def test_the_last_line_says_where_samples_come_from(cli):
 
 
 def test_shown_again(cli):
-    """What was found is kept with the run; the program need not be there any more."""
+    """The stacks are stored with the run; the program need not exist any more."""
     done = cli.run(STACKED, "split", 200)
     assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
 
@@ -153,7 +154,7 @@ def test_not_wanted(cli):
 
 
 def test_where_the_kernel_does_not_let_us(cli):
-    """The program samples itself (test_stack_timers.py), unless nothing of ours may be in it."""
+    """The program samples itself (test_stack_timers.py), unless our library may not be in it."""
     cli.program = PROGRAMS / "without_perf"
     report = cli.run("--no-preload", STACKED, "split", 50).report
     section = report and report.values["sections"].get("functions")
@@ -161,7 +162,7 @@ def test_where_the_kernel_does_not_let_us(cli):
 
 
 def test_a_file_that_is_none(cli):
-    """A line says so, and the rest is reported."""
+    """One line says so, and the rest is reported."""
     cli.run(STACKED, "split", 100)
     for path in cli.folder.rglob("stacks"):
         path.write_bytes(b"hpstacks" + b"\xff" * 100)
@@ -170,7 +171,7 @@ def test_a_file_that_is_none(cli):
 
 
 def test_programs_with_measured_functions(cli):
-    """They are sampled from inside, and their stacks know zones (test_zone_stacks.py); or by perf, if that is asked for."""
+    """They are sampled from inside, and their stacks know zones (test_zone_stacks.py); or by perf, on request."""
     for flags in ([], ["--stacks"]):
         report = cli.run(*flags, PROGRAMS / "cpu", "split", 200).report
         assert {"heavy", "light", "split"} <= {row.name for row in report.rows("functions") if row.library == "cpu"}
@@ -179,7 +180,7 @@ def test_programs_with_measured_functions(cli):
 
 
 def test_with_nothing_of_ours_in_the_program(cli):
-    """Stacks need none; that the rest is not known is said."""
+    """Stacks need no library; the report says that the rest is unknown."""
     done = cli.run("--no-preload", STACKED, "split", 200)
     check_split(done)
     assert [row.reason for row in done.report.rows("processes")] == [

@@ -1,4 +1,5 @@
-"""Reports of a stretch of a run. The program changes what it does when it is told to, which is when the history has moments of either kind."""
+"""Reports of a stretch of a run. The program changes its work when it is told to, after the history has moments of
+each kind."""
 import struct
 import subprocess
 import time
@@ -21,7 +22,7 @@ def cli(box):
 
 
 def history(cli):
-    """How many moments there are, and when the latest was."""
+    """How many moments there are, and the time of the latest."""
     for path in cli.folder.glob("**/*.axis"):
         data = path.read_bytes()[:80]
         if len(data) == 80:
@@ -32,7 +33,8 @@ def history(cli):
 
 
 class Phases:
-    """A run whose moments before `first_end` are all of the first phase, and those from `second_begin` on of the second."""
+    """A run whose moments before `first_end` are all of the first phase, and those from `second_begin` on of the
+    second."""
 
     def __init__(self, cli):
         self.process = cli.start("run", "--format", "none", "--", PROGRAMS / "phases", stdin=subprocess.PIPE)
@@ -71,7 +73,7 @@ def at(slot):
 
 def test_phases(cli, phases):
     phases.turn()
-    # While it runs: what there is of the second phase by now.
+    # While it runs: the second phase so far.
     live = cli.read("--from", at(phases.second_begin))
     assert live.row("second").total_ns > 0 and "first" not in live.names()
     phases.end()
@@ -84,19 +86,19 @@ def test_phases(cli, phases):
     assert before.values["stretch"]["whole_ns"] == whole.values["elapsed_ns"] and "stretch" not in whole.values
     first, second = before.row("first"), after.row("second")
     assert 0 < first.calls <= phases.calls and first.avg_ns >= 900_000 and first.percent_total <= 100
-    if "own_bytes" in first.values:  # the library of a build with a sanitizer cannot be preloaded
+    if "own_bytes" in first.values:  # the library of a sanitizer build cannot be preloaded
         assert first.own_bytes == pytest.approx(1000 * first.calls, abs=2000) and second.own_bytes == 0
     assert 0.2 * first.calls * 1_000_000 < first.own_cpu_ns <= 1.01 * first.total_ns and second.own_cpu_ns < 0.1 * first.own_cpu_ns
     assert first.p95_ns is None and first.open is None and first.threads is None
-    # A call that is open all the time, from before the stretch to its end or nearly.
+    # A call that is open all the time, from before the stretch to nearly its end.
     assert second.calls == 1 and second.total_ns < whole.row("second").total_ns and 50 < second.percent_total <= 100
     verdicts = {row.name: row for row in after.rows("bottlenecks")}
-    if verdicts["second"].verdict != "too-short":  # whoever watches may have had no processor to do it often enough
+    if verdicts["second"].verdict != "too-short":  # the observer may have sampled too seldom
         assert verdicts["second"].verdict == "waiting" and verdicts["second"].waits_for.startswith("pipe")
     assert "first" not in verdicts and "second" in after.values["meta"]["headline"]
     waits = {(row.name, row.cause): row.waited_ns for row in after.rows("waits")}
     assert 0 < waits["second", "pipe"] <= whole.row("second").total_ns and ("first", "pipe") not in waits
-    # What has no history says so, in one line for all.
+    # One line names all sections without a history.
     assert "calltree" not in after.values["sections"]
     lines = [line for line in after.values["warnings"] if line.startswith("there is no history of '")]
     assert len(lines) == 1 and "calltree" in lines[0] and "threads" in lines[0]
@@ -127,7 +129,7 @@ def test_table(cli, phases):
     title = text.stdout.splitlines()[1]
     assert ", from " in title and " of " in title and "P95" not in text.stdout
     assert "no history of functions by thread" in text.stderr
-    # Less than a sample: what came between two of them is taken for even.
+    # Less than a sample: the increase between two samples is taken to be even.
     short = cli.read("--from", "260ms", "--to", "300ms")
     assert short.values["stretch"]["from_ns"] == 260_000_000 and short.row("first").total_ns > 0
 

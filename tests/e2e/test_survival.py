@@ -1,4 +1,4 @@
-"""A session outlives its process: killed at any moment, everything that was finished is there."""
+"""A session outlives its process: if it is killed at any moment, everything that was finished is there."""
 import random
 import signal
 import struct
@@ -29,7 +29,7 @@ def check(box, result, progress):
 
 
 def kill_at_random_moments(box, times, seed):
-    """Some before the first zone, some in the middle of the first of everything, most in full run."""
+    """Some before the first zone, some in the middle of first uses, most in full run."""
     chance = random.Random(seed)
     with_calls = 0
     for _ in range(times):

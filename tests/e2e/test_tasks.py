@@ -1,4 +1,5 @@
-"""Tasks of real programs: threads, children, a program that is killed. What they should be is known from the programs."""
+"""Tasks of real programs: threads, children, a program that is killed. The expected values are known from the
+programs."""
 import signal
 
 import pytest
@@ -31,7 +32,7 @@ def test_polls_on_any_thread(box):
 
 
 def test_what_a_long_poll_had_inside(box):
-    """Of a task whose polls are too short to be looked into one by one, which is where a long one surprises."""
+    """For a task whose polls are too short to be followed one by one, so that a long one is unexpected."""
     for _ in range(20):
         result = box.run("tasks", "long", env={"HOTPATH_SLOWEST": "slow"})
         if result.told["others"] < result.told["first"]:

@@ -1,4 +1,4 @@
-"""What threads used: programs whose threads use known amounts of everything, and say so by their own clocks."""
+"""What threads used: programs whose threads use known amounts of everything, measured by their own clocks."""
 import subprocess
 
 import pytest
@@ -10,7 +10,7 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 CREW = PROGRAMS / "crew"
-END_NS = 2_000_000  # what a thread may use after it has said what it used
+END_NS = 2_000_000  # what a thread may use after it has reported what it used
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def row_of(report, truth, name):
 
 
 def check_recorded(report, truth, name):
-    """A thread with a record says itself what it used up to its end."""
+    """A thread with a record reports itself what it used up to its end."""
     row, known = row_of(report, truth, name), truth[name]
     assert row.state == "ended"
     assert row.user_ns + row.kernel_ns == pytest.approx(row.cpu_ns, abs=2)
@@ -52,7 +52,7 @@ def check_all(report, truth):
         check_recorded(report, truth, name)
     sleeper = row_of(report, truth, "sleeper")
     assert sleeper.voluntary_switches >= 40
-    # What each waited for: it sleeps, and no thread waits for longer than it lives, which is known in steps of 10 ms.
+    # What each waited for: it sleeps, and no thread waits longer than it lives, which is known in steps of 10 ms.
     assert max(sleeper.waits_ns, key=sleeper.waits_ns.get) == "sleep"
     for row in report.rows("threads"):
         if row.waits_ns is not None:
@@ -66,7 +66,8 @@ def check_all(report, truth):
         assert row.kernel_ns == pytest.approx(truth[name]["kernel_ns"], rel=0.02, abs=END_NS)
     assert kernel.kernel_ns > 2 * burner.kernel_ns
     assert 0 < burner.percent_average <= burner.percent_max <= 100
-    # The session has no record of it; all that it did before it was seen last is there, and no more than it had used at its end.
+    # The session has no record of it; everything up to the last sample is there, and no more than it had used at
+    # its end.
     stranger = row_of(report, truth, "stranger")
     assert truth["stranger"]["worked_ns"] <= stranger.cpu_ns <= truth["stranger"]["cpu_ns"] + END_NS
 
@@ -112,7 +113,7 @@ def test_by_the_library(box):
 
 
 def test_nobody_watched(box):
-    """What the records know is there: names, and what was allocated."""
+    """What the records know is there: names, and allocations."""
     result = box.run("crew", env={"HOTPATH_REPORT": "threads", "HOTPATH_LIMIT": "0"})
     rows = result.report.rows("threads")
     assert [row for row in rows if row.name.startswith("burner ")]

@@ -1,4 +1,4 @@
-"""The time axis beside a session: what it ends with is what the program says, and it goes when the session does."""
+"""The time axis of a session: its final values are what the program says, and it is removed with the session."""
 import struct
 
 import pytest
@@ -21,7 +21,7 @@ def cli(box):
 
 
 class Axis:
-    """The file, as docs/session-format.md has it."""
+    """The file, as described in docs/session-format.md."""
 
     def __init__(self, path):
         data = path.read_bytes()
@@ -48,11 +48,11 @@ def test_truth(cli):
     truth, axis = told(done.stdout), axis_of(cli)
     used = axis.series[CPU, 0][-1]
     workers = ("burner", "kernel", "stranger")
-    # All of them were seen after their work, and there was a sample after their ends.
+    # All of them were sampled after their work, and once more after their ends.
     assert sum(truth[name]["worked_ns"] for name in workers) <= used <= truth["process"]["cpu_ns"] + 2_000_000
     for name in workers:
         assert truth[name]["worked_ns"] <= axis.series[THREAD, truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
-    assert 1 < max(axis.series[LIVE, 0]) <= 6  # of those that a sample found at the same time
+    assert 1 < max(axis.series[LIVE, 0]) <= 6  # those found by the same sample
     for (kind, _), values in axis.series.items():
         assert kind in (RESIDENT, LIVE, ALLOCATED) or values == sorted(values)
     assert (WAIT, 3) in axis.series  # sleep
@@ -69,7 +69,7 @@ def test_section(cli):
     assert calls.unit == "per second" and calls.max > 0 and time.max > calls.last
     assert rows["<process>", "memory"].max > 100_000
     assert len(rows["<process>", "cpu"].line) <= 40
-    # The number of each moment, up to the last one that there is.
+    # The value at each moment, up to the last.
     totals = done.report.section("timeline")["totals"]
     for row in rows.values():
         times, values = zip(*row.series)
@@ -79,7 +79,7 @@ def test_section(cli):
 
 
 def test_what_ends_at_once_has_none(cli):
-    """A run of a program that ends before the second sample, and what the report says then."""
+    """A run of a program that ends before the second sample, and its report."""
     cli.run("--", PROGRAMS / "counts")
     assert not list(cli.folder.glob("**/*.axis"))
     assert "there is no history" in cli("report", "--section", "timeline").stdout

@@ -1,6 +1,6 @@
-"""What the last line of a report says of measuring: all of what it cost, and every loss by its name.
+"""What the last line of a report says of measuring: its whole cost, and every loss by name.
 
-Costs are compared with what the zones that were timed would have cost alone, by the price of the same run.
+Costs are compared with what the timed zones alone would have cost, by the price of the same run.
 """
 import pytest
 
@@ -25,7 +25,7 @@ def test_calls_that_are_only_counted_cost_something(box):
 def test_so_do_functions_that_are_too_short_to_be_timed(box):
     report = box.run("rarely", "misses").report
     assert report.row("fetch").sampling == "limited"
-    # How many are timed all the same depends on how busy the machine is. Each of the others costs a nanosecond at least.
+    # How many are timed depends on how busy the machine is. Each of the others costs at least a nanosecond.
     counted = sum(row.calls - row.timed for row in report.rows())
     assert stated_ns(report) > timed_zones_ns(report) + counted
 
@@ -51,7 +51,7 @@ def test_so_do_samples(box):
 
 @without_thread_sanitizer("it no longer follows a thread that late")
 def test_zones_after_the_end_of_their_thread_are_called_that(box):
-    """The library has gone before the last round of destructors, in which there are two zones."""
+    """The library is gone before the last round of destructors, which has two zones."""
     result = box.same("thread_ends", "after")
     assert result.calls("work") == 20
     assert result.report.lost == {"ended": 40}
@@ -64,7 +64,7 @@ def test_threads_that_come_when_all_is_reserved_are_called_that(box):
 
 @without_sanitizer("the guard is not initialised by design")
 def test_a_jump_over_a_guard_is_no_loss(box):
-    """Not even where the guard has what its last beginning left there."""
+    """Not even if the guard holds what its last beginning left there."""
     result = box.run("guards", "jump")
     assert result.calls("jumped over") == 1 and result.calls("work") == 10
     assert result.report.lost == {}

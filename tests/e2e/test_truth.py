@@ -1,6 +1,7 @@
 """The numbers of a report against costs that are known by construction.
 
-Times are compared with times the program itself took around the same zones in the same run, never with a constant.
+Times are compared with times the program itself took around the same zones in the same run, never with a
+constant.
 """
 import re
 
@@ -8,7 +9,7 @@ import pytest
 
 from harness import EMULATOR, SANITIZER, SOURCE, between, near, nearest_rank
 
-# Sanitizers and emulators make the few instructions between the program's clock and ours long, not wrong.
+# Sanitizers and emulators make the few instructions between the program's clock and ours slow, not wrong.
 SLACK_PERCENT = 1.0 if not SANITIZER and not EMULATOR else 5.0
 CLOCK_GRAIN = 1000 if EMULATOR else 50  # nanoseconds; the counter of an emulator steps by a microsecond
 
@@ -103,7 +104,7 @@ def test_recursion_counts_every_call_and_its_time_once(box):
             row = result.row(name)
             assert near(row.total_ns, told[f"{name}_ns"], SLACK_PERCENT), name
             assert row.total_ns <= told[f"{name}_ns"], name
-        # pong is all of ping but ping's first half millisecond.
+        # pong is all of ping except ping's first half millisecond.
         assert result.row("pong").total_ns < result.row("ping").total_ns
         assert near(result.row("ping").self_ns + result.row("pong").self_ns, told["ping_ns"], SLACK_PERCENT)
         assert result.row("deep").calls == 10000
@@ -121,7 +122,7 @@ def test_recursion_in_the_call_tree(box):
 
 
 def test_more_paths_than_the_tree_holds(box):
-    """What has no place of its own is counted under <other>, recursion there still once."""
+    """What has no place of its own is counted under <other>; recursion there still counts once."""
     def check(result):
         for level in range(17):
             assert result.calls(f"level {level}") == 2 ** level
@@ -135,7 +136,7 @@ def test_more_paths_than_the_tree_holds(box):
 
 
 def check_many_sites(box, sites):
-    """A second thread goes on where the first ended. Searching lists for what is there would take minutes."""
+    """A second thread goes on where the first ended. Linear searches would take minutes."""
     result = box.run("many_sites", sites, env={"HOTPATH_MAX_BYTES": "512M", "HOTPATH_REPORT": "timing",
                                                "HOTPATH_COLUMNS": "threads"})
     rows = [row for row in result.report.rows() if row.name.startswith("site ")]
@@ -151,7 +152,7 @@ def test_more_sites_than_the_tree_holds(box):
 # ----------------------------------------------------------------------------------------- percentiles
 
 def test_percentiles(box):
-    """Each lies between what the program saw inside its zones and around them, and 1 % more is for the histogram."""
+    """Each lies between what the program saw inside its zones and around them, plus 1 % for the histogram."""
     wanted = [0.1, 1, 10, 25, 50, 75, 90, 99, 99.5, 99.9]
     result = box.run("durations", env={"HOTPATH_PERCENTILES": ",".join(map(str, wanted))})
     pairs = [line.split()[1:] for line in result.stdout.splitlines() if line.startswith("d ")]
@@ -235,7 +236,7 @@ def test_call_tree(box):
     assert (a.calls, a.child("c").calls, b.calls, b.child("c").calls) == (4, 8, 3, 15)
     assert report.row("c").calls == 12 + 8 + 15
     assert report.row("a").threads == 2 and report.row("b").threads == 1
-    # Times add up along every edge of one and the same run.
+    # Times add up along every edge of the same run.
     for parent in (main, worker_a, a, b):
         inside = sum(child.total_ns for child in parent.children)
         assert near(parent.self_ns, parent.total_ns - inside, 0.001, plus=2 + len(parent.children))
@@ -244,7 +245,7 @@ def test_call_tree(box):
 
 @pytest.mark.parametrize("rate", ["1", "1/2", "1/16", "1/1000"])
 def test_sampled_calls_are_callers_of_what_they_call(box, rate):
-    """Also where those that do are never timed."""
+    """Also if the callers are never timed."""
     main = box.run("rarely", "calls", env={"HOTPATH_TIME_SAMPLING_RATE": rate}).row("main", "calltree")
     assert main.child("step").calls == 16000 and "rare" not in [child.name for child in main.children]
     assert main.child("step").child("rare").calls == 1000
@@ -252,7 +253,8 @@ def test_sampled_calls_are_callers_of_what_they_call(box, rate):
 
 @pytest.mark.parametrize("first", range(16))
 def test_sampled_calls_are_not_in_step_with_the_program(box, first):
-    """One call in 16 is long, and one in 16 is timed: some of the timed are long, and most are not, whichever they are."""
+    """One call in 16 is long, and one in 16 is timed: in any case some of the timed ones are long, and most are
+    not."""
     row = box.run("rarely", "long", str(first), env={"HOTPATH_TIME_SAMPLING_RATE": "1/16",
                                                      "HOTPATH_PERCENTILES": "50,99"}).row("put")
     assert row.calls == 6400 and 300 <= row.timed <= 500

@@ -1,4 +1,4 @@
-"""Programs with zones and without a session get one line at their end, and nobody else does."""
+"""Programs with zones but without a session print one line at their end, and no others do."""
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,5 @@
-"""Values of real programs: threads, children, handlers, libraries that come and go. What they should be is known from the programs."""
+"""Values of real programs: threads, children, handlers, libraries that are loaded and unloaded. The expected values
+are known from the programs."""
 import signal
 
 import pytest

@@ -1,8 +1,9 @@
-"""The verdict: functions of known nature get the right word.
+"""The verdict: functions of known behaviour get the right word.
 
-Whether a program has its processors for itself is not ours to say, so programs tell what the kernel says of their time, and
-the word has to be the one that docs/verdict.md has for these numbers. Where they are within MARGIN of a threshold, both sides
-are right."""
+A test cannot ensure that a program has the CPUs to itself, so programs report the kernel's account of their
+time, and the word must be the one that docs/verdict.md gives for these numbers. Within MARGIN of a threshold,
+both sides are right.
+"""
 import os
 import re
 import subprocess
@@ -34,12 +35,12 @@ def cli(box):
 
 
 def shares(truth):
-    """On a processor, waiting, and of that ready to run: of the time in the function."""
+    """On a CPU, waiting, and of that runnable: of the time in the function."""
     return truth["cpu"] / truth["wall"], 1 - truth["cpu"] / truth["wall"], truth["ready"] / truth["wall"]
 
 
 def words(truth, busy, is_watched):
-    """What it may be called."""
+    """Its possible verdicts."""
     cpu, waiting, ready = shares(truth)
     found = set()
     if is_watched and ready > 0.25 - MARGIN and ready > (0.5 - MARGIN) * waiting:
@@ -56,7 +57,7 @@ def words(truth, busy, is_watched):
 
 
 def is_sampled(report, row):
-    """Who shares a processor can be missed by nearly all samples. Then nothing is said of processor time."""
+    """A function that shares a CPU can be missed by nearly all samples. Then CPU time is not reported."""
     totals = report.section("cpu")["totals"]
     if totals["samples"] >= 20 or totals["sampled_ns"] < 40e6:
         return True
@@ -68,9 +69,9 @@ def check_numbers(report, row, truth):
     follows_the_schema(report)
     if not is_sampled(report, row):
         return
-    # As many rows as there are functions, the first is what takes the time.
+    # As many rows as there are functions, and the first one takes the time.
     assert report.rows("bottlenecks")[0].name == row.name == "subject"
-    # Nothing is left of its own time, and none of it is counted twice.
+    # Its own time is divided completely, and none of it is counted twice.
     assert abs(row.percent_cpu + row.percent_waiting - 100) < 1e-6
     assert abs(min(row.cpu_ns, row.self_ns) + row.waiting_ns - row.self_ns) <= 2
     assert abs(row.percent_cpu - 100 * shares(truth)[0]) < 100 * MARGIN
@@ -133,7 +134,7 @@ def test_what_is_busy(cli, nature):
 
 @pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", "starved"])
 def test_processor_time_alone(box, nature):
-    """Who is not busy waits, but nobody knows for what; and who is starved looks the same."""
+    """A function that is not busy waits, but the cause is unknown; and a starved one looks the same."""
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
     truth = measured.aside
     row = measured.row("subject", "bottlenecks")
@@ -151,7 +152,7 @@ def test_processor_time_alone(box, nature):
 
 @pytest.mark.parametrize("nature", ["sleep", "starved"])
 def test_waiting_alone(cli, nature):
-    """Who is not found waiting is busy."""
+    """A function that is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})
     row = report.row("subject", "bottlenecks")
     totals = report.section("waits")["totals"]
@@ -174,13 +175,13 @@ def test_allocations_alone(box):
     for row in rows:
         allocs = measured.row(row.name, "alloc-bytes")
         assert (row.own_bytes, row.own_count) == (allocs.own_bytes, allocs.own_count)
-        # The rule, with nothing but what was counted and timed.
+        # The rule, only from what was counted and timed.
         assert (row.verdict == "allocation-heavy") == (3 * 25 * row.own_count >= row.self_ns)
         assert [row.percent_cpu, row.percent_waiting, row.waiting_ns] == [None] * 3
     follows_the_schema(measured.report)
 
 
-# Programs as people write them, and how the first line has to begin. Who is busy may be starved by others on the machine.
+# Typical programs, and how the first line must begin. A busy function may be starved by others on the machine.
 BUSY_WORDS = r": \d+ % of the time( that is not idle)?, (cpu-bound|starved of processors|busy as well as waiting)"
 SCENES = {
     "log": "The bottleneck is parse_line" + BUSY_WORDS,
@@ -188,11 +189,11 @@ SCENES = {
     "transform": "The bottleneck is transform" + BUSY_WORDS,
     "store": r"The bottleneck is store: \d+ % of the time that is not idle, (waiting \(sleep\)|starved of processors)",
     "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting "
-            + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl does not say who holds it
+            + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl records no owner
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
     "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
              r"|The bottleneck is outside of all measured functions, in "
-             + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # into which it is not preloaded
+             + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # it is not preloaded into those
              + r", with \d+ % of the processor time",
     "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
     "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
@@ -259,7 +260,8 @@ def cells(line):
 
 
 def test_the_short_report(box):
-    """Functions are in one table, in which each row has its verdict; other sections are a line each, and -v has them all."""
+    """Functions are in one table, in which each row has its verdict; other sections are a line each, and -v has
+    them all."""
     measured = box.run(EXAMPLES / "overview", env={"HOTPATH_REPORT": None})
     [session] = measured.sessions()
     report = box.read(session, "--section", "auto").values
@@ -295,7 +297,7 @@ def test_callbacks_get_it(box):
 
 
 def test_rows_and_limits(box):
-    """Five, unless another number is asked for."""
+    """Five, unless another number is requested."""
     [session] = box.run("wide", env={"HOTPATH_CPU": "1"}).sessions()
     all_rows = box.read(session, "--limit", "0").section("bottlenecks")
     assert all_rows["total_rows"] == len(all_rows["rows"]) > 5
@@ -307,14 +309,14 @@ def test_rows_and_limits(box):
         assert f"({count}/{all_rows['total_rows']})" in text
 
 
-# Example, its function, what it is on a machine that has time for it.
+# Example, its function, its verdict on a machine with idle CPUs.
 EXAMPLE_VERDICTS = {"cpu": ("add_up", "cpu-bound"), "sleep": ("pause_a_little", "waiting"), "lock": ("take_turn", "waiting"),
                     "disk": ("save_record", "waiting"), "alloc": ("sum_of_list", "allocation-heavy"),
                     "starved": ("work", "starved")}
 
 
 def waits_for_the_disk(program):
-    """Whether it does so by itself most of its time, and long enough to be seen: what the kernel says."""
+    """Whether it waits for the disk itself most of its time, and long enough to be seen: by the kernel."""
     start = time.monotonic_ns()
     with subprocess.Popen([str(program)], stdout=subprocess.DEVNULL, env={"HOTPATH": "0"}) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -333,7 +335,7 @@ def test_examples(cli, name):
     report = cli.run("--", EXAMPLES / f"bottleneck_{name}").report
     row = report.rows("bottlenecks")[0]
     assert row.name == function
-    # On a busy machine others may be starved, too: then the time ready to run says so.
+    # On a busy machine others may be starved, too: then the run queue time says so.
     others = {"starved"} if row.run_queue_ns > 0.25 * row.self_ns else set()
     assert row.verdict in {verdict} | others, row
     if name in ("sleep", "lock", "disk") and row.verdict == "waiting":

@@ -1,4 +1,4 @@
-"""What readers ask of a report: its rows in another order, the small ones left out, thread by thread."""
+"""Views of a report: its rows in another order, without small ones, by thread."""
 import json
 import subprocess
 
@@ -111,7 +111,7 @@ def test_rows_with_a_small_share_are_left_out(box, program):
 # ----------------------------------------------------------------------------------------------- thread by thread
 
 def by_thread(report, name="work"):
-    """Calls of a function: {(thread's name, pid, tid, how many threads): calls}."""
+    """Calls of a function: {(thread's name, pid, tid, number of threads): calls}."""
     found = {}
     for row in report.rows():
         if row.name == name:
@@ -122,7 +122,7 @@ def by_thread(report, name="work"):
 
 
 def adds_up(split, merged):
-    """What threads have alone is, together, what the row of all of them has."""
+    """The sum over threads is what the row of all of them has."""
     assert split.values["by"] == "thread" and merged.values["by"] == "function"
     assert {row.name for row in split.rows()} == {row.name for row in merged.rows()}
     for row in merged.rows():
@@ -181,7 +181,7 @@ def test_threads_of_several_processes(box):
 @without_emulator("the main thread has its name")
 @without_thread_sanitizer("timers that fast starve it")
 def test_handlers_belong_to_the_thread_they_interrupt(box):
-    """Handlers that interrupt the recorder have a record of their own, of the same thread."""
+    """Handlers that interrupt the recorder have their own record, of the same thread."""
     result = box.run("signals", "storm", 3000)
     [session] = result.sessions()
     split = box.read(session, "--by", "thread")

@@ -1,4 +1,5 @@
-"""Which functions wait, and for what, of programs that know nothing of hotpath: by stacks that are read from outside."""
+"""Which functions wait, and for what, in programs that know nothing of hotpath: by stacks that are read from
+outside."""
 import platform
 import re
 
@@ -14,7 +15,7 @@ pytestmark = [without_emulator("/proc is that of the machine below"),
 
 WAITERS = PROGRAMS / "waiters"
 MS = 1_000_000
-# What each waits for, and whether that is nobody's work; None: while others work.
+# What each waits for, and whether that is idle; None: while others work.
 CAUSES = {"on_pipe": ("pipe", None), "on_mutex": ("lock", False), "on_condition": ("condition", True), "on_sleep": ("sleep", None)}
 
 
@@ -33,7 +34,7 @@ def totals(report):
 
 
 def watched(report, cause):
-    """What the section `waits` has, which knows nothing of stacks."""
+    """The section `waits`, which knows nothing of stacks."""
     return sum(row.waited_ns for row in report.rows("waits") if row.cause == cause)
 
 
@@ -65,7 +66,7 @@ def test_the_stack_file_has_it(cli):
 
 
 def test_where_the_kernel_takes_no_stacks(cli):
-    """Waiting needs no perf: what is mapped is in /proc."""
+    """Waiting needs no perf: mappings are in /proc."""
     cli.program = PROGRAMS / "without_perf"
     report = cli.run(WAITERS, "all", 600).report
     assert totals(report)["samples"] == 0
@@ -78,7 +79,7 @@ def test_the_bottleneck_waits(cli):
 
 
 def test_who_idles(cli):
-    """Nobody of the run works, and what all wait for comes from outside."""
+    """Nothing of the run works, and what all wait for comes from outside."""
     line = cli.run(WAITERS, "poll", 1000).report.values["meta"]["headline"]
     assert re.match(r"The program is idle for \d+ % of the time: on_poll waits \(poll: (p)?poll\)", line), line
 

@@ -25,7 +25,7 @@ def cli(box):
 
 
 def told(done):
-    """What the program said of itself on stderr."""
+    """What the program reported on stderr."""
     pairs = (line.split(" ") for line in done.stderr.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
@@ -59,10 +59,10 @@ CASES = {
 
 
 def check_waited(report, name, cause, truth):
-    """All that was waited lies between two looks, so the sums are those of the program; less what it ran meanwhile."""
+    """All waiting lies between two samples, so the sums are those of the program; less what it ran meanwhile."""
     found = rows_of(report, name, cause)
     assert found, f"{name} did not wait for {cause}: {report.rows('waits')}"
-    # Of the main thread alone; others are outside of all measured functions. Who has the processor is another matter.
+    # Only the main thread; others are outside all measured functions. The run queue is another matter.
     in_main = [row for row in rows_of(report) if row.name != "<outside>" and row.cause != "run queue"]
     longest = max(in_main, key=lambda row: row.waited_ns)
     waited = sum_of(found)
@@ -76,7 +76,7 @@ def check_waited(report, name, cause, truth):
 @pytest.mark.parametrize("case", CASES)
 def test_cause(cli, case):
     cause, calls, what = CASES[case]
-    done = cli.run("--no-children", "--", WAITS, case)  # which have their own waits
+    done = cli.run("--no-children", "--", WAITS, case)  # they have their own waits
     longest = check_waited(done.report, f"in_{case}", cause, told(done))
     assert longest.call in calls
     assert (longest.what or "").startswith(what)
@@ -88,17 +88,17 @@ def test_cause(cli, case):
     assert totals["waited_ns"] <= totals["watched_ns"]
 
 
-# What one thread waits for that another has or brings, and where that one is said to be.
+# What one thread waits for that another holds or provides, and where that one is reported to be.
 KINDS = {"mutex": ("lock", True), "recursive": ("lock", True), "robust": ("lock", True), "inheriting": ("lock", True),
          "timed_mutex": ("lock", True), "read": ("lock", True), "write": ("lock", True), "condition": ("condition", False),
          "timed_condition": ("condition", False), "semaphore": ("semaphore", False), "timed_semaphore": ("semaphore", False),
          "barrier": ("barrier", False), "thread": ("thread", True), "client": ("client", False)}
-UNOWNED = {"mutex", "timed_mutex", "read", "write"}  # with musl, which does not write down who has it
+UNOWNED = {"mutex", "timed_mutex", "read", "write"}  # with musl, which does not record the owner
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_of_waiting(cli, kind):
-    """What threads wait for one another with is told apart, and followed to the other one where memory says which that is."""
+    """Ways to wait for another thread are told apart, and followed to that thread if memory says which it is."""
     cause, is_followed = KINDS[kind]
     done = cli.run("--", PROGRAMS / "futexes", kind)
     found = [row for row in rows_of(done.report, "waiter") if row.cause != "run queue"]
@@ -115,7 +115,7 @@ def test_kinds_of_waiting(cli, kind):
 
 
 def test_page_fault(cli):
-    """Pages that another thread has to bring, so that it is known how long that takes."""
+    """Pages that another thread has to provide, so that it is known how long that takes."""
     done = cli.run("--", WAITS, "fault")
     truth = told(done)
     if "refused" in truth:
@@ -131,7 +131,8 @@ sleep 1; exec 3>&-; wait"""
 
 
 def test_more_processes_than_are_watched(cli):
-    """All of them wait at the same time. Some have no place, which is said, and nothing else is amiss with them."""
+    """All of them wait at the same time. Some have no place, which is reported, and nothing else is wrong with
+    them."""
     count, places = 140, 128
     done = cli.run("--no-preload", "--", "sh", "-c", CROWD.format(count=count, program=WAITS), env={"HOTPATH_KEEP": "200"})
     assert done.stdout == "done crowd\n" * count
@@ -165,7 +166,7 @@ def test_disk(cli):
 
 
 def test_run_queue(cli):
-    """Two others on the same processor: what the kernel says was spent ready to run is in the function that was."""
+    """Two others on the same CPU: what the kernel says was spent runnable is in the right function."""
     done = cli.run("--no-children", "--", WAITS, "queue")
     truth = told(done)
     assert truth["inside"] > 0
@@ -176,13 +177,13 @@ def test_run_queue(cli):
 
 
 def test_stopped(cli):
-    """hotpath stops with the program, and has looked before."""
+    """hotpath stops with the program, and samples before that."""
     done = cli.run("--", WAITS, "stop")
     check_waited(done.report, "in_stop", "stopped", told(done))
 
 
 def test_work_is_no_waiting(cli):
-    """What runs all the time does not wait: all that is left is what others took from it."""
+    """A thread that runs all the time does not wait: only what others took from it is left."""
     done = cli.run("--", WAITS, "work", status=3)
     truth = told(done)
     found = rows_of(done.report, "in_work")
@@ -192,7 +193,7 @@ def test_work_is_no_waiting(cli):
 
 
 def test_hidden_calls(cli):
-    """The kernel does not show the system calls of such a process; how long it waits, and where, is known all the same."""
+    """The kernel hides the system calls of such a process; the time and place of its waits are still known."""
     program, more = WAITS, {}
     if IS_ROOT:
         nobody = pwd.getpwnam("nobody").pw_uid
@@ -220,16 +221,17 @@ def test_killed(cli):
     row = max(rows_of(done.report, "in_kill"), key=lambda row: row.waited_ns)
     inside = int(done.stdout.split()[1])
     assert row.cause == "sleep"
-    # It is killed before another look: all but what follows the last one is there, and what was waited unseen before the first.
+    # It is killed before another sample: all but what follows the last one is there, and what was unseen before the
+    # first.
     assert inside < 2 * row.waited_ns and row.waited_ns <= done.report.values["elapsed_ns"]
-    # The function in which it was killed has that time, although the process left no sign of life since it came there.
+    # The function in which it was killed has that time, although the process recorded nothing since it came there.
     assert 2 * done.report.row("in_kill").total_ns > row.waited_ns
 
 
 @with_glibc("elsewhere nothing is preloaded into the shell")
 @without_sanitizer("nothing is preloaded then")
 def test_killed_without_functions(cli):
-    """Nothing but who watched knows how long it was there."""
+    """Only the observer knows how long it was there."""
     script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -9 $$"
     done = cli.run("--", "sh", "-c", script, status=-signal.SIGKILL)
     assert done.report.values["elapsed_ns"] >= max(done.report.section("waits")["totals"]["watched_ns"], 1)
@@ -243,7 +245,7 @@ def test_many_short_processes(cli):
 
 
 def test_children_are_watched(cli):
-    """Three processes at once, each with a session of its own."""
+    """Three processes at once, each with its own session."""
     script = "{0} sleep & {0} poll & {0} signal & wait".format(WAITS)
     done = cli.run("--no-preload", "--", "sh", "-c", script)
     for case in ("sleep", "poll", "signal"):
@@ -253,8 +255,8 @@ def test_children_are_watched(cli):
 
 @pytest.mark.parametrize("when", ["later", "unwatched"])
 def test_next_program_is_another(cli, when):
-    """After exec the process has no session any more, and the old one gets nothing of what the next program does, whether
-    somebody looked before that or not."""
+    """After exec the process has no session any more, and the old one gets nothing of what the next program does,
+    whether or not it was sampled before."""
     done = cli.run("--no-preload", "--", WAITS, "exec", when)
     assert done.report.calls("in_exec") == 1
     is_watched = "waits" in done.report.values["sections"]
@@ -290,7 +292,7 @@ def test_thread_watches(box):
     nap = max(rows_of(result.report, "nap"), key=lambda row: row.waited_ns)
     assert nap.cause == "sleep"
     assert nap.waited_ns <= result.row("nap").total_ns + 1e9 * 0.01
-    # It is no thread of the program.
+    # It is not a thread of the program.
     assert result.report.values["meta"]["threads"] == 1
     assert [row.name for row in rows_of(result.report) if row.name == "<outside>"] == []
 

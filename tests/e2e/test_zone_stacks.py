@@ -1,4 +1,5 @@
-"""Stacks of programs with measured functions: each knows the zone that it was in, nothing is counted twice, and the program is none the wiser."""
+"""Stacks of programs with measured functions: each knows its zone, nothing is counted twice, and the program does
+not notice."""
 import functools
 import math
 import platform
@@ -34,7 +35,7 @@ def cli(box, request):
 
 
 def truth(text):
-    """What the program tells; a child that becomes another program tells it more than once."""
+    """What the program reports; a child that executes another program reports more than once."""
     told = {}
     for name, value in re.findall(r"^(\w+)=(\d+)$", text, re.M):
         told[name] = told.get(name, 0) + int(value)
@@ -50,7 +51,7 @@ def totals(report):
 
 
 def by_zone(cli, of="cpu"):
-    """{(zone, function): nanoseconds or bytes}, and all together; None is what is in no zone."""
+    """{(zone, function): nanoseconds or bytes}, and the total; None is what is in no zone."""
     found, whole = {}, 0
     for names, weight in exported.folded(cli("export", "-f", "folded", "--of", of, "--by-zone").stdout):
         zone = re.fullmatch(r"\[zone: (.*)\]", names[0])
@@ -63,7 +64,8 @@ def by_zone(cli, of="cpu"):
 
 
 def assert_shares(found, told, samples):
-    """Under load only some ticks find a thread, and stand for very different times: three times the error of their number."""
+    """Under load only some ticks find a thread, and stand for very different times: three times the error of their
+    number."""
     whole, both = sum(told[name] for name in PARTS.values()), sum(found.get(part, 0) for part in PARTS)
     for part, name in PARTS.items():
         share, is_so = found.get(part, 0) / both, told[name] / whole
@@ -71,7 +73,7 @@ def assert_shares(found, told, samples):
 
 
 def by_chance(test):
-    """Samples are few where there are only ticks: what is wrong is so in all of three runs."""
+    """With ticks alone, samples are few: a real error fails in all of three runs."""
     @functools.wraps(test)
     def thrice(*args, **named):
         for attempt in range(3):
@@ -101,13 +103,13 @@ def test_functions_below_their_zones(cli, variant, case):
     found, exported_ns = by_zone(cli)
     assert of["by_program"] == 1 and of["by_timers"] == 0
     assert_shares(found, told, of["samples"])
-    # Nothing twice, and nothing is missing: rows add up to what the processes have used.
+    # Nothing twice, and nothing missing: rows add up to what the processes have used.
     whole = sum(told.values())
     assert 0.97 * whole < of["cpu_ns"] < 1.1 * whole + 30 * MS, (of["cpu_ns"], whole)
     assert exported_ns == of["cpu_ns"] == sum(row.self_ns for row in done.report.rows("functions"))
     missing = rows(done.report).get("<not sampled>")
     assert missing is None or missing.self_ns < 0.2 * whole
-    # Threads and processes without zones have stacks all the same.
+    # Threads and processes without zones still have stacks.
     assert ("first", "bare") not in found and ("second", "bare") not in found
     assert told["bare"] == 0 or found[None, "bare"] > 0.6 * told["bare"]
     assert of["whole"] >= 0.98 * of["samples"]
@@ -122,7 +124,7 @@ def test_in_the_report(cli):
     assert re.fullmatch(r"first \d+ %, second \d+ %", heavy.zones) and heavy.zones.startswith("first ")
     assert heavy.zone_ns < heavy.total_ns and found["main"].zone == "first"
     assert abs(heavy.zone_ns / heavy.total_ns - told["first_heavy"] / sum(told[name] for name in ("first_heavy", "second_heavy", "outside"))) < 0.2
-    # As the section cpu calls them, and has them.
+    # With the names and numbers of the section cpu.
     cpu = {row.name: row for row in done.report.rows("cpu")}
     assert {"first", "second"} <= set(cpu)
     by_name, _ = by_zone(cli)
@@ -158,7 +160,7 @@ def test_waits_below_their_zones(cli, variant):
     told, rest = truth(done.stdout), rows(done.report)["rest"]
     found, exported_ns = by_zone(cli, "waits")
     parts = {"first": told["first_heavy"], "second": told["second_heavy"], None: told["outside"]}
-    # Whose wait it was is exact; what of the last piece of it was seen is not.
+    # Which zone waited is exact; how much of its last piece was seen is not.
     for zone, ns in parts.items():
         assert abs(found[zone, "rest"] - ns) < 0.1 * sum(parts.values()), (zone, found, parts)
     assert exported_ns == totals(done.report)["waited_ns"]
@@ -183,7 +185,7 @@ def test_allocations_below_their_zones(cli, variant):
         assert abs(found[zone, "take"] / whole - share) < 5 * math.sqrt(share / samples), (zone, found, parts)
     assert exported_bytes == table["totals"]["bytes"]
     assert take.zone == "first" and take.zone_bytes == found["first", "take"] and take.zones.startswith("first ")
-    # What is kept is of one zone alone; with a few bytes of the C library's that are in none.
+    # What is kept belongs to one zone; plus a few bytes of the C library's that are in none.
     left, left_bytes = by_zone(cli, "alloc-left")
     assert left["second", "take"] > 0.97 * left_bytes and ("first", "take") not in left
     assert_labels(cli, "alloc", found)
@@ -197,7 +199,7 @@ def test_not_wanted(cli):
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")
 def test_by_perf_when_asked_for(box):
-    """As of any other program, without the zones."""
+    """As for any other program, without the zones."""
     of = totals(Cli(box).run("--stacks", PROGRAMS / "zoned", "split", 300).report)
     assert of["by_program"] == of["by_timers"] == 0 and of["samples"] > 0
 
@@ -216,7 +218,7 @@ def test_what_it_writes_is_the_same(cli):
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")
 @by_chance
 def test_a_program_that_a_shell_starts(box):
-    """By perf, which knows no zones, and the last line says so; unless all programs are to take their stacks themselves."""
+    """By perf, which knows no zones, and the last line says so; unless all programs are to sample themselves."""
     cli = Cli(box)
     command = ("sh", "-c", f"{PROGRAMS / 'zoned'} split 300; true")
     of = totals(cli.run(*command).report)
@@ -229,7 +231,7 @@ def test_a_program_that_a_shell_starts(box):
 
 @pytest.mark.parametrize("limit, reason", [("size", "file too large"), ("files", "too many open files")])
 def test_rings_that_cannot_be_made(cli, limit, reason):
-    """The session is there before the limit; the ring comes with the first sample."""
+    """The session exists before the limit; the ring comes with the first sample."""
     cli("run", PROGRAMS / "zoned", "limited", 300, limit)
     last = cli("report").stdout.strip().splitlines()[-1]
     assert f"stacks of 1 process could not be recorded: {reason}" in last and "nothing was lost" not in last

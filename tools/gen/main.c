@@ -2,8 +2,7 @@
  * Writes documentation and completions from the tables in src/session/option_table.c, src/sections and src/cli.
  *
  *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the
- *     sections
- *                               in docs/report.schema.json
+ *                               sections in docs/report.schema.json
  *     gen_docs --check ROOT     changes nothing; fails if one of them is not up to date
  *
  * SPDX-License-Identifier: MIT
