@@ -202,7 +202,7 @@ static void print_cases(uint32_t count)
     }
 }
 
-/* Whoever claims to count must have counted all pairs of this thread. */
+/* A library that claims to count must have counted all pairs of this thread. */
 static bool is_counted_rightly(const struct hotpath_alloc_counts *before, int status)
 {
     struct hotpath_alloc_counts after = {0};

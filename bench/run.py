@@ -325,7 +325,7 @@ def allocations(build, gate, has_peers):
     return table("Allocations", rows) + "\n" + ALLOC_NOTE
 
 
-# ---------------------------------------------------------------------------------------- processor time
+# ---------------------------------------------------------------------------------------------- CPU time
 
 CPU_PAIRS = 80
 CPU_TURNS = 15  # processes of each peer, in alternation
@@ -455,7 +455,7 @@ def memory(folder, gate, extent):
     return table("Memory", rows)
 
 
-# ------------------------------------------------------------------------------------------ paid once
+# ------------------------------------------------------------------------------------- one-time costs
 
 SCALE = {
     "session": "start and stop a session (no report)",

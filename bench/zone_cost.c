@@ -245,7 +245,7 @@ static void run_nested(uint32_t passes)
         level_1();
 }
 
-/* ---------------------------------------------------------------------------- more than numbers of a call */
+/* ----------------------------------------------------------------------------------- logs, keys and notes */
 
 static NOINLINE void keyed_call(const char *key)
 {

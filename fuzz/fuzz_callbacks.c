@@ -22,7 +22,7 @@ static unsigned depth;
 
 static void reporter(const hotpath_results *results, void *context);
 
-/* ---------------------------------------------------------------------------------------------- looking */
+/* -------------------------------------------------------------------------------------- reading results */
 
 static uint64_t sum_of(const char *text)
 {
@@ -97,7 +97,7 @@ static uint64_t look_at_all(const hotpath_results *results)
     return sum;
 }
 
-/* ------------------------------------------------------------------------------------------- from within */
+/* ---------------------------------------------------------------------------------- actions of callbacks */
 
 static void report_within(void)
 {

@@ -75,7 +75,7 @@ static void make_base(void)
     REQUIRE(setenv("HOTPATH_DIR", folder, 1) == 0);
 }
 
-/* ----------------------------------------------------------------------------------------- what lies there */
+/* ---------------------------------------------------------------------------------- contents of the folder */
 
 static void write_file(int parent, const char *name, const void *bytes, size_t size)
 {

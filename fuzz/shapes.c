@@ -381,7 +381,7 @@ const struct fuzz_shape fuzz_shapes[] = {
 };
 const size_t fuzz_shape_count = sizeof fuzz_shapes / sizeof fuzz_shapes[0];
 
-/* ----------------------------------------------------------------------------------------- with any names */
+/* ---------------------------------------------------------------------------------------- arbitrary names */
 
 #define MOST_NAMES 6u
 
@@ -445,7 +445,7 @@ void fuzz_shape_named(struct session_builder *builder, struct fuzz_input *input)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- with any changes */
+/* ---------------------------------------------------------------------------------------- arbitrary changes */
 
 static const struct session_builder *built(size_t number)
 {

@@ -26,7 +26,7 @@
 #define FILE_NAME "libhotpath_alloc.so.0"
 #define PARTNER "libhotpath.so.0" /* libhotpath_alloc.so looks for it in its own folder */
 
-/* ------------------------------------------------------------------------------------------------ where it is */
+/* ------------------------------------------------------------------------------------------------------- path */
 
 /* LD_PRELOAD is separated by blanks and colons, so the path must have neither. */
 bool hp_alloc_library_find(const char *given, char *path, size_t size)
@@ -87,7 +87,7 @@ static int open_interpreter(int fd)
     return open_in("", 0, name, X_OK);
 }
 
-/* --------------------------------------------------------------------------------------------- what it consists of */
+/* ------------------------------------------------------------------------------------------------ program files */
 
 struct image {
     int fd;

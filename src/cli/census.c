@@ -29,7 +29,7 @@ static struct {
     uint64_t looked_ns;
 } state;
 
-/* ------------------------------------------------------------------------------------------------- citizens */
+/* ------------------------------------------------------------------------------------------------ processes */
 
 static size_t hash_of(uint32_t pid) { return (size_t)pid * 2654435761u; }
 
@@ -132,7 +132,7 @@ static char *command_of(uint32_t pid, uint32_t tid)
     return length > 0 ? strdup(text) : NULL;
 }
 
-/* -------------------------------------------------------------------------------------------- what is told */
+/* ------------------------------------------------------------------------------------------- kernel events */
 
 /*
  * The kernel reports each thread. The event of a thread's beginning may have been lost: then the last event is the
@@ -202,7 +202,7 @@ static void take(const struct hp_task_event *event)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- what is looked for */
+/* ---------------------------------------------------------------------------------------------------- polling */
 
 static bool has_gaps(void) { return state.census.has_missed || state.census.may_have_missed; }
 
@@ -430,7 +430,7 @@ static bool outlived_its_parent(const struct hp_citizen *citizen, const struct h
 
 #define MOST_ANCESTORS 64u
 
-/* A process that outlives its parent is reaped by another process, and so is the CPU time of its own children. */
+/* A process that outlives its parent is reaped by another process, which also gets the CPU time of its children. */
 static bool leaves_it_with_us(const struct hp_citizen *citizen)
 {
     for (unsigned at = 0; at < MOST_ANCESTORS && citizen != state.census.all; at++) {

@@ -76,7 +76,7 @@ static int read_arguments(struct recording *recording)
     return -1;
 }
 
-/* ---------------------------------------------------------------------------------------------- what may be */
+/* ---------------------------------------------------------------------------------------------- permissions */
 
 static void read_setting(const char *path, char *text, size_t size)
 {

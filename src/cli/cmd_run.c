@@ -58,7 +58,7 @@ static void make_folder(struct run *run)
 
 /* --------------------------------------------------------------------------------------------- program */
 
-/* Nobody chose what to record, or the environment says nothing at all: then we choose. */
+/* No flag says what to record, and HOTPATH is unset or 0: then we choose, since a run should record something. */
 static bool is_left_to_us(const struct run *run)
 {
     return hp_arguments_option(run->arguments, "HOTPATH") == NULL &&

@@ -453,7 +453,7 @@ static void look_for_unseen(void)
                  census->has_missed || census->may_have_missed ? MISSED : UNSEEN);
 }
 
-/* --------------------------------------------------------------------------------------------------- strangers */
+/* --------------------------------------------------------------------------------- processes without a session */
 
 struct file {
     struct hp_header header;

@@ -172,7 +172,7 @@ static void add_all_open(struct adding *adding, const struct hp_thread *record)
     }
 }
 
-/* --------------------------------------------------------------------------- processor time and bytes */
+/* --------------------------------------------------------------------------------- CPU time and bytes */
 
 static void add_cpu_nodes(const struct adding *adding, uint64_t from, uint32_t count)
 {

@@ -26,7 +26,7 @@ struct question {
     pid_t guarded; /* the program to guard; 0: none */
 };
 
-/* ----------------------------------------------------------------------------------------- its own life */
+/* ---------------------------------------------------------------------------------- the witness process */
 
 /* A pending signal from another sender is dropped too: of most signals the kernel keeps only one. */
 static bool has_seen(const struct question *question)

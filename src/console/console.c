@@ -225,7 +225,7 @@ void hp_console_tick(struct hp_console *console, uint64_t now_ns)
         hp_console_refresh(console);
 }
 
-/* ------------------------------------------------------------------------------------------ what is meant */
+/* ------------------------------------------------------------------------------------------------- lookup */
 
 const struct hp_watched_function *hp_console_function(const struct hp_console *console)
 {

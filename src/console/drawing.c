@@ -122,7 +122,7 @@ static void draw_empty(const struct hp_console *console, struct hp_screen *scree
         hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, reason);
 }
 
-/* ------------------------------------------------------------------------------------ one below the other */
+/* ----------------------------------------------------------------------------------------- stacked tables */
 
 #define LEAST_BELOW 4u /* least lines of a table and a blank line before it: name, headings, a row */
 

@@ -385,7 +385,7 @@ void hp_view_functions(struct hp_console *console, const char *name)
     }
 }
 
-/* ------------------------------------------------------------------------------ what takes a look at all threads */
+/* --------------------------------------------------------------------------------- cells that visit all threads */
 
 bool hp_console_durations(struct hp_console *console, const struct hp_watched_function *function,
                           struct hp_durations *ret_durations)

@@ -148,7 +148,7 @@ static void find_rest(const struct hp_named_stacks *stacks, struct hp_zone_share
     }
 }
 
-/* --------------------------------------------------------------------------------------------------- all of it */
+/* --------------------------------------------------------------------------------------------------------- all */
 
 static void add_nodes(struct hp_weighted *weighted, const struct hp_named_stacks *stacks, struct numbers *numbers)
 {

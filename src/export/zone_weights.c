@@ -62,7 +62,7 @@ static void add_time(const struct zones *zones)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------- processor */
+/* -------------------------------------------------------------------------------------------------- CPU time */
 
 static void add_cpu_of(const struct zones *zones, uint32_t node, const struct hp_cpu_sums *sums)
 {

@@ -264,7 +264,7 @@ static struct hp_thread_allocs late_of(const struct hp_header *header)
     };
 }
 
-/* --------------------------------------------------------------------------------- what was said before */
+/* ----------------------------------------------------------------------------------------------- floors */
 
 struct totals_said {
     struct hp_alloc_totals totals;

@@ -15,7 +15,7 @@ bool hp_is_channel(const char *name, const struct hp_kind *kind)
            kind->histogram_count > HP_CHANNEL_DELAYS;
 }
 
-/* ---------------------------------------------------------------------------------------------- which side */
+/* --------------------------------------------------------------------------------------------------- sides */
 
 static bool is_waiting(const struct hp_part *part, enum hp_channel_counter side)
 {

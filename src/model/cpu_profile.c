@@ -206,7 +206,7 @@ static bool find_in_session(struct builder *builder, uint32_t index)
     return true;
 }
 
-/* -------------------------------------------------------------------------------- time that no sample has found */
+/* ----------------------------------------------------------------------------------------- time without samples */
 
 static int compare_numbers(const void *a, const void *b)
 {

@@ -72,7 +72,7 @@ static bool label(struct gathering *gathering, struct hp_crew_member *member, co
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------- what records say */
+/* ------------------------------------------------------------------------------------------------- records */
 
 /* The innermost open function in the record of a live thread. */
 static void find_place(const struct gathering *gathering, struct hp_crew_member *member,
@@ -121,7 +121,7 @@ static void take_from_record(const struct gathering *gathering, struct hp_crew_m
         find_place(gathering, member, &record, opens);
 }
 
-/* ------------------------------------------------------------------------------------- who was watched */
+/* ----------------------------------------------------------------------------------- watched processes */
 
 static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, struct hp_walk *opens)
 {
@@ -223,7 +223,7 @@ static bool add_watched(struct gathering *gathering, const struct hp_crew *sums)
     return add_rest(gathering, first);
 }
 
-/* -------------------------------------------------------------------------------------- who was not */
+/* ---------------------------------------------------------------------------------- other processes */
 
 /* Adds a record, with those of its signal handlers. */
 static void add_record(const struct gathering *gathering, struct hp_crew_member *member,

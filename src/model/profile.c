@@ -402,7 +402,7 @@ static void settle_selfs(struct hp_profile *profile)
     }
 }
 
-/* -------------------------------------------------------------------------------- what was said before */
+/* ---------------------------------------------------------------------------------------------- floors */
 
 /* A hash of the path, which is stable when the shape changes. */
 static uint64_t key_of(struct hp_tree_node *node)

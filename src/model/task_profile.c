@@ -24,7 +24,7 @@ bool hp_is_await_kind(const char *name, const struct hp_kind *kind)
     return strcmp(name, "await") == 0 && kind->counter_count > HP_AWAIT_TICKS;
 }
 
-/* ------------------------------------------------------------------------------------------------------- classes */
+/* ------------------------------------------------------------------------------------------------------ classes */
 
 /*
  * The sum of all end times less that of all start times is the time of all tasks together, regardless of which
@@ -94,7 +94,7 @@ static bool add_task(struct hp_arena *arena, struct hp_task_sums *task, const st
     return add_polls(arena, task, profile);
 }
 
-/* -------------------------------------------------------------------------------------- what they waited for */
+/* ---------------------------------------------------------------------------------------------------- awaits */
 
 /* The waiting task is found by its site; NULL: not one of the tasks. */
 static struct hp_task_sums *waiter_of(const struct hp_tasks *tasks, const struct hp_object_record *await)
@@ -180,7 +180,7 @@ const struct hp_tasks *hp_tasks_of_run(struct hp_arena *arena, const struct hp_o
     return add_awaits(arena, objects, tasks) ? tasks : NULL;
 }
 
-/* ----------------------------------------------------------------------------------------------------- open ones */
+/* ---------------------------------------------------------------------------------------------------- open ones */
 
 struct link {
     struct hp_open_task task;

@@ -82,7 +82,7 @@ struct view {
     size_t unrecognised;              /* called functions that were not found in their files */
 };
 
-/* ------------------------------------------------------------------------------------------ what was called */
+/* ----------------------------------------------------------------------------------------- called functions */
 
 /* Many sites may point at one text. */
 static int by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }

@@ -89,7 +89,7 @@ struct view {
     struct hp_value_distribution *distribution;
 };
 
-/* ---------------------------------------------------------------------------------------------------------- rows */
+/* --------------------------------------------------------------------------------------------------------- rows */
 
 static double ns_of(const struct view *view, double ticks) { return ticks * view->results->model->run.ns_per_tick; }
 
@@ -222,7 +222,7 @@ static bool fill_row(void *of, struct hp_row *row, const void *entry)
            hp_section_set_location(view->results, row, columns->location, &task->row->location);
 }
 
-/* ------------------------------------------------------------------------------------------------------- section */
+/* ------------------------------------------------------------------------------------------------------ section */
 
 static bool has_data(const struct hotpath_results *results)
 {

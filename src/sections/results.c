@@ -24,7 +24,7 @@
 
 #define MOST_PIDS 8u /* named in one line */
 
-/* ------------------------------------------------------------------------------------ which sections */
+/* --------------------------------------------------------------------------------- choosing sections */
 
 static bool is_same(const char *name, size_t length, const char *other)
 {
@@ -411,7 +411,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
     return results;
 }
 
-/* ------------------------------------------------------------------------------------ the public way */
+/* ---------------------------------------------------------------------------------- public functions */
 
 uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {

@@ -9,7 +9,7 @@
 #include "section.h"
 #include "text.h"
 
-/* ------------------------------------------------------------------------------------------ which there are */
+/* ------------------------------------------------------------------------------------------------- presence */
 
 static uint32_t facts_of(const struct hotpath_results *results)
 {
@@ -69,7 +69,7 @@ bool hp_section_describe(struct hotpath_results *results, struct hotpath_section
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------ what they are called */
+/* -------------------------------------------------------------------------------------------------------- names */
 
 static bool equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
 {

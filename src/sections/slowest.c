@@ -117,7 +117,7 @@ struct view {
     uint64_t now;
 };
 
-/* --------------------------------------------------------------------------------- which functions */
+/* --------------------------------------------------------------------------------------- functions */
 
 static int compare_sites(const void *a, const void *b)
 {
@@ -180,7 +180,7 @@ static struct function *function_of(const struct view *view, const struct hp_sit
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------- which calls */
+/* ------------------------------------------------------------------------------------------- calls */
 
 static void take_if_slower(struct function *function, const struct hp_stat_walk *walk)
 {

@@ -50,7 +50,7 @@ static struct {
     size_t gathered_count, gathered_room;
 } source;
 
-/* --------------------------------------------------------------------------------------------------------- finding */
+/* ------------------------------------------------------------------------------------------------------ finding */
 
 static bool is_open(const char *path)
 {
@@ -127,7 +127,7 @@ static void find_rings(void)
     closedir(listing);
 }
 
-/* ------------------------------------------------------------------------------------------------------- gathering */
+/* ---------------------------------------------------------------------------------------------------- gathering */
 
 /*
  * Events of all rings are delivered as one queue, sorted by time: otherwise samples of a process could wait behind
@@ -166,7 +166,7 @@ static void put_gathered(void)
     source.gathered_count = 0;
 }
 
-/* --------------------------------------------------------------------------------------------------------- reading */
+/* ------------------------------------------------------------------------------------------------------ reading */
 
 /* Keeps the order of the ring, whatever the clock says. */
 static struct hp_seen *new_seen(struct ring *ring, const struct hp_ring_record *record, enum hp_seen_kind kind,

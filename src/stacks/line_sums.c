@@ -10,7 +10,7 @@ static const struct hp_named_frame *frames_of(const struct hp_named_stacks *stac
     return stacks->frames + node->first_frame;
 }
 
-/* ------------------------------------------------------------------------------------------------- which */
+/* ------------------------------------------------------------------------------------------------- lines */
 
 static bool add_place(struct hp_line_table *table, size_t *room, uint64_t at)
 {
@@ -60,7 +60,7 @@ static bool find_places(const struct hp_named_stacks *stacks, uint32_t function,
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- how much */
+/* ------------------------------------------------------------------------------------------------- times */
 
 /* The line is in the table. */
 static void add_to(const struct hp_line_table *table, uint64_t at, uint32_t stack, uint64_t ns, bool is_own)

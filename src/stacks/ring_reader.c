@@ -32,7 +32,7 @@ static uint64_t to_end(const struct hp_ring_reader *reader, uint64_t position)
     return reader->header.capacity - (position & (reader->header.capacity - 1));
 }
 
-/* ------------------------------------------------------------------------------------------------------- opening */
+/* ------------------------------------------------------------------------------------------------------ opening */
 
 static bool is_sound_ring(const struct hp_stack_ring_header *header)
 {
@@ -82,7 +82,7 @@ void hp_ring_reader_tell(struct hp_ring_reader *reader, enum hp_stack_ring_end e
     write_word(reader, offsetof(struct hp_stack_ring_header, is_closed), end);
 }
 
-/* ------------------------------------------------------------------------------------------------------- records */
+/* ------------------------------------------------------------------------------------------------------ records */
 
 static bool has_room(struct hp_ring_reader *reader, size_t bytes)
 {
@@ -161,7 +161,7 @@ static uint64_t next_published(const struct hp_ring_reader *reader, uint64_t hea
     return head;
 }
 
-/* ------------------------------------------------------------------------------------------------------- reading */
+/* ------------------------------------------------------------------------------------------------------ reading */
 
 static bool is_full(const struct hp_ring_reader *reader, uint64_t head)
 {

@@ -101,7 +101,7 @@ static void read_ring(struct ring *ring, bool is_last)
         hp_seen_drop(lost);
 }
 
-/* --------------------------------------------------------------------------------------------- what is mapped */
+/* --------------------------------------------------------------------------------------------------- mappings */
 
 static void tell_maps(struct ring *ring, const char *text, uint64_t now)
 {
@@ -181,7 +181,7 @@ static void look_at(struct ring *ring)
         look_at_life(ring, now);
 }
 
-/* ------------------------------------------------------------------------------------------------ coming and going */
+/* -------------------------------------------------------------------------------------------------------- rings */
 
 #define MOST_WHOLE_PATH ((size_t)2 * MOST_PATH)
 
@@ -271,7 +271,7 @@ static void meet_ring(const char *name, void *unused)
     source.rings[source.count++] = ring;
 }
 
-/* ---------------------------------------------------------------------------------------------------- the thread */
+/* --------------------------------------------------------------------------------------------------- the thread */
 
 static void scan(void)
 {

@@ -36,7 +36,7 @@ static void forget(struct hp_process_space **place)
     free(process);
 }
 
-/* ------------------------------------------------------------------------------------------ what is told */
+/* ------------------------------------------------------------------------------------------------ events */
 
 /* The child has its parent's mappings until it calls exec. */
 static void begin_task(struct hp_space_table *table, const struct hp_seen *seen)
@@ -121,7 +121,7 @@ void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *imag
     }
 }
 
-/* ---------------------------------------------------------------------------------------- what is asked */
+/* ------------------------------------------------------------------------------------------------ /proc */
 
 char *hp_process_maps(uint32_t pid)
 {

@@ -62,7 +62,7 @@ static void end_impatience(const struct impatience *impatience)
     pthread_sigmask(SIG_SETMASK, &impatience->before, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------ asking */
+/* --------------------------------------------------------------------------------------- debuginfod-find */
 
 static int start(const char *const *argv, int output, pid_t *ret_pid)
 {

@@ -152,7 +152,7 @@ static void put_word(struct reading *reading, const struct word *word)
     put(reading, word->is_punycode ? "}" : "");
 }
 
-/* ---------------------------------------------------------------------------------------------------- references */
+/* --------------------------------------------------------------------------------------------------- references */
 
 /* Reads an earlier part again. It must begin before the reference itself, so this ends. */
 static void read_again(struct reading *reading, void (*read)(struct reading *reading))
@@ -176,7 +176,7 @@ static void read_value_path(struct reading *reading) { read_path(reading, true);
 
 static void read_type_path(struct reading *reading) { read_path(reading, false); }
 
-/* ----------------------------------------------------------------------------------------------------- lifetimes */
+/* ---------------------------------------------------------------------------------------------------- lifetimes */
 
 /* 1 is the innermost bound one; 0: it has no name. */
 static void put_lifetime(struct reading *reading, uint64_t number)
@@ -216,7 +216,7 @@ static uint64_t read_binder(struct reading *reading)
     return count;
 }
 
-/* --------------------------------------------------------------------------------------------------------- paths */
+/* -------------------------------------------------------------------------------------------------------- paths */
 
 static void read_argument(struct reading *reading)
 {
@@ -314,7 +314,7 @@ static void read_path(struct reading *reading, bool is_value)
     leave(reading);
 }
 
-/* --------------------------------------------------------------------------------------------------------- types */
+/* -------------------------------------------------------------------------------------------------------- types */
 
 /* NULL: not a basic type. */
 static const char *basic_type(char letter)
@@ -475,7 +475,7 @@ static void read_type(struct reading *reading)
     leave(reading);
 }
 
-/* -------------------------------------------------------------------------------------------------------- values */
+/* ------------------------------------------------------------------------------------------------------- values */
 
 static int hex_of(char letter)
 {
@@ -560,7 +560,7 @@ static void read_const(struct reading *reading)
     leave(reading);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- name */
+/* --------------------------------------------------------------------------------------------------------- name */
 
 /* The instantiating crate may follow, and suffixes of the linker or LLVM. */
 static bool is_at_end(struct reading *reading)

@@ -70,7 +70,7 @@ static void make_rows(struct hp_unwind_table *table, struct hp_unwind_stretch *s
     stretch->section = stretch->row_count > 0 ? HP_UNWIND_MADE : HP_UNWIND_UNKNOWN_CODE;
 }
 
-/* ------------------------------------------------------------------------------------------- what is read */
+/* ----------------------------------------------------------------------------------------------- sections */
 
 static bool add_function(struct making *making, uint64_t start, uint64_t end,
                          const struct hp_unwind_stretch *stretch)

@@ -266,7 +266,7 @@ def test_sessions_come_and_go_under_threads_that_allocate(box):
     assert box.run("alloc_storm", "sessions", 150, env={"HOTPATH_OUTPUT_FORMAT": "none"}, timeout=120).told == {"sessions": 150}
 
 
-# --------------------------------------------------------------------------------------- scopes that may not allocate
+# ------------------------------------------------------------------------------------------------ allocation limits
 
 @pytest.mark.parametrize("case", ["told", "measured_told"])
 def test_a_scope_that_allocates_too_often(box, case):

@@ -44,7 +44,7 @@ def folder():
         yield Path(path)
 
 
-# ------------------------------------------------------------------------------------------------------- exact counts
+# ----------------------------------------------------------------------------------------------------- exact counts
 
 @pytest.mark.parametrize("session", ["with a session", "without"])
 @pytest.mark.parametrize("way", WAYS)
@@ -83,7 +83,7 @@ def test_new_and_delete(box, way):
     assert result.stdout == box.run("alloc_cxx_off").stdout
 
 
-# --------------------------------------------------------------------------------------------------- other allocators
+# ------------------------------------------------------------------------------------------------- other allocators
 
 ALLOCATORS = {"jemalloc": "libjemalloc2", "tcmalloc_minimal": "libtcmalloc-minimal4", "mimalloc": "libmimalloc2.0"}
 
@@ -187,7 +187,7 @@ def test_allocator_that_does_not_know_sizes(box, folder):
     assert "counted all 2000 6096000 2000 0" in result.stderr
 
 
-# ------------------------------------------------------------------------------------------------------ harm to none
+# ------------------------------------------------------------------------------------------------------ host safety
 
 def test_failing_allocations(box):
     """An allocator whose nth call fails, and whose functions call each other, for every n."""
@@ -317,7 +317,7 @@ def test_plugin_in_cxx(box, folder):
     box.run(host, plugin, env=preload())
 
 
-# ------------------------------------------------------------------------------------------------------- hotpath run
+# ------------------------------------------------------------------------------------------------------ hotpath run
 
 @pytest.fixture
 def run(box):

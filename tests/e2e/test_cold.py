@@ -100,7 +100,7 @@ def test_sites_of_macros_have_no_image(box):
     assert found == set() and report.values["warnings"] == []
 
 
-# --------------------------------------------------------------------------------------- compiled here and now
+# ------------------------------------------------------------------------------- programs compiled by the test
 
 def variants():
     for compiler in ("gcc", "clang"):
@@ -174,7 +174,7 @@ def test_files_that_are_gone_or_others(box):
     assert len(report.values["warnings"]) == 2 and report.rows("cold") == []
 
 
-# ----------------------------------------------------------------------------------------- files that lie
+# ------------------------------------------------------------------------------------------- forged files
 
 HUGE = (0, 1, 8, 0x7fff, 0xffff, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1)
 SYMTAB, STRTAB, RELA, DYNSYM = 2, 3, 4, 11

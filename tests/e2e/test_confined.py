@@ -48,7 +48,7 @@ def test_other_user_or_root(box, case):
     check_all_is_there(box.same("confined", case, env=ON_STDERR))
 
 
-# ------------------------------------------------------------------------------------------- what can keep it waiting
+# --------------------------------------------------------------------------------------------------- blocking files
 
 def full_pipe():
     """Both ends of a full pipe."""
@@ -120,7 +120,7 @@ def test_fifo_as_output_with_a_reader(box):
     assert json.loads(text)["sections"]["timing"]["rows"]
 
 
-# ------------------------------------------------------------------------------------------------- other people's folders
+# ------------------------------------------------------------------------------------------- folders of other users
 
 @pytest.fixture
 def stranger():

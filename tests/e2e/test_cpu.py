@@ -330,7 +330,7 @@ def test_sessions_come_and_go(box):
     assert result.told["sessions"] == 200
 
 
-# -------------------------------------------------------------------------------------------------- hosts are not harmed
+# --------------------------------------------------------------------------------------------- hosts are not harmed
 
 HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler", "handler_while_blocked",
          "wait_for_signals", "read_signals", "other_signals", "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
@@ -414,7 +414,7 @@ def test_copies_of_the_library(box, program, plugin):
     assert has_perf(result.report) == has_perf(cpu_run(box, "split", 200).report)
 
 
-# -------------------------------------------------------------------------------------------------- programs of others
+# --------------------------------------------------------------------------------------------- third-party programs
 
 programs_of_others = [without_sanitizer("they are programs of this machine"), with_glibc("they are programs of this machine")]
 

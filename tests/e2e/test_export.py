@@ -53,7 +53,7 @@ def tree_rows(rows):
         yield from tree_rows(row.children)
 
 
-# ----------------------------------------------------------------------------------------------------- the same numbers
+# ------------------------------------------------------------------------------------------------- the same numbers
 
 @needs_stacks
 def test_every_format_has_the_numbers_of_the_report(stacked):
@@ -213,7 +213,7 @@ def test_processor_time_and_waiting_of_measured_functions(zones):
     assert found == waits
 
 
-# ----------------------------------------------------------------------------------------------------------- two runs
+# --------------------------------------------------------------------------------------------------------- two runs
 
 @needs_stacks
 def test_two_runs(cli):
@@ -234,7 +234,7 @@ def test_two_runs(cli):
     assert len(set(names)) == len(names)
 
 
-# ------------------------------------------------------------------------------------------------------ the command line
+# ------------------------------------------------------------------------------------------------- the command line
 
 @needs_stacks
 def test_the_report_names_the_command(cli):

@@ -55,7 +55,7 @@ def need(*programs):
             pytest.skip(f"{program} is not installed")
 
 
-# --------------------------------------------------------------------------------------------------- pipelines of a shell
+# --------------------------------------------------------------------------------------------- pipelines of a shell
 
 
 @of_preload
@@ -121,7 +121,7 @@ def test_one_end_that_is_not_seen_is_blank(run):
     assert (row["receivers"], row["received_bytes"], row["state"]) == ("wc", len("messages 2000\n"), "closed")
 
 
-# ----------------------------------------------------------------------------------------------------- what programs know
+# --------------------------------------------------------------------------------------- programs with known counts
 
 
 @of_preload
@@ -231,7 +231,7 @@ def test_off(run):
     assert plain(run, "pairs", options=["--no-channels"]).channels == []
 
 
-# --------------------------------------------------------------------------------------------------------- real programs
+# ---------------------------------------------------------------------------------------------------- real programs
 
 
 @of_preload

@@ -245,7 +245,7 @@ def test_exec_of_itself(box):
     assert sorted(counts) == [2, 3]
 
 
-# ------------------------------------------------------------------------------------- libraries that come and go
+# --------------------------------------------------------------------------------------------- dlopen and dlclose
 
 @pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
 def test_reopened_plugin(box, plugin):

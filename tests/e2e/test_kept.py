@@ -163,7 +163,7 @@ def test_the_compiler_checks_formats(box, compiler, mode):
         assert "-Wformat" in messages(wrong), wrong
 
 
-# ---------------------------------------------------------------------------- read while it runs, and after it was killed
+# ---------------------------------------------------------------------- read while it runs, and after it was killed
 
 THREADS = 3
 
@@ -541,7 +541,7 @@ def test_logged_calls_are_all_timed(box, rate):
     assert notes(result.report, "kept") == [str(number) for number in range(39, -1, -1)]
 
 
-# ----------------------------------------------------------------------------------- functions too small to be timed
+# ---------------------------------------------------------------------------------- functions too small to be timed
 
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")

@@ -198,7 +198,7 @@ def test_redis(box):
     assert busiest.place.startswith("redis-") and busiest.events >= 10000 and busiest.waits - busiest.turns in (0, 1)
 
 
-# ---------------------------------------------------------------------------------------------------------- the macro
+# -------------------------------------------------------------------------------------------------------- the macro
 
 def check_told(loop, truth):
     assert loop.turns == loop.waits == truth["events"] and loop.events is None and loop.events_per_turn is None

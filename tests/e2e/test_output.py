@@ -143,7 +143,7 @@ def test_json_follows_the_schema(box, program, args, status):
         assert not validator(schema).is_valid(broken)
 
 
-# -------------------------------------------------------------------------------------------------- where to
+# ----------------------------------------------------------------------------------------------- destination
 
 def test_output_path_with_pid_and_missing_folders(box):
     folder = box.folder()
@@ -179,7 +179,7 @@ def test_children_report_only_into_files_of_their_own(box):
     assert sorted(report.calls("in_child") for report in reports) == [0] + [7] * 10
 
 
-# ------------------------------------------------------------------------------------------- what is shown
+# ------------------------------------------------------------------------------------------------ contents
 
 def test_focus(box):
     whole = box.run("counts").report

@@ -326,7 +326,7 @@ def test_one_that_is_not_counted(cli):
         assert "uncounted_processes" not in cli.run(*other).report.trust
 
 
-# ----------------------------------------------------------------------------------------------------------- real ones
+# ---------------------------------------------------------------------------------------------------- real programs
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_make(cli):

@@ -23,7 +23,7 @@ def is_sampled(result):
     return totals(result)["samples"] > 0
 
 
-# ------------------------------------------------------------------------------------------------------------ signals
+# ---------------------------------------------------------------------------------------------------------- signals
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", ["see_nothing", "directed_ones", "set_user"])
@@ -70,7 +70,7 @@ def test_without_zones_nothing_is_set(box):
     assert "SigCgt" in plain.stdout and run.stdout == plain.stdout
 
 
-# ------------------------------------------------------------------------------------------------------------- stacks
+# ----------------------------------------------------------------------------------------------------------- stacks
 
 @without_sanitizer("it has alternate stacks itself")
 @pytest.mark.parametrize("engine", ENGINES)
@@ -120,7 +120,7 @@ def test_the_alternate_stack_is_replaced(box, what):
     assert result.row("small_work", "cpu").samples > 0 and result.report.lost == {"stacks": 3}
 
 
-# ----------------------------------------------------------------------------------------------------------- children
+# --------------------------------------------------------------------------------------------------------- children
 
 def check_execs(box, count, program, blocked):
     result = same(box, "execs", count, PROGRAMS / program, *blocked, env={"HOTPATH_KEEP": 1}, timeout=1500)
@@ -138,7 +138,7 @@ def test_vfork(box):
     same(box, "vforks")
 
 
-# ---------------------------------------------------------------------------------------------------------- resources
+# -------------------------------------------------------------------------------------------------------- resources
 
 def test_no_signal_can_be_queued(box):
     """SIGIO, which the kernel sends instead, does no harm; perf, which has lost its last signal, is restarted."""

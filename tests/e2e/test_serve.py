@@ -125,7 +125,7 @@ class Events:
         return None
 
 
-# ----------------------------------------------------------------------------------------------------- what it says
+# ---------------------------------------------------------------------------------------------------------- answers
 
 def test_reports_are_those_of_the_command(cli, serve, finished):
     server = serve()
@@ -277,7 +277,7 @@ def test_labels_are_limited(cli, serve):
     assert len(left_out) > 40 and all(row["self_ns"] * 1e-9 <= least * (1 + 1e-6) for row in left_out)
 
 
-# -------------------------------------------------------------------------------------------------- who may not ask
+# --------------------------------------------------------------------------------------------------- access control
 
 def test_who_may_not_ask_is_refused(serve, finished):
     server = serve()
@@ -406,7 +406,7 @@ def test_fifty_clients_at_once(serve, finished):
     assert server.end(signal.SIGINT)[0] == 0
 
 
-# -------------------------------------------------------------------------------------------------------------- live
+# ------------------------------------------------------------------------------------------------------------- live
 
 def test_numbers_rise_while_the_program_runs(cli, serve):
     run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
@@ -494,7 +494,7 @@ def test_other_machines_come_in_only_where_they_are_let(serve, finished):
     assert "others can reach this address" in server.end()[1]
 
 
-# -------------------------------------------------------------------------------------------------------------- open
+# ------------------------------------------------------------------------------------------------------------- open
 
 def test_open_writes_the_page_and_shows_it(cli, finished):
     viewer = cli.folder / "viewer"

@@ -111,7 +111,7 @@ def test_not_wanted(cli):
         assert "functions" not in cli.run(flag, STACKED, "split", 50).report.values["sections"]
 
 
-# ------------------------------------------------------------------------------------------------------- programs of others
+# --------------------------------------------------------------------------------------------- third-party programs
 
 
 SUMS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500000) SELECT sum(i * i % 7) FROM n;"
