@@ -1,6 +1,6 @@
 /*
- * The commands of the hotpath program, as data. One table drives dispatch, help, completions and the lists of options in
- * the man pages. SPDX-License-Identifier: MIT
+ * The commands of the hotpath program, as data. One table drives dispatch, help, completions and the lists of options
+ * in the man pages. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_COMMAND_H
 #define HP_CLI_COMMAND_H

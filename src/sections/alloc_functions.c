@@ -114,7 +114,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     return hp_found_row_zones(row, view->results->model->arena, zones, total->bytes, columns->zones, columns->zone);
 }
 
-/* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 2400 samples, 512.0 KB apart" */
+/* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 24 samples, 512.0 KB apart" */
 static bool set_summary(const struct view *view, struct hotpath_section *section)
 {
     char bytes[512];

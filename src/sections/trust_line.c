@@ -143,7 +143,7 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, " % of the run");
 }
 
-/* "; processor time by stacks, 477 samples by perf": where nothing is measured, and no thread was asked to sample itself. */
+/* "; processor time by stacks, 477 samples by perf": if nothing is measured, and no thread samples itself. */
 static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;

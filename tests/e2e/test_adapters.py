@@ -59,7 +59,7 @@ def awaits_of(box, program, scene, task, at_once=False):
 
 @with_uv
 def test_uv_files(box):
-    """A task is polled where it begins, and in each callback; a request without a task runs its callback by itself."""
+    """A task is polled where it begins, and in each callback; a request without a task runs its callback alone."""
     rows = tasks_of(box, "adapter_uv", "files")
     assert counts(rows) == {"save": (3, 15, 0, 0), "uv_fs_open": (3, 0, 0, 0), "uv_fs_write": (3, 0, 0, 0),
                             "uv_fs_fsync": (3, 0, 0, 0), "uv_fs_close": (3, 0, 0, 0), "uv_fs_stat": (1, 1, 0, 0)}

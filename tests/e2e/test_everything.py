@@ -222,7 +222,7 @@ def test_reserved_space_is_not_enough_and_it_says_so(box):
 
 @without_emulator("it has to be found by its process")
 def test_off_and_on_in_the_middle_of_recursion(box):
-    """The inner call begins while recording is off, the outer one before: the end of the inner is not the outer's."""
+    """The inner call begins while recording is off, the outer one before: the inner end is not the outer's."""
     result = box.run("switched", env=ON | {"HOTPATH_PROGRAM": HOTPATH})
     outer = result.row("evaluate")
     assert outer.calls == 1 and between(result.told["inside_ns"], outer.total_ns, result.told["around_ns"])
