@@ -26,6 +26,7 @@ import heap_peers  # noqa: E402
 import peers  # noqa: E402
 import stacks  # noqa: E402
 import trust  # noqa: E402
+import watched  # noqa: E402
 
 TOLERANCE = 1.10
 ENOUGH_ROUNDS = 100  # on a busy machine two threads seldom run at once
@@ -619,7 +620,8 @@ def main():
     has_peers = "--no-peers" not in arguments
     parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
-             table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate))]
+             table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate)),
+             table("A program that is watched", watched.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))
