@@ -145,6 +145,8 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
         hp_json_key(json, "sources");
         hp_page_put_sources(json, results);
     }
+    hp_json_key(json, "tree_threads");
+    has_memory &= hp_page_put_threads(json, results, wishes->is_served);
     hp_json_key(json, "stacks");
     has_memory &= hp_page_put_stacks(json, wishes->weighted, wishes->compared_with);
     hp_json_end_object(json);

@@ -1,80 +1,32 @@
-/*
- * The stacks of a run for the page: a tree that can have a million nodes. Numbers are columns of bytes in base64:
- * seven bits per byte, the lowest first, the eighth bit says that more follow. A browser reads that ten times as
- * fast as numbers in JSON. SPDX-License-Identifier: MIT
- */
-#include <stdlib.h>
-
+/* The stacks of a run for the page: a tree that can have a million places, as columns of numbers (page_column.h). SPDX-License-Identifier: MIT */
 #include "page.h"
-#include "shown_names.h"
+#include "page_column.h"
 
-/* A column under construction. */
-struct column {
-    unsigned char *bytes;
-    size_t length;
-};
-
-#define LONGEST_NUMBER 10u /* bytes, of 64 bits */
-
-static void put_number(struct column *column, uint64_t number)
+/* Parents as distances, which are short. */
+static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)
 {
-    for (; number >= 0x80; number >>= 7)
-        column->bytes[column->length++] = (unsigned char)(number | 0x80);
-    column->bytes[column->length++] = (unsigned char)number;
-}
-
-static bool put_column(struct hp_json *json, const char *key, const struct column *column)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = malloc(column->length / 3 * 4 + 4);
-    size_t length = 0;
-    if (text == NULL)
-        return false;
-    for (size_t at = 0; at < column->length; at += 3) {
-        const size_t left = column->length - at;
-        const unsigned group = (unsigned)column->bytes[at] << 16 |
-                               (left > 1 ? (unsigned)column->bytes[at + 1] << 8 : 0) |
-                               (left > 2 ? column->bytes[at + 2] : 0);
-        text[length++] = digits[group >> 18];
-        text[length++] = digits[group >> 12 & 63];
-        text[length++] = left > 1 ? digits[group >> 6 & 63] : '=';
-        text[length++] = left > 2 ? digits[group & 63] : '=';
-    }
-    hp_json_key(json, key);
-    hp_json_string_bytes(json, text, length);
-    free(text);
-    return true;
-}
-
-/* Parents are written as distances, which are short. */
-static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct column *column)
-{
-    column->length = 0;
     for (size_t at = 1; at < weighted->node_count; at++)
-        put_number(column, at - weighted->nodes[at].parent);
-    if (!put_column(json, "parents", column))
+        hp_page_column_add(column, at - weighted->nodes[at].parent);
+    if (!hp_page_column_put(column, json, "parents"))
         return false;
-    column->length = 0;
     for (size_t at = 1; at < weighted->node_count; at++)
-        put_number(column, weighted->nodes[at].function);
-    return put_column(json, "functions", column);
+        hp_page_column_add(column, weighted->nodes[at].function);
+    return hp_page_column_put(column, json, "functions");
 }
 
 static bool put_weights(struct hp_json *json, const struct hp_weighted *weighted, enum hp_dimension dimension,
-                        bool is_compared, struct column *column)
+                        bool is_compared, struct hp_page_column *column)
 {
     const struct hp_weights *weights = &weighted->weights[dimension];
     hp_json_begin_object(json);
     hp_json_put_string(json, "key", hp_dimension_types[dimension].key);
-    column->length = 0;
     for (size_t at = 1; at < weighted->node_count; at++)
-        put_number(column, hp_weight_own(weights, at));
-    bool has_memory = put_column(json, "own", column);
-    column->length = 0;
+        hp_page_column_add(column, hp_weight_own(weights, at));
+    bool has_memory = hp_page_column_put(column, json, "own");
     for (size_t at = 1; is_compared && at < weighted->node_count; at++)
-        put_number(column, hp_weight_before(weights, at));
+        hp_page_column_add(column, hp_weight_before(weights, at));
     if (is_compared)
-        has_memory &= put_column(json, "before", column);
+        has_memory &= hp_page_column_put(column, json, "before");
     hp_json_end_object(json);
     return has_memory;
 }
@@ -110,13 +62,12 @@ static bool put_names(struct hp_json *json, const struct hp_weighted *weighted)
 
 bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted, const char *compared_with)
 {
-    struct column column = {0};
+    struct hp_page_column column;
     if (weighted == NULL || weighted->node_count < 2) {
         hp_json_null(json);
         return true;
     }
-    column.bytes = malloc(weighted->node_count * LONGEST_NUMBER);
-    if (column.bytes == NULL)
+    if (!hp_page_column_begin(&column, weighted->node_count))
         return false;
     hp_json_begin_object(json);
     hp_json_key(json, "compared_with");
@@ -133,6 +84,6 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted
             has_memory = put_weights(json, weighted, (enum hp_dimension)at, compared_with != NULL, &column);
     hp_json_end_array(json);
     hp_json_end_object(json);
-    free(column.bytes);
+    hp_page_column_free(&column);
     return has_memory;
 }

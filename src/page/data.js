@@ -1,10 +1,10 @@
 /*
- * What the page is about: the report in the middle of it, by names. While it is served (live.js), newer ones take its place; what is made of the report
- * is made anew then. SPDX-License-Identifier: MIT
+ * The data of the page: the report in it, with rows as objects. On a live page (live.js) newer reports replace it, and everything computed from
+ * it is computed again. SPDX-License-Identifier: MIT
  */
 export let report, history, elapsed;
 const makers = [];
-/* Does something with the report that there is, and with each that follows. */
+/* Calls `make` now, and again for every newer report. */
 export function whenLoaded(make) {
   makers.push(make);
   make();
@@ -21,7 +21,7 @@ load(JSON.parse(document.getElementById("data").textContent));
 /* ---- roles: what threads do with their time, in the order in which they are stacked */
 export const ROLES = ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle"];
 export const ROLE_TITLES = {user: "CPU, user", kernel: "CPU, kernel", queue: "run queue", disk: "disk", net: "network", lock: "lock",
-  unseen: "cause not seen", sleep: "sleep, other", idle: "idle"};
+  unseen: "cause unknown", sleep: "sleep, other", idle: "idle"};
 const ROLE_OF_CAUSE = {"run queue": "queue", "lock": "lock", "lock or condition": "lock", "condition": "lock", "semaphore": "lock",
   "barrier": "lock", "thread": "lock", "disk": "disk", "page fault": "disk", "socket": "net", "client": "net", "poll": "net", "pipe": "net",
   "sleep": "sleep", "other": "unseen"};
@@ -49,7 +49,7 @@ export function rows(name) {
 export const has = name => rows(name).length > 0;
 const byName = name => new Map(rows(name).map(row => [row.name, row]));
 
-/* ---- waiting: what of it is idle, by the rules of the report */
+/* ---- how much of a wait is idle, by the rules of the report */
 export function idleOf(cause, ns, beside) {
   const rule = history ? history.idle[cause] : "";
   return rule === "always" ? ns : rule === "beside" ? Math.min(ns, beside) : 0;
@@ -76,7 +76,7 @@ function functionsOf() {
   });
 }
 
-/* Where none is measured, those that samples of stacks found: what they did is known, but not how often. */
+/* If no function is measured: those that stack samples found. Their time is known, but not their calls. */
 function foundFunctions() {
   const names = new Set();
   return rows("functions").filter(row => !names.has(row.name) && names.add(row.name)).map((row, index) => {
@@ -99,8 +99,8 @@ whenLoaded(() => {
 });
 
 /*
- * What is left of a function's own time when it was on a processor is waiting; what was seen of that says for what. Where processor time was not
- * sampled, what it did not wait it ran.
+ * Splits a function's own time: what is not CPU time is waiting, and samples say for what. If CPU time was not sampled, all time that is not waiting is
+ * CPU time.
  */
 export function partsOf(own, user, kernel, waits) {
   const parts = noParts();
@@ -146,7 +146,7 @@ whenLoaded(() => {
 export const linesOf = kind => lines.filter(line => line.kind === kind);
 export const lineOf = (kind, name) => siteLines.get(kind + " " + name);
 
-/* Sums up to a moment; between two of them a part of what came between. */
+/* The sum up to a moment; between two samples it is interpolated. */
 export function sumAt(sums, ns) {
   if (ns <= moments[0])
     return 0;

@@ -1,4 +1,4 @@
-/* Elements. Names of the program only ever become text. SPDX-License-Identifier: MIT */
+/* Elements. Names from the program are only ever set as text, never as markup. SPDX-License-Identifier: MIT */
 import {visible} from "./format.js";
 
 export const find = id => document.getElementById(id);
@@ -30,7 +30,7 @@ export function fill(element, ...children) {
   return put(element, ...children);
 }
 
-/* Draws something anew; what had the focus has it afterwards, though it may be another element at the same place. */
+/* Draws something again. The element at the place that had the focus has it afterwards. */
 export function keepingFocus(draw) {
   const focused = document.activeElement, path = [];
   let above = focused;
@@ -45,7 +45,7 @@ export function keepingFocus(draw) {
     same.focus({preventScroll: true});
 }
 
-/* How wide things are. To ask for that takes a layout of the whole page, so it is asked once, before anything is drawn. */
+/* Widths of elements. Reading one lays out the whole page, so they are read once, before anything is drawn. */
 const widths = new Map();
 export const forgetWidths = () => widths.clear();
 export function widthOf(id) {

@@ -6,6 +6,7 @@ import {amountWords, FRAME, paintFrames, shareBefore, shareOf} from "./flame_pai
 import {percent, time, visible} from "./format.js";
 import {childrenIn, chosenKind, chosenTree, treeKinds} from "./stacks.js";
 import {change, isWhole, state} from "./state.js";
+import {chosenThreads, threadChoices} from "./tree_threads.js";
 
 const TALLEST = 410, MEASURE_TITLES = {wall: "wall", cpu: "CPU", waiting: "waiting", allocated: "allocated"};
 
@@ -43,7 +44,7 @@ function prepare() {
   }
   if (tree === null)
     return;
-  const key = JSON.stringify([kind, shownMeasure(), ...state.aside]);
+  const key = JSON.stringify([kind, shownMeasure(), tree.name(0), ...state.aside]);
   if (key === sumsKey)
     return;
   sumsKey = key;
@@ -63,19 +64,20 @@ function drawCrumbs() {
 
 function aboutWords() {
   const measure = shownMeasure(), kind = chosenKind();
-  return (measure === "allocated" ? "width is bytes allocated" : measure === "cpu" ? "width is CPU time" : "width is time of all threads") + (kind === "samples" ? ", by samples of stacks" : "") +
-    (sums.before !== null ? "; blue is less and orange more than in " + report.stacks.compared_with.replace(/^\S*\//, "./") : measure === "wall" || measure === "waiting" ? "; the strip under a name is what it is made of" : "") +
+  return (measure === "allocated" ? "width is bytes allocated" : measure === "cpu" ? "width is CPU time" : "width is time") + " of " + tree.name(0) + (kind === "samples" ? ", from stack samples" : "") +
+    (sums.before !== null ? "; blue is less and orange more than in " + report.stacks.compared_with.replace(/^\S*\//, "./") : measure === "wall" || measure === "waiting" ? "; the strip under a name shows what the time is made of" : "") +
     (isWhole() ? "" : " (whole run)");
 }
 
 /* What stands above the picture. It does not change while the picture is dragged, and a change of it would lay out the page anew. */
 let wordsDrawn = "";
 function drawWords() {
-  const key = JSON.stringify([sumsKey, pathTo(zoomed), part.to - part.from, isWhole(), treeKinds(), tree.measures]);
+  const key = JSON.stringify([sumsKey, pathTo(zoomed), part.to - part.from, isWhole(), treeKinds(), tree.measures, threadChoices().map(choice => choice.key)]);
   if (key === wordsDrawn)
     return;
   wordsDrawn = key;
   drawButtons();
+  drawThreadChoice();
   drawCrumbs();
   fill(find("flame-about"), aboutWords());
   for (const button of document.querySelectorAll("#flame [data-measure]"))
@@ -142,7 +144,7 @@ export function nextTree() {
     change({tree: kinds[(kinds.indexOf(chosenKind()) + 1) % kinds.length]});
 }
 
-/* A part of the width, around a place of it from 0 to 1. */
+/* Shows a smaller or larger part of the width; `around`, from 0 to 1, stays where it is. */
 export function widenFlame(factor, around = 0.5) {
   const width = Math.min(1, (part.to - part.from) * factor), at = part.from + around * (part.to - part.from);
   const from = Math.max(0, Math.min(1 - width, at - around * width));
@@ -159,14 +161,14 @@ export function moveFlame(by) {
 function told(frame) {
   const node = frames.node[frame], more = frames.more[frame];
   if (more > 0)
-    return more + (more === 1 ? " function" : " functions") + ", too narrow to be shown";
+    return more + (more === 1 ? " function" : " functions") + ", too narrow to show";
   const parts = sums.parts(node);
   return visible(tree.name(node)) + (tree.library(node) ? " in " + visible(tree.library(node)) : "") + "\n" + amountWords(shown(), sums.value[node]) + ", " + percent(shareOf(sums, node)) +
     (sums.before !== null ? "\nbefore: " + amountWords(shown(), sums.before[node]) + ", " + percent(shareBefore(sums, node)) : "") +
     ROLES.map((role, at) => parts[at] > 0 ? "\n" + (role === "user" ? "CPU" : role === "unseen" && chosenKind() === "samples" ? "waiting" : ROLE_TITLES[role]) + ": " + time(parts[at]) : "").join("");
 }
 
-/* Buttons for what is known of this run; they stay while that does. */
+/* Buttons for the trees and measures that this run has. They are made again only if these change. */
 let buttonsDrawn = "";
 function drawButtons() {
   const kinds = treeKinds(), key = JSON.stringify([kinds, tree.measures]);
@@ -176,6 +178,23 @@ function drawButtons() {
   fill(find("flame-trees"), kinds.length < 2 ? null : kinds.map(kind => el("button", {"data-tree": kind, onclick: () => change({tree: kind})}, kind)));
   fill(find("flame-measures"), tree.measures.map(measure =>
     el("button", {"data-measure": measure, onclick: () => change({measure})}, MEASURE_TITLES[measure])));
+}
+
+/* Only measured functions are known by thread. */
+let choicesDrawn = "";
+function drawThreadChoice() {
+  const select = find("flame-thread"), list = chosenKind() === "zones" ? threadChoices() : [], key = JSON.stringify(list.map(choice => choice.title));
+  if (key !== choicesDrawn)
+    fill(select, el("option", {value: ""}, "all threads"), list.map(choice => el("option", {value: choice.key}, choice.title)));
+  choicesDrawn = key;
+  select.hidden = list.length === 0;
+  select.value = chosenThreads()?.key ?? "";
+}
+/* The threads that come next in the list; after the last one, all of them. */
+export function nextThread() {
+  const keys = ["", ...threadChoices().map(choice => choice.key)];
+  if (keys.length > 1)
+    change({tree: "zones", thread: keys[(keys.indexOf(chosenThreads()?.key ?? "") + 1) % keys.length]});
 }
 
 /* Dragging moves a part of the width; a click that does not move selects. */
@@ -205,6 +224,7 @@ function beginDragging(canvas) {
 export function beginFlame() {
   const canvas = find("flame-canvas");
   beginDragging(canvas);
+  find("flame-thread").addEventListener("change", event => change({thread: event.target.value}));
   find("flame-scroller").addEventListener("scroll", event => {
     scrolledTo = event.target.scrollTop;
     drawFlameSoon();

@@ -102,7 +102,7 @@ export function matching(name) {
   return state.query === "" || name.toLowerCase().includes(state.query.toLowerCase());
 }
 
-/* Idle ones stand last, however they are sorted. */
+/* Idle functions come last in every order. */
 export function sortedRows() {
   const isDown = state.sort.startsWith("-"), key = isDown ? state.sort.slice(1) : state.sort;
   const column = COLUMNS.find(one => one.key === key && one.by) || COLUMNS[1];
@@ -131,7 +131,7 @@ function rowElement(row, most) {
     COLUMNS.map(column => el(column.kind ? "td." + column.kind : "td", null, column.cell(row, most))));
 }
 
-/* The selected one is always among them. */
+/* The selected row is always shown. */
 function shownOf(list) {
   const at = list.findIndex(row => row.name === state.selected);
   return list.slice(0, Math.max(shownRows, at + 1));
@@ -144,17 +144,17 @@ export function drawFunctions() {
   shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
   const rest = list.slice(shown.length), left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
   fill(find("functions-about"), list.length === 0 ? "" : (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
-    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") + (isMeasured ? "" : ", found by samples of stacks") + (isWhole() ? "" : "; durations are of the whole run"));
-  const more = [];
+    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") + (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations are of the whole run"));
+  const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link", {onclick: () => { shownRows = shownRows < MANY ? MANY : shownRows + MANY; drawFunctions(); }},
-      Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY) + " more"), " of " + rest.length + " with " + percent(left) + " of the time");
+      next + " more"), (next < rest.length ? " of " + rest.length : "") + ", " + percent(left) + " of the time");
   else if (shown.length > FEW)
     more.push(el("button.link", {onclick: () => { shownRows = FEW; drawFunctions(); }}, "fewer"));
   if (view().unknown > 0)
-    more.push(" " + view().unknown + " functions are left out: there is no history of them.");
+    more.push(" " + view().unknown + " functions are left out: they have no history.");
   if (list.length === 0)
-    more.push(functions.length === 0 ? "No function was measured, and samples of stacks found none." : "No function is called so.");
+    more.push(functions.length === 0 ? "No function was measured, and stack samples found none." : "No function matches.");
   fill(find("functions-foot"), more);
   for (const button of document.querySelectorAll("#functions [data-mode]"))
     button.setAttribute("aria-pressed", String(button.dataset.mode === state.mode));
@@ -162,7 +162,7 @@ export function drawFunctions() {
   fill(find("found"), matched);
 }
 
-/* By keys. */
+/* Keys j and k. */
 export function moveSelection(by) {
   const list = shownOf(sortedRows());
   if (list.length === 0)

@@ -1,6 +1,6 @@
 /*
- * A page that hotpath serve serves: it is told when there are newer numbers, and fetches them. A page that is a file does nothing of this, and its
- * policy would not let it. SPDX-License-Identifier: MIT
+ * A page of `hotpath serve`: the server says when there are newer numbers, and the page fetches them. A page in a file does none of this; its policy
+ * forbids all connections. SPDX-License-Identifier: MIT
  */
 import {load, report} from "./data.js";
 import {fill, find} from "./dom.js";
@@ -12,12 +12,12 @@ function say(words) {
   find("live").hidden = find("pause").hidden = false;
   find("live").dataset.is = live.isPaused ? "paused" : words;
   fill(find("live"), live.isPaused && !live.isOver ? "paused" : words);
-  fill(find("pause"), live.isPaused ? "go on" : "pause");
+  fill(find("pause"), live.isPaused ? "resume" : "pause");
   find("pause").setAttribute("aria-pressed", String(live.isPaused));
   find("pause").hidden = live.isOver;
 }
 
-/* One request at a time; what came meanwhile is fetched once. */
+/* One request at a time. If several updates come meanwhile, they are fetched once. */
 async function fetchNewest() {
   live.isDue = true;
   if (live.isFetching || live.isPaused || document.hidden)
@@ -54,7 +54,7 @@ export function togglePause() {
     fetchNewest();
 }
 
-/* `draw` draws all of the page anew. */
+/* `draw` draws the whole page again. */
 export function beginLive(draw) {
   if (!report.is_served)
     return;

@@ -14,7 +14,7 @@ import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
 import {hasHistory, view} from "./view.js";
 
 /* ---- the verdict */
-/* A sentence with the functions that it names as links: names are whatever stands there between signs that names do not have. */
+/* Makes links of the names of functions in a sentence. */
 function withLinks(text) {
   const parts = [], isPart = sign => sign !== undefined && /[\w.]/.test(sign);
   const names = [...functionOf.keys()].filter(name => name !== "" && text.includes(name));
@@ -45,7 +45,7 @@ function secondLine() {
     parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ", el("b", null, time(first.self)), first.calls === null ? ". " : [" in ", el("b", null, count(first.calls)), " calls. "]);
   }
   const busiest = [...seen.rows].sort((a, b) => b.parts.user + b.parts.kernel - a.parts.user - a.parts.kernel)[0];
-  if (seen.cpu > 0 && busiest && busiest.knowsParts) {
+  if (seen.cpu > 0 && busiest && busiest.knowsParts && !/Of the (CPU|processor) time, /.test(seen.sentence || "")) {
     const cores = report.meta.cores || 1;
     parts.push("Of the CPU time (" + time(seen.cpu) + ", " + percent(100 * seen.cpu / (cores * (seen.to - seen.from))) + " of " + cores + (cores === 1 ? " core" : " cores") + ") ",
       percent(Math.min(100, 100 * (busiest.parts.user + busiest.parts.kernel) / seen.cpu)), " is in ", el("button.link.mono", {onclick: () => change({selected: busiest.name})}, busiest.name), ". ");
@@ -117,25 +117,25 @@ function drawAll() {
   drawThreads();
   markSections();
 }
-/* What is not narrowed to a stretch says so. */
+/* Sections that a stretch does not narrow say so. */
 function markSections() {
   for (const mark of document.querySelectorAll(".whole-run"))
     mark.hidden = isWhole();
 }
 
-/* Most changes concern a part of it. */
+/* Most changes concern a part of the page. */
 function drawChanged(what) {
   const keys = Object.keys(what);
-  if (keys.some(key => !["selected", "sort", "mode", "query", "measure", "tree"].includes(key))) {
+  if (keys.some(key => !["selected", "sort", "mode", "query", "measure", "tree", "thread"].includes(key))) {
     drawAll();
     return;
   }
   measureWidths();
-  if (keys.some(key => key !== "measure" && key !== "tree"))
+  if (keys.some(key => !["measure", "tree", "thread"].includes(key)))
     drawFunctions();
   if (keys.includes("selected"))
     drawPanel();
-  if (keys.some(key => ["selected", "query", "measure", "tree"].includes(key)))
+  if (keys.some(key => ["selected", "query", "measure", "tree", "thread"].includes(key)))
     drawFlame();
 }
 

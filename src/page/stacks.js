@@ -1,44 +1,11 @@
 /*
- * The trees that a flame graph can show, as columns: zones (the call tree of measured functions), samples (stacks), and with a second run both of them
- * with what they had there. Node 0 is all of it, parents come before their children. SPDX-License-Identifier: MIT
+ * The trees that a flame graph can show, as columns: zones (the call tree of measured functions), samples (stacks), and both compared with a second
+ * run. Node 0 is the root; parents come before their children. SPDX-License-Identifier: MIT
  */
 import {idleOf, report, roleOf, ROLES, rows, whenLoaded} from "./data.js";
+import {numbersOf, smallNumbersOf} from "./columns.js";
 import {state} from "./state.js";
-
-/* ---- columns: numbers of seven bits a byte, in base64 (src/export/page_stacks.c) */
-function bytesOf(text) {
-  if (Uint8Array.fromBase64)
-    return Uint8Array.fromBase64(text); /* browsers of 2025 and later: several times as fast */
-  const signs = atob(text), bytes = new Uint8Array(signs.length);
-  for (let at = 0; at < bytes.length; at++)
-    bytes[at] = signs.charCodeAt(at);
-  return bytes;
-}
-/* As many numbers as there are nodes; that of node 0 is 0. Numbers of nodes and functions have fewer than 32 bits, which is faster. */
-function smallNumbersOf(text, nodes) {
-  const bytes = bytesOf(text), numbers = new Uint32Array(nodes);
-  for (let node = 1, at = 0; node < nodes; node++) {
-    let byte = bytes[at++], number = byte & 127;
-    for (let shift = 7; byte > 127; shift += 7) {
-      byte = bytes[at++];
-      number |= (byte & 127) << shift;
-    }
-    numbers[node] = number;
-  }
-  return numbers;
-}
-function numbersOf(text, nodes) {
-  const bytes = bytesOf(text), numbers = new Float64Array(nodes);
-  for (let node = 1, at = 0; node < nodes; node++) {
-    let byte = bytes[at++], number = byte & 127;
-    for (let scale = 128; byte > 127; scale *= 128) {
-      byte = bytes[at++];
-      number += (byte & 127) * scale;
-    }
-    numbers[node] = number;
-  }
-  return numbers;
-}
+import {chosenThreads, rowsOfThreads} from "./tree_threads.js";
 
 /* ---- children as linked lists, in the order of their numbers: the first child of a node and its next sibling; 0: there is none */
 function withChildren(tree) {
@@ -56,7 +23,8 @@ export function childrenIn(tree, node) {
   return list;
 }
 
-/* ---- zones, with what each has itself by role */
+const ALL_THREADS = "all threads";
+/* ---- zones, with their own time by role */
 function ownParts(row, isAside) {
   const parts = new Float64Array(ROLES.length), own = row.self_ns || 0, cpu = Math.min(own, row.own_cpu_ns || 0);
   const waits = Object.entries(row.waits_ns || {}), seen = waits.reduce((sum, [, ns]) => sum + ns, 0);
@@ -101,14 +69,16 @@ function zonesTree() {
   const list = rows("calltree");
   if (list.length === 0)
     return null;
-  const names = ["all threads", ...list.map(row => row.name)], first = list[0];
-  return withChildren({nodes: list.length + 1, parent: Uint32Array.from([0, ...list.map(row => row.parent + 1)]), name: node => names[node], library: () => "",
-    measures: ["wall", ...(first.own_cpu_ns === null || first.own_cpu_ns === undefined ? [] : ["cpu"]), ...(first.waits_ns === undefined ? [] : ["waiting"]),
-      ...(first.own_bytes === null || first.own_bytes === undefined ? [] : ["allocated"])], isCompared: false, sum: measure => sumZones(list, measure)});
+  const first = list[0], measures = ["wall", ...(first.own_cpu_ns === null || first.own_cpu_ns === undefined ? [] : ["cpu"]), ...(first.waits_ns === undefined ? [] : ["waiting"]),
+    ...(first.own_bytes === null || first.own_bytes === undefined ? [] : ["allocated"])];
+  return withChildren({nodes: list.length + 1, parent: Uint32Array.from([0, ...list.map(row => row.parent + 1)]), library: () => "", isCompared: false,
+    name: node => node > 0 ? list[node - 1].name : chosenThreads() ? chosenThreads().title : ALL_THREADS,
+    get measures() { return chosenThreads() ? measures.filter(measure => measure !== "allocated") : measures; },
+    sum: measure => sumZones(chosenThreads() ? rowsOfThreads(list) : list, measure)});
 }
 
 /* ---- stacks */
-/* What is measured by which weights of the report; time is CPU time and waiting. */
+/* Which weights make a measure; wall time is CPU time plus waiting. */
 const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], waiting: ["waits"], allocated: ["alloc"]},
   zones: {wall: ["zones"], cpu: ["zone-cpu"], waiting: ["zone-waits"], allocated: ["zone-alloc"]}};
 
@@ -150,14 +120,14 @@ function stacksTree(kind) {
     const nodes = data.count + 1, parent = smallNumbersOf(data.parents, nodes), function_ = smallNumbersOf(data.functions, nodes);
     for (let node = 1; node < nodes; node++)
       parent[node] = node - parent[node];
-    stacks = withChildren({nodes, parent, name: node => node === 0 ? "all threads" : data.names[function_[node]], library: node => node === 0 ? "" : data.libraries[function_[node]],
+    stacks = withChildren({nodes, parent, name: node => node === 0 ? ALL_THREADS : data.names[function_[node]], library: node => node === 0 ? "" : data.libraries[function_[node]],
       weights: new Map(data.weights.map(column => [column.key, {...column}])), isCompared: data.compared_with !== null});
   }
   const known = Object.keys(measures).filter(measure => measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || stacks.weights.has(measures.waiting[0]) || kind === "zones"));
   return known.length === 0 ? null : {...stacks, measures: known, sum: measure => sumStacks(stacks, measures, measure)};
 }
 
-/* ---- which there are; made when they are first looked at */
+/* ---- all trees; each is made when it is first shown */
 const MAKERS = {zones: zonesTree, samples: () => stacksTree("samples"), "zones, compared": () => report.stacks && report.stacks.compared_with !== null ? stacksTree("zones") : null};
 const made = new Map();
 whenLoaded(() => {
@@ -170,7 +140,7 @@ function treeOf(kind) {
   return made.get(kind);
 }
 export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !== null);
-/* The tree that is chosen, or the first that there is; null: there is none. */
+/* The chosen tree, or the first one; null: there is none. */
 export function chosenTree() {
   return treeOf(state.tree) ?? treeOf("zones") ?? treeOf("samples");
 }

@@ -1,10 +1,10 @@
 /*
- * What is being looked at, and the part of the address behind the # that says so: by names, so that it works on the page of tomorrow's run.
+ * What the page shows, and the part of the address after # that says so. It has names, not numbers, so that it works on the page of tomorrow's run.
  * SPDX-License-Identifier: MIT
  */
 import {elapsed, functionOf, moments, steps} from "./data.js";
 
-export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own", query: "", theme: "", mode: "own", tree: "zones"};
+export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own", query: "", theme: "", mode: "own", tree: "zones", thread: ""};
 const TREES = ["zones", "samples", "zones, compared"];
 export const MEASURES = ["wall", "cpu", "waiting", "allocated"];
 const listeners = [];
@@ -23,7 +23,7 @@ function addressOf() {
   if (state.aside.size > 0)
     parts.push("aside=" + [...state.aside].map(encodeURIComponent).join(","));
   for (const [key, value, usual] of [["flame", state.measure, "wall"], ["sort", state.sort, "-own"], ["q", state.query, ""],
-    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"]])
+    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"], ["thread", state.thread, ""]])
     if (value !== usual)
       parts.push(key + "=" + encodeURIComponent(value));
   return "#" + parts.join("&");
@@ -37,7 +37,7 @@ function decoded(text) {
   }
 }
 
-/* What makes no sense is as if it were not there. */
+/* Ignores what it does not understand. */
 export function readAddress() {
   const said = new Map(location.hash.slice(1).split("&").map(part => {
     const at = part.indexOf("=");
@@ -53,9 +53,10 @@ export function readAddress() {
   state.theme = ["dark", "light"].includes(said.get("theme")) ? said.get("theme") : "";
   state.mode = said.get("time") === "all" ? "all" : "own";
   state.tree = TREES.includes(decoded(said.get("tree") || "")) ? decoded(said.get("tree")) : "zones";
+  state.thread = decoded(said.get("thread") || "");
 }
 
-/* A stretch that there can be; [null, null]: all of it. */
+/* The nearest possible stretch; [null, null]: the whole run. */
 export function fitted(from, to) {
   if (steps === 0)
     return [null, null];
@@ -65,7 +66,7 @@ export function fitted(from, to) {
   return from <= 0 && to >= elapsed ? [null, null] : [from, to];
 }
 
-/* Another look; `isStep` is one that the browser can go back from. */
+/* Changes what is shown. With `isStep` the browser's back button undoes it. */
 export function change(what, isStep = true) {
   const before = addressOf();
   Object.assign(state, what);

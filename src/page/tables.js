@@ -6,7 +6,7 @@ import {change} from "./state.js";
 
 const FIRST = 50, FURTHER = 200;
 
-/* What comes after the first view, in this order; what is in none of them comes behind. */
+/* The sections below the first view, in this order; all others follow. */
 const GROUPS = [
   {id: "flow", title: "Data flow", sections: ["channels", "streams", "futures", "open-futures", "loops", "values"]},
   {id: "locks", title: "Locks", make: () => waitTable(row => row.cause === "lock" || row.cause === "lock or condition", ["Waits", "Lock", "Held in", "Waited", "Samples"],
@@ -26,7 +26,7 @@ const SHOWN_ELSEWHERE = new Set(["threads"]);
 const nameCell = name => functionOf.has(name) ? el("button.link.mono", {title: name, onclick: () => change({selected: name})}, shortened(name, 44))
   : el("span.mono", {title: name}, shortened(name ?? "", 44));
 
-/* A distribution or what is told by causes, in a few words. */
+/* A histogram, or waiting by cause, in a few words. */
 function fewWords(value) {
   const list = Array.isArray(value) ? value : Object.entries(value);
   if (Array.isArray(value))
@@ -137,7 +137,7 @@ function flowGraph() {
 
 /* ---- all of them */
 export const madeGroups = [];
-const looks = new Map(); /* of sections: how each is looked at, which stays when the data is replaced */
+const looks = new Map(); /* by section: its order, columns and row count, kept when newer data comes */
 function panelOf(group, parts) {
   madeGroups.push(group);
   return el("section.panel", {id: group.id, "aria-labelledby": group.id + "-title"},

@@ -3,8 +3,9 @@ import {linesOf, moments, rows, steps, ROLES, roleOf, noParts, idleOf, whenLoade
 import {color, el, fill, find, pen} from "./dom.js";
 import {percent, shortened, time, visible} from "./format.js";
 import {splitBar} from "./functions.js";
-import {isWhole, state} from "./state.js";
+import {change, isWhole, state} from "./state.js";
 import {GUTTER, RIGHT, width, xOf} from "./timeline.js";
+import {choiceOfThread} from "./tree_threads.js";
 
 const LANE = 20;
 let lanes;
@@ -39,7 +40,7 @@ export function drawThreads() {
   drawn.globalAlpha = 1;
 }
 
-/* What each did in the whole run: on a processor, waiting, and for what. */
+/* What a thread did in the whole run: CPU time, and waiting by cause. */
 function threadParts(row) {
   const parts = noParts();
   parts.kernel = Math.min(row.kernel_ns || 0, row.cpu_ns || 0);
@@ -52,13 +53,23 @@ function threadParts(row) {
   return parts;
 }
 
+/* The name of a thread; it has a column for its TID. A click shows the flame graph of that thread. */
+function nameOf(row) {
+  const whole = row.name || String(row.tid), end = " " + row.tid, choice = choiceOfThread(row.tid);
+  const name = shortened(whole.endsWith(end) ? whole.slice(0, -end.length) : whole, 24);
+  return !choice ? name : el("button.link.mono", {title: "flame graph of this thread", onclick: () => {
+    change({tree: "zones", thread: choice.key});
+    find("flame").scrollIntoView();
+  }}, name);
+}
+
 export function beginThreads() {
   const list = rows("threads");
   find("threads").hidden = list.length === 0;
   fill(find("threads-about"), list.length + (lanes.length > 0 ? ", on the time axis above; CPU fills a lane from below" +
     (lanes.length < list.length ? " (" + lanes.length + (lanes.length === 1 ? " has" : " have") + " a history)" : "") : ""));
   const most = Math.max(1, ...list.slice(0, 10000).map(row => row.lived_ns || 0));
-  const made = row => el("tr", null, el("td.mono", {title: row.name}, shortened(row.name || String(row.tid), 24)), el("td.number", null, row.tid === null ? "\u2013" : String(row.tid)),
+  const made = row => el("tr", null, el("td.mono", {title: row.name}, nameOf(row)), el("td.number", null, row.tid === null ? "\u2013" : String(row.tid)),
     el("td", null, row.state || ""), el("td.bar-wide", null, splitBar(threadParts(row), Math.min(1, (row.lived_ns || most) / most), true)),
     el("td.number", {title: row.cpu_ns + " ns"}, row.cpu_ns === null ? "\u2013" : time(row.cpu_ns)),
     el("td.number", null, row.percent_average === null || row.percent_average === undefined ? "" : percent(row.percent_average)),

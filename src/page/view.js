@@ -1,4 +1,4 @@
-/* What is shown of the functions: those of the whole run as the report has them, those of a stretch from the history. SPDX-License-Identifier: MIT */
+/* The rows of functions: of the whole run from the report, of a stretch from the history. SPDX-License-Identifier: MIT */
 import {elapsed, functionOf, functions, gain, history, knowsCpu, knowsWaits, lineOf, linesOf, partsOf, report, ROLES, rows, whenLoaded} from "./data.js";
 import {headline, weighStretch} from "./verdict.js";
 import {begin, end, isWhole, state} from "./state.js";
@@ -51,7 +51,7 @@ function stretchRows(weighed) {
     const one = functionOf.get(entry.name), cpuLine = lineOf("cpu_ns", entry.name), bytesLine = lineOf("bytes", entry.name);
     let cpu = null, kernel = 0;
     if (knowsCpu && cpuLine) {
-      /* Samples do not find all of it: the stretch has its part of the whole as of what they found. */
+      /* Samples do not find all CPU time: the stretch gets the same part of it as of what they found. */
       const whole = cpuLine.sums[cpuLine.sums.length - 1], part = whole > 0 ? gain(cpuLine.sums, weighed.from, weighed.to) / whole : 0;
       cpu = (one.user ?? 0) * part;
       kernel = (one.kernel ?? 0) * part;
@@ -89,7 +89,7 @@ export function wordsOf(row) {
 
 let kept = null, keptKey = "";
 whenLoaded(() => { keptKey = ""; });
-/* The rows of the stretch that is looked at, and what is said of it. */
+/* The rows and the verdict of the chosen stretch. */
 export function view() {
   const key = JSON.stringify([state.from, state.to, [...state.aside]]);
   if (key === keptKey)

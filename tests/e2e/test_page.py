@@ -140,6 +140,45 @@ def test_names_cannot_leave_the_data(cli):
     assert "</script><script>document.title='taken'</script>" in names and "a'b\"c\\d&amp;e" in names
 
 
+def column(text):
+    """Numbers of seven bits in a byte, in base64."""
+    numbers, number, shift = [], 0, 0
+    for byte in base64.b64decode(text):
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(number)
+            number = shift = 0
+    return numbers
+
+
+def test_the_call_tree_by_thread_is_that_of_the_report(cli):
+    cli("run", "--format", "none", "--", PROGRAMS / "crew")
+    page = page_of(cli)
+    cells = page.data["sections"]["calltree"]["rows"]
+    names = [dict(zip((column["key"] for column in page.data["sections"]["calltree"]["columns"]), row[2:]))["name"] for row in cells]
+    found, totals = {}, {}
+    for thread in page.data["tree_threads"]:
+        rows, own, cpu = column(thread["rows"]), column(thread["own"]), column(thread["cpu"])
+        assert thread["count"] == len(rows) == len(own) == len(cpu)
+        assert all(len(column(text)) == len(rows) for text in thread["waits"].values())
+        row = 0
+        for step, ns in zip(rows, own):
+            row += step
+            found[thread["name"], thread["tid"], names[row - 1]] = ns
+            totals[row] = totals.get(row, 0) + ns
+    report = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit", "0").stdout)
+    said = {(row["thread"]["name"], row["thread"]["tid"], row["name"]): row["self_ns"] for row in report["sections"]["timing"]["rows"]}
+    assert {name for name, _, _ in said} >= {"burner", "kernel", "sleeper", "allocator"}
+    assert found == {key: pytest.approx(ns, abs=1) for key, ns in said.items() if ns >= 1}
+    at = next(at for at, entry in enumerate(page.data["sections"]["calltree"]["columns"]) if entry["key"] == "self_ns")
+    assert totals == {number: pytest.approx(row[2 + at], abs=5) for number, row in enumerate(cells, 1) if row[2 + at] >= 1}
+    burner = next(thread for thread in page.data["tree_threads"] if thread["name"] == "burner")
+    sleeper = next(thread for thread in page.data["tree_threads"] if thread["name"] == "sleeper")
+    assert sum(column(burner["cpu"])) > 0.5 * 400e6 > sum(column(sleeper["cpu"]))
+    assert sum(column(sleeper["waits"]["sleep"])) > 0 and "sleep" not in burner["waits"]
+
+
 def test_a_run_writes_it_too(cli):
     path = cli.folder / "run.html"
     done = cli("run", "--format", "html", "--output", path, "--", EXAMPLES / "basic")
@@ -198,7 +237,7 @@ def make_example(cli):
     page.data["sources"] = page.data["sources"] or [
         {"file": row["location"]["file"], "line": row["location"]["line"], **orders_lines(row["location"]["line"])} for row in page.section("timing")["rows"]]
     text = json.dumps(page.data, separators=(",", ":"), ensure_ascii=False)
-    for secret, shown in ((str(cli.folder), "/home/me/shop"), (meta["host"], "example"), (str(SOURCE), "/home/me/hotpath")):
+    for secret, shown in ((str(cli.folder), "/home/me/shop"), (f'"{meta["host"]}"', '"example"'), (str(SOURCE), "/home/me/hotpath")):
         text = text.replace(secret, shown)
     text = re.sub(r'"/[^"\s]*/(examples|include|src)/', r'"/home/me/hotpath/\1/', text)  # as in debug information
     return page.head + '<script id="data" type="application/json">' + text.replace("<", "\\u003c") + "</script>" + page.tail

@@ -507,6 +507,62 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     assert "--against and --source are for pages" in cli("report", "--against", before, status=2).stderr
 
 
+def told_at(browser, x, y):
+    """What the tooltip says at a place of the flame graph."""
+    return browser.run("""
+        const canvas = document.getElementById("flame-canvas"), box = canvas.getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + arguments[0], clientY: box.top + arguments[1], bubbles: true}));
+        return canvas.title;""", x, y).split("\n")
+
+
+def test_the_flame_graph_of_one_thread(cli, browser):
+    cli("run", "--format", "none", "--", PROGRAMS / "crew")
+    page_of(cli)
+    rows = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit", "0").stdout)["sections"]["timing"]["rows"]
+    browser.open(cli.folder / "page.html", "#theme=light")
+    choices = browser.run("return [...document.getElementById('flame-thread').options].map(one => one.textContent)")
+    assert choices[0] == "all threads" and set(choices[1:]) == {row["thread"]["name"] for row in rows}
+    choose = """
+        const select = document.getElementById("flame-thread");
+        select.value = arguments[0];
+        select.dispatchEvent(new Event("change"));
+        return select.value;"""
+    address = lambda: browser.run("return location.hash")
+    assert told_at(browser, 3, 5)[0] == "all threads"
+    # Each of these threads has one function, and so has its flame graph.
+    for thread, function in (("burner", "burn"), ("kernel", "call_kernel"), ("sleeper", "doze")):
+        assert browser.run(choose, thread) == thread and f"thread={thread}" in address()
+        whole, own = told_at(browser, 3, 5), told_at(browser, 3, 27)
+        assert (whole[0], own[0]) == (thread, function) and whole[1] == own[1] and own[1].endswith(", 100 %")
+        ns = next(row["self_ns"] for row in rows if (row["thread"]["name"], row["name"]) == (thread, function))
+        assert own[1].split(",")[0] == browser.run("const ns = arguments[0]; return ns >= 999.5e6 ? `${(ns / 1e9).toFixed(2)} s` : `${(ns / 1e6).toFixed(ns >= 99.95e6 ? 0 : 1)} ms`", ns)
+        assert thread in browser.text("#flame-about") and "allocated" not in browser.texts("#flame-measures button")
+    assert any(line.startswith("sleep, other: ") for line in told_at(browser, 3, 27))
+    # The address says it; a name that is not there is as if it were not said.
+    browser.open(cli.folder / "page.html", "#theme=light&thread=burner")
+    assert told_at(browser, 3, 5)[0] == "burner" and browser.run("return document.getElementById('flame-thread').value") == "burner"
+    browser.picture("page-thread.png")
+    browser.open(cli.folder / "page.html", "#theme=light&thread=nobody")
+    assert told_at(browser, 3, 5)[0] == "all threads"
+    # By keys: the next one, and all of them after the last. Letters in the list are the list's.
+    seen = []
+    for _ in choices:
+        browser.key("T")
+        seen.append(told_at(browser, 3, 5)[0])
+    assert seen == choices[1:] + ["all threads"]
+    browser.run("document.getElementById('flame-thread').focus()")
+    browser.key("T", "d")
+    assert "thread=" not in address() and browser.run("return document.documentElement.dataset.theme") == "light"
+    browser.run("document.activeElement.blur()")
+    # From the table of threads.
+    browser.run("[...document.querySelectorAll('#threads-table button')].find(one => one.textContent === 'sleeper').click()")
+    assert told_at(browser, 3, 27)[0] == "doze"
+    # Samples are not known by thread.
+    browser.key("s")
+    assert "tree=samples" in address() and browser.run("return document.getElementById('flame-thread').hidden")
+    browser.check()
+
+
 def axe():
     """The script of axe-core: at HOTPATH_AXE, or where `npm install -g axe-core` puts it. Nothing is downloaded."""
     if path := os.environ.get("HOTPATH_AXE"):
