@@ -1,6 +1,12 @@
-/* The stacks of a run for the page: a tree that can have a million places, as columns of numbers (page_column.h). SPDX-License-Identifier: MIT */
+/*
+ * The stacks of a run for the page: a tree of up to a million nodes, as columns of numbers (page_column.h).
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
 #include "page.h"
 #include "page_column.h"
+#include "shown_names.h"
 
 /* Parents as distances, which are short. */
 static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)
