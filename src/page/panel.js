@@ -78,13 +78,13 @@ function waitRows(one) {
       " ", el("span.second", null, time(wait.waited_ns)))))];
 }
 
-/* Its source text, where the page has it (--source). */
+/* Its source text, if the page has it (--source); each line is a block. */
 function sourceOf(one) {
   const source = one.location ? (report.sources || []).find(its => its.file === one.location.file && its.line === one.location.line) : null;
   if (!source)
     return null;
   return [el("h3", null, "Source"), el("pre.source", {tabindex: "0", role: "region", "aria-label": "Source text"}, source.lines.map((line, at) =>
-    el("span" + (source.first + at === source.line ? ".here" : ""), null, el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "), "\n")))];
+    el("span" + (source.first + at === source.line ? ".here" : ""), null, el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "))))];
 }
 
 export function drawPanel() {

@@ -593,6 +593,7 @@ def test_the_example_in_the_documentation_opens(cli, browser):
     shutil.copy(SOURCE / "docs" / "example-page.html", cli.folder / "page.html")
     browser.open(cli.folder / "page.html", "#f=reserve_stock&tree=samples&theme=light")
     assert browser.text("#panel-body .function-name") == "reserve_stock" and "reserve_stock" in browser.text("#panel-body .source .here") + browser.text("#panel-body .source")
+    assert "U+" not in browser.text("#panel-body .source") and len(browser.texts("#panel-body .source > span")) > 5
     assert browser.texts("#flame-trees button") == ["zones", "samples"]
     browser.picture("page-example.png")
     browser.size(800, 1000)
