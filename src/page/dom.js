@@ -13,7 +13,7 @@ export function el(kind, attributes, ...children) {
     if (key.startsWith("on"))
       element.addEventListener(key.slice(2), value);
     else if (value !== null && value !== undefined && value !== false)
-      element.setAttribute(key, value === true ? "" : key === "title" || key === "aria-label" ? visible(value) : value);
+      element.setAttribute(key, value === true ? "" : /^(title|aria-label)$/.test(key) ? visible(value) : value);
   put(element, ...children);
   return element;
 }
@@ -57,9 +57,10 @@ export function measureWidths() {
   ["time-chart", "flame-scroller", "panel"].forEach(widthOf);
 }
 
-/* An empty canvas as large as it is shown, in dots of the screen. One that has this size already keeps its memory. */
+/* An empty canvas as large as it is shown, in dots of the screen. If the size is the same, it keeps its memory. */
 export function pen(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1, wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale)), drawn = canvas.getContext("2d");
+  const scale = window.devicePixelRatio || 1, drawn = canvas.getContext("2d");
+  const wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale));
   if (canvas.width === wide && canvas.height === high && canvas.style.width === width + "px") {
     drawn.restore(); /* the state that was saved below */
     drawn.clearRect(0, 0, wide, high);
@@ -79,7 +80,7 @@ export const color = name => colors[name];
 export function readColors() {
   const style = getComputedStyle(document.documentElement);
   colors = {};
-  for (const name of ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle", "alloc", "text", "second", "link", "page",
-    "panel", "line", "selected", "frame", "bars", "matched", "less", "more"])
+  for (const name of ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle", "alloc", "text",
+    "second", "link", "page", "panel", "line", "selected", "frame", "bars", "matched", "less", "more"])
     colors[name] = style.getPropertyValue("--" + name).trim();
 }

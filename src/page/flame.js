@@ -1,4 +1,7 @@
-/* The flame graph: which tree it shows, how far it is zoomed, and what the mouse and keys do to it. Root on top. SPDX-License-Identifier: MIT */
+/*
+ * The flame graph: which tree it shows, how far it is zoomed, and what the mouse and keys do to it. The root is
+ * on top. SPDX-License-Identifier: MIT
+ */
 import {functionOf, report, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {el, fill, find, pen, widthOf} from "./dom.js";
 import {frameNumberAt, frames, layOut} from "./flame_frames.js";
@@ -10,7 +13,7 @@ import {chosenThreads, threadChoices} from "./tree_threads.js";
 
 const TALLEST = 410, MEASURE_TITLES = {wall: "wall", cpu: "CPU", waiting: "waiting", allocated: "allocated"};
 
-/* ---- what is shown: a tree, its sums, the node that it is zoomed to, and the part of its width from `from` to `to` */
+/* ---- what is shown: a tree, its sums, the node that it is zoomed to, and a part of the width */
 let tree = null, sums = null, sumsKey = "", zoomed = 0, part = {from: 0, to: 1};
 
 function pathTo(node) {
@@ -58,21 +61,34 @@ function drawCrumbs() {
   const above = [];
   for (let node = zoomed; node !== 0; node = tree.parent[node])
     above.unshift(node);
-  fill(find("crumbs"), zoomed === 0 && !isPart() ? null : [el("button.link", {onclick: () => zoomTo(0)}, tree.name(0)),
-    above.map(node => [" \u203a ", el("button.link.mono", {onclick: () => zoomTo(node)}, tree.name(node))]), isPart() ? " \u203a " + percent(100 * (part.to - part.from)) + " of the width" : null]);
+  if (zoomed === 0 && !isPart()) {
+    fill(find("crumbs"));
+    return;
+  }
+  fill(find("crumbs"), el("button.link", {onclick: () => zoomTo(0)}, tree.name(0)),
+    above.map(node => [" \u203a ", el("button.link.mono", {onclick: () => zoomTo(node)}, tree.name(node))]),
+    isPart() ? " \u203a " + percent(100 * (part.to - part.from)) + " of the width" : null);
 }
 
 function aboutWords() {
-  const measure = shownMeasure(), kind = chosenKind();
-  return (measure === "allocated" ? "width is bytes allocated" : measure === "cpu" ? "width is CPU time" : "width is time") + " of " + tree.name(0) + (kind === "samples" ? ", from stack samples" : "") +
-    (sums.before !== null ? "; blue is less and orange more than in " + report.stacks.compared_with.replace(/^\S*\//, "./") : measure === "wall" || measure === "waiting" ? "; the strip under a name shows what the time is made of" : "") +
-    (isWhole() ? "" : " (whole run)");
+  const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time"}[measure] ?? "time";
+  const words = ["width is ", unit, " of ", tree.name(0)];
+  if (chosenKind() === "samples")
+    words.push(", from stack samples");
+  if (sums.before !== null)
+    words.push("; blue is less and orange more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"));
+  else if (measure === "wall" || measure === "waiting")
+    words.push("; the strip under a name shows what the time is made of");
+  if (!isWhole())
+    words.push(" (whole run)");
+  return words.join("");
 }
 
-/* What stands above the picture. It does not change while the picture is dragged, and a change of it would lay out the page anew. */
+/* The words above the picture. They do not change while it is dragged; to set them would lay out the page again. */
 let wordsDrawn = "";
 function drawWords() {
-  const key = JSON.stringify([sumsKey, pathTo(zoomed), part.to - part.from, isWhole(), treeKinds(), tree.measures, threadChoices().map(choice => choice.key)]);
+  const key = JSON.stringify([sumsKey, pathTo(zoomed), part.to - part.from, isWhole(), treeKinds(), tree.measures,
+    threadChoices().map(choice => choice.key)]);
   if (key === wordsDrawn)
     return;
   wordsDrawn = key;
@@ -86,7 +102,7 @@ function drawWords() {
     button.setAttribute("aria-pressed", String(button.dataset.tree === chosenKind()));
 }
 
-/* The canvas is as high as the part that can be seen, and stays there while the holder scrolls. On paper it is all of it. */
+/* The canvas is as high as what can be seen, and stays there while its holder scrolls. On paper it has all rows. */
 let scrolledTo = 0, rowsHeight = 0;
 export function drawFlame() {
   prepare();
@@ -96,7 +112,8 @@ export function drawFlame() {
   drawWords();
   const wide = widthOf("flame-scroller") - 14;
   layOut(shown(), zoomed, part, wide);
-  const all = (frames.deepest + 1) * FRAME, high = document.documentElement.classList.contains("printing") ? all : Math.min(all, TALLEST);
+  const isPrinted = document.documentElement.classList.contains("printing");
+  const all = (frames.deepest + 1) * FRAME, high = isPrinted ? all : Math.min(all, TALLEST);
   if (all !== rowsHeight)
     find("flame-rows").style.height = all + "px";
   rowsHeight = all;
@@ -162,10 +179,17 @@ function told(frame) {
   const node = frames.node[frame], more = frames.more[frame];
   if (more > 0)
     return more + (more === 1 ? " function" : " functions") + ", too narrow to show";
-  const parts = sums.parts(node);
-  return visible(tree.name(node)) + (tree.library(node) ? " in " + visible(tree.library(node)) : "") + "\n" + amountWords(shown(), sums.value[node]) + ", " + percent(shareOf(sums, node)) +
-    (sums.before !== null ? "\nbefore: " + amountWords(shown(), sums.before[node]) + ", " + percent(shareBefore(sums, node)) : "") +
-    ROLES.map((role, at) => parts[at] > 0 ? "\n" + (role === "user" ? "CPU" : role === "unseen" && chosenKind() === "samples" ? "waiting" : ROLE_TITLES[role]) + ": " + time(parts[at]) : "").join("");
+  const parts = sums.parts(node), library = tree.library(node);
+  const lines = [visible(tree.name(node)) + (library ? " in " + visible(library) : ""),
+    amountWords(shown(), sums.value[node]) + ", " + percent(shareOf(sums, node))];
+  if (sums.before !== null)
+    lines.push("before: " + amountWords(shown(), sums.before[node]) + ", " + percent(shareBefore(sums, node)));
+  ROLES.forEach((role, at) => {
+    const isAnyWait = role === "unseen" && chosenKind() === "samples";
+    if (parts[at] > 0)
+      lines.push((role === "user" ? "CPU" : isAnyWait ? "waiting" : ROLE_TITLES[role]) + ": " + time(parts[at]));
+  });
+  return lines.join("\n");
 }
 
 /* Buttons for the trees and measures that this run has. They are made again only if these change. */
@@ -175,7 +199,8 @@ function drawButtons() {
   if (key === buttonsDrawn)
     return;
   buttonsDrawn = key;
-  fill(find("flame-trees"), kinds.length < 2 ? null : kinds.map(kind => el("button", {"data-tree": kind, onclick: () => change({tree: kind})}, kind)));
+  const button = kind => el("button", {"data-tree": kind, onclick: () => change({tree: kind})}, kind);
+  fill(find("flame-trees"), kinds.length < 2 ? null : kinds.map(button));
   fill(find("flame-measures"), tree.measures.map(measure =>
     el("button", {"data-measure": measure, onclick: () => change({measure})}, MEASURE_TITLES[measure])));
 }
@@ -183,9 +208,11 @@ function drawButtons() {
 /* Only measured functions are known by thread. */
 let choicesDrawn = "";
 function drawThreadChoice() {
-  const select = find("flame-thread"), list = chosenKind() === "zones" ? threadChoices() : [], key = JSON.stringify(list.map(choice => choice.title));
+  const select = find("flame-thread"), list = chosenKind() === "zones" ? threadChoices() : [];
+  const key = JSON.stringify(list.map(choice => choice.title));
+  const option = choice => el("option", {value: choice.key}, choice.title);
   if (key !== choicesDrawn)
-    fill(select, el("option", {value: ""}, "all threads"), list.map(choice => el("option", {value: choice.key}, choice.title)));
+    fill(select, el("option", {value: ""}, "all threads"), list.map(option));
   choicesDrawn = key;
   select.hidden = list.length === 0;
   select.value = chosenThreads()?.key ?? "";
@@ -200,7 +227,9 @@ export function nextThread() {
 /* Dragging moves a part of the width; a click that does not move selects. */
 let held = null;
 function beginDragging(canvas) {
-  canvas.addEventListener("pointerdown", event => { held = isPart() && event.button === 0 ? {x: event.offsetX, isMoved: false} : null; });
+  canvas.addEventListener("pointerdown", event => {
+    held = isPart() && event.button === 0 ? {x: event.offsetX, isMoved: false} : null;
+  });
   canvas.addEventListener("pointerup", () => { setTimeout(() => { held = null; }); });
   canvas.addEventListener("pointermove", event => {
     if (held === null || event.buttons === 0)
@@ -230,7 +259,8 @@ export function beginFlame() {
     drawFlameSoon();
   });
   canvas.addEventListener("click", event => {
-    const frame = frameAt(event), name = frame >= 0 && frames.more[frame] === 0 ? tree.name(frames.node[frame]) : null;
+    const frame = frameAt(event);
+    const name = frame >= 0 && frames.more[frame] === 0 ? tree.name(frames.node[frame]) : null;
     if (functionOf.has(name) && !(held && held.isMoved))
       change({selected: name});
   });

@@ -1,13 +1,13 @@
 /*
- * Which frames a flame graph has at a given width, as columns. There is no object for a frame: a picture can have ten thousand frames, and
- * panning makes a new picture for each frame of the screen. SPDX-License-Identifier: MIT
+ * Which frames a flame graph has at a given width, as columns. There is no object for a frame: a picture can have
+ * ten thousand frames, and panning makes a new picture for each frame of the screen. SPDX-License-Identifier: MIT
  */
 import {childrenIn} from "./stacks.js";
 
 const NARROWEST = 2.5;
 
-export const frames = {count: 0, deepest: 0, node: new Uint32Array(1024), left: new Float64Array(1024), wide: new Float64Array(1024), depth: new Uint32Array(1024),
-  more: new Uint32Array(1024)};
+export const frames = {count: 0, deepest: 0, node: new Uint32Array(1024), left: new Float64Array(1024),
+  wide: new Float64Array(1024), depth: new Uint32Array(1024), more: new Uint32Array(1024)};
 
 function addFrame(node, left, wide, depth, more) {
   const at = frames.count++;
@@ -46,8 +46,9 @@ function addCallers(tree, zoomed, wide) {
 }
 
 /*
- * Lays out the part of `zoomed` from part.from to part.to, `wide` pixels wide. Siblings too narrow to tell apart become one frame, without callees: `more` is how many
- * there are, and `node` is the first of them. So a picture has some thousand frames, however many nodes the tree has.
+ * Lays out the part of `zoomed` from part.from to part.to, `wide` pixels wide. Siblings too narrow to tell apart
+ * become one frame, without callees: `more` is how many there are, and `node` is the first of them. So a picture
+ * has some thousand frames, however many nodes the tree has.
  */
 export function layOut(shown, zoomed, part, wide) {
   const {tree, sums} = shown, whole = sums.value[zoomed], scale = wide / (part.to - part.from);

@@ -1,8 +1,9 @@
 /*
- * Draws the frames of a flame graph. Frames are neutral; the strip below a name shows what its time is made of. Where two runs are compared, a frame is blue
- * if its share became smaller, and orange if it became larger.
+ * Draws the frames of a flame graph. Frames are neutral; the strip below a name shows what its time is made of. If
+ * two runs are compared, a frame is blue if its share became smaller, and orange if it became larger.
  *
- * Rectangles come first, then names, then numbers, so that the canvas changes its font twice for a picture, not twice for a frame. SPDX-License-Identifier: MIT
+ * Rectangles come first, then names, then numbers, so that the canvas changes its font twice for a picture, not
+ * twice for a frame. SPDX-License-Identifier: MIT
  */
 import {ROLES} from "./data.js";
 import {color} from "./dom.js";
@@ -12,7 +13,8 @@ import {matching} from "./functions.js";
 import {state} from "./state.js";
 
 export const FRAME = 22;
-const STRIP = 5, LEAST_NAMED = 34, LEAST_NUMBERS = 55, NAME_FONT = "12px ui-monospace, monospace", NUMBER_FONT = "11px system-ui, sans-serif";
+const STRIP = 5, LEAST_NAMED = 34, LEAST_NUMBERS = 55;
+const NAME_FONT = "12px ui-monospace, monospace", NUMBER_FONT = "11px system-ui, sans-serif";
 
 export const amountWords = (shown, value) => shown.measure === "allocated" ? size(value) : time(value);
 export const shareOf = (sums, node) => 100 * sums.value[node] / Math.max(1, sums.value[0]);
@@ -53,8 +55,9 @@ function paintDifference(drawn, sums, node, left, top, wide) {
 }
 
 function paintBox(drawn, {tree, sums}, at, top, colors) {
-  const node = frames.node[at], left = frames.left[at], wide = Math.max(0.5, frames.wide[at] - 1), name = tree.name(node);
-  const isSelected = node > 0 && name === state.selected, isMatched = state.query !== "" && node > 0 && matching(name);
+  const node = frames.node[at], left = frames.left[at], wide = Math.max(0.5, frames.wide[at] - 1);
+  const name = tree.name(node), isSelected = node > 0 && name === state.selected;
+  const isMatched = state.query !== "" && node > 0 && matching(name);
   drawn.fillStyle = isMatched ? colors.matched : isSelected ? colors.selected : colors.frame;
   drawn.fillRect(left, top, wide, FRAME - STRIP - 2);
   if (sums.before !== null && node > 0 && !isMatched)
@@ -74,7 +77,8 @@ function paintBox(drawn, {tree, sums}, at, top, colors) {
 
 /* ---- texts */
 /* How wide one letter of a name is: all are alike in ASCII. */
-const widthOfText = (drawn, letter, text) => /^[ -~]*$/.test(text) ? letter * text.length : drawn.measureText(text).width;
+const widthOfText = (drawn, letter, text) =>
+  /^[ -~]*$/.test(text) ? letter * text.length : drawn.measureText(text).width;
 
 function fitting(drawn, letter, text, room) {
   const wide = widthOfText(drawn, letter, text);
@@ -93,10 +97,11 @@ function paintNames(drawn, {tree}, named, scrolled) {
   drawn.fillStyle = color("text");
   const letter = drawn.measureText("0").width;
   for (const at of named) {
-    const left = frames.left[at] + 5, room = frames.wide[at] - 9, shown = visible(tree.name(frames.node[at]) ?? ""), name = fitting(drawn, letter, shown, room);
+    const left = frames.left[at] + 5, room = frames.wide[at] - 9;
+    const whole = visible(tree.name(frames.node[at]) ?? ""), name = fitting(drawn, letter, whole, room);
     drawn.fillText(name, left, frames.depth[at] * FRAME + 12 - scrolled);
     const end = left + widthOfText(drawn, letter, name) + 6;
-    if (name === shown && end + LEAST_NUMBERS < left + room)
+    if (name === whole && end + LEAST_NUMBERS < left + room)
       after.push(at, end);
   }
   return after;
@@ -108,7 +113,8 @@ function paintNumbers(drawn, shown, after, scrolled) {
   drawn.fillStyle = color(sums.before !== null ? "text" : "second");
   for (let pair = 0; pair < after.length; pair += 2) {
     const at = after[pair], node = frames.node[at];
-    const numbers = percent(shareOf(sums, node)) + (sums.before !== null && node > 0 ? " (" + percent(shareBefore(sums, node)) + ")" : "") + "   " + amountWords(shown, sums.value[node]);
+    const before = sums.before !== null && node > 0 ? " (" + percent(shareBefore(sums, node)) + ")" : "";
+    const numbers = percent(shareOf(sums, node)) + before + "   " + amountWords(shown, sums.value[node]);
     if (after[pair + 1] + drawn.measureText(numbers).width < frames.left[at] + frames.wide[at] - 4)
       drawn.fillText(numbers, after[pair + 1], frames.depth[at] * FRAME + 12 - scrolled);
   }
@@ -117,8 +123,8 @@ function paintNumbers(drawn, shown, after, scrolled) {
 /* Draws the frames that can be seen where `high` pixels are shown from `scrolled` on. */
 export function paintFrames(drawn, shown, scrolled, high) {
   const first = Math.floor(scrolled / FRAME), last = Math.ceil((scrolled + high) / FRAME), named = [];
-  const colors = {frame: color("frame"), matched: color("matched"), selected: color("selected"), link: color("link"), roles: ROLES.map(color),
-    strip: shown.measure === "allocated" ? color("alloc") : null};
+  const colors = {frame: color("frame"), matched: color("matched"), selected: color("selected"),
+    link: color("link"), roles: ROLES.map(color), strip: shown.measure === "allocated" ? color("alloc") : null};
   for (let at = 0; at < frames.count; at++) {
     const depth = frames.depth[at], top = depth * FRAME - scrolled;
     if (depth < first || depth >= last)

@@ -1,4 +1,7 @@
-/* Numbers as people read them: three digits and a unit. Exact values are for tooltips and for what is copied. SPDX-License-Identifier: MIT */
+/*
+ * Numbers as people read them: three digits and a unit. Exact values are for tooltips and for what is copied.
+ * SPDX-License-Identifier: MIT
+ */
 export const NONE = "\u2013"; /* not known */
 
 function digits(value) {
@@ -32,7 +35,8 @@ export function count(value) {
   return scaled(value, [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]).join(" ");
 }
 
-export const percentNumber = share => share >= 9.95 ? share.toFixed(0) : share > 0 && share < 0.05 ? "<0.1" : share.toFixed(1);
+export const percentNumber = share =>
+  share >= 9.95 ? share.toFixed(0) : share > 0 && share < 0.05 ? "<0.1" : share.toFixed(1);
 export const percent = share => percentNumber(share) + " %";
 
 /* Of a time axis: "5.4 s", "2:05 min" */
@@ -47,7 +51,9 @@ export function moment(ns) {
 /* Signs that turn the direction of text, and others that cannot be seen, as codes. */
 export function visible(text) {
   const said = String(text);
-  return !/[^ -~]/.test(said) ? said : said.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+  if (!/[^ -~]/.test(said))
+    return said;
+  return said.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     sign => "<U+" + sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
 }
 

@@ -6,11 +6,19 @@ import {togglePause} from "./live.js";
 import {change, isWhole, setAside, state} from "./state.js";
 import {moveBrush, widenBrush} from "./timeline.js";
 
-export const KEYS = [["/", "find a function"], ["j k", "next, previous row"], ["Enter", "to the function's panel"], ["Esc", "one step back: search, zoom, stretch, selection"],
-  ["[ ]", "move the stretch"], ["+ -", "make it longer, shorter"], ["x", "set the function aside as idle, or undo that"], ["f", "next measure of the flame graph"], ["s", "flame graph of zones, of samples, or of two runs"], ["T", "flame graph of the next thread, or of all"], ["< >", "move the flame graph"], ["{ }", "show less or more of its width"],
-  ["z", "zoom the flame graph to the function"], ["t", "to the threads"], ["g and a letter", "to a section: f functions, l locks, i I/O, m memory, d data flow, c calls, p processes, w waits"],
-  ["o", "own time, or with callees"], ["p", "pause or resume a live page"], ["d", "light or dark"], ["?", "these keys"]];
-const PLACES = {f: "functions", l: "locks", i: "io", m: "memory", d: "flow", c: "calls", p: "processes", w: "waits", t: "threads", a: "flame", v: "verdict", r: "tree", o: "others"};
+export const KEYS = [["/", "find a function"], ["j k", "next, previous row"], ["Enter", "to the function's panel"],
+  ["Esc", "one step back: search, zoom, stretch, selection"], ["[ ]", "move the stretch"],
+  ["+ -", "make it longer, shorter"], ["x", "set the function aside as idle, or undo that"],
+  ["f", "next measure of the flame graph"],
+  ["s", "flame graph of zones, of samples, or of two runs"], ["T", "flame graph of the next thread, or of all"],
+  ["< >", "move the flame graph"], ["{ }", "show less or more of its width"],
+  ["z", "zoom the flame graph to the function"], ["t", "to the threads"],
+  ["g and a letter", "to a section: f functions, l locks, i I/O, m memory, d data flow, c calls, p processes, " +
+    "w waits"],
+  ["o", "own time, or with callees"], ["p", "pause or resume a live page"], ["d", "light or dark"],
+  ["?", "these keys"]];
+const PLACES = {f: "functions", l: "locks", i: "io", m: "memory", d: "flow", c: "calls", p: "processes", w: "waits",
+  t: "threads", a: "flame", v: "verdict", r: "tree", o: "others"};
 
 function goTo(id) {
   const place = find(id);
@@ -40,19 +48,23 @@ function back() {
 }
 
 const ACTIONS = {
-  "/": () => find("search").focus(), "j": () => moveSelection(1), "k": () => moveSelection(-1), "Enter": () => goTo("panel"), "Escape": back,
-  "[": () => moveBrush(-0.5), "]": () => moveBrush(0.5), "+": () => widenBrush(1.5), "=": () => widenBrush(1.5), "-": () => widenBrush(1 / 1.5),
-  "x": () => state.selected !== null && setAside(state.selected), "f": nextMeasure, "s": nextTree, "T": nextThread, "<": () => moveFlame(-0.25), ">": () => moveFlame(0.25), "{": () => widenFlame(1 / 1.5), "}": () => widenFlame(1.5), "z": zoomToSelected, "t": () => goTo("threads"), "d": toggleTheme,
-  "o": () => change({mode: state.mode === "own" ? "all" : "own"}, false), "p": togglePause, "?": () => find("keys").showModal(),
+  "/": () => find("search").focus(), "j": () => moveSelection(1), "k": () => moveSelection(-1),
+  "Enter": () => goTo("panel"), "Escape": back, "[": () => moveBrush(-0.5), "]": () => moveBrush(0.5),
+  "+": () => widenBrush(1.5), "=": () => widenBrush(1.5), "-": () => widenBrush(1 / 1.5),
+  "x": () => state.selected !== null && setAside(state.selected), "f": nextMeasure, "s": nextTree, "T": nextThread,
+  "<": () => moveFlame(-0.25), ">": () => moveFlame(0.25), "{": () => widenFlame(1 / 1.5),
+  "}": () => widenFlame(1.5), "z": zoomToSelected, "t": () => goTo("threads"), "d": toggleTheme,
+  "o": () => change({mode: state.mode === "own" ? "all" : "own"}, false), "p": togglePause,
+  "?": () => find("keys").showModal(),
 };
 
 let isAfterG = false;
 export function beginKeys() {
   document.addEventListener("keydown", event => {
-    const isTyping = event.target.tagName === "INPUT", isPressed = event.target.tagName === "BUTTON" || event.target.tagName === "A";
-    if (event.ctrlKey || event.metaKey || event.altKey || (isTyping && event.key !== "Escape" && event.key !== "Enter"))
+    const tag = event.target.tagName, isTyping = tag === "INPUT", isPressed = tag === "BUTTON" || tag === "A";
+    if (event.ctrlKey || event.metaKey || event.altKey || (isTyping && !["Escape", "Enter"].includes(event.key)))
       return;
-    if (event.target.tagName === "SELECT" && event.key !== "Escape")
+    if (tag === "SELECT" && event.key !== "Escape")
       return; /* letters choose an option */
     if (isTyping) {
       event.target.blur();

@@ -1,6 +1,6 @@
 /*
- * A page of `hotpath serve`: the server says when there are newer numbers, and the page fetches them. A page in a file does none of this; its policy
- * forbids all connections. SPDX-License-Identifier: MIT
+ * A page of `hotpath serve`: the server says when there are newer numbers, and the page fetches them. A page in a
+ * file does none of this; its policy forbids all connections. SPDX-License-Identifier: MIT
  */
 import {load, report} from "./data.js";
 import {fill, find} from "./dom.js";

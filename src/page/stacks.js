@@ -1,13 +1,14 @@
 /*
- * The trees that a flame graph can show, as columns: zones (the call tree of measured functions), samples (stacks), and both compared with a second
- * run. Node 0 is the root; parents come before their children. SPDX-License-Identifier: MIT
+ * The trees that a flame graph can show, as columns: zones (the call tree of measured functions), samples (stacks),
+ * and both compared with a second run. Node 0 is the root; parents come before their children.
+ * SPDX-License-Identifier: MIT
  */
 import {idleOf, report, roleOf, ROLES, rows, whenLoaded} from "./data.js";
 import {numbersOf, smallNumbersOf} from "./columns.js";
 import {state} from "./state.js";
 import {chosenThreads, rowsOfThreads} from "./tree_threads.js";
 
-/* ---- children as linked lists, in the order of their numbers: the first child of a node and its next sibling; 0: there is none */
+/* ---- children as linked lists in the order of their numbers: first child and next sibling; 0: none */
 function withChildren(tree) {
   const firstChild = new Uint32Array(tree.nodes), nextSibling = new Uint32Array(tree.nodes);
   for (let node = tree.nodes - 1; node > 0; node--) {
@@ -46,7 +47,8 @@ function ownValue(row, parts, measure) {
 }
 
 function sumZones(list, measure) {
-  const nodes = list.length + 1, value = new Float64Array(nodes), roles = ROLES.length, all = new Float64Array(nodes * roles);
+  const nodes = list.length + 1, roles = ROLES.length;
+  const value = new Float64Array(nodes), all = new Float64Array(nodes * roles);
   list.forEach((row, at) => {
     const isAside = state.aside.has(row.name), parts = ownParts(row, isAside);
     value[at + 1] = ownValue(row, parts, measure);
@@ -69,9 +71,11 @@ function zonesTree() {
   const list = rows("calltree");
   if (list.length === 0)
     return null;
-  const first = list[0], measures = ["wall", ...(first.own_cpu_ns === null || first.own_cpu_ns === undefined ? [] : ["cpu"]), ...(first.waits_ns === undefined ? [] : ["waiting"]),
-    ...(first.own_bytes === null || first.own_bytes === undefined ? [] : ["allocated"])];
-  return withChildren({nodes: list.length + 1, parent: Uint32Array.from([0, ...list.map(row => row.parent + 1)]), library: () => "", isCompared: false,
+  const isKnown = value => value !== null && value !== undefined, first = list[0];
+  const measures = ["wall", ...(isKnown(first.own_cpu_ns) ? ["cpu"] : []),
+    ...(isKnown(first.waits_ns) ? ["waiting"] : []), ...(isKnown(first.own_bytes) ? ["allocated"] : [])];
+  return withChildren({nodes: list.length + 1, parent: Uint32Array.from([0, ...list.map(row => row.parent + 1)]),
+    library: () => "", isCompared: false,
     name: node => node > 0 ? list[node - 1].name : chosenThreads() ? chosenThreads().title : ALL_THREADS,
     get measures() { return chosenThreads() ? measures.filter(measure => measure !== "allocated") : measures; },
     sum: measure => sumZones(chosenThreads() ? rowsOfThreads(list) : list, measure)});
@@ -99,8 +103,10 @@ function summedUp(tree, keys, which) {
 }
 
 function sumStacks(tree, measures, measure) {
-  const value = summedUp(tree, measures[measure], "own"), isTime = measure !== "allocated" && tree.weights.has(measures.cpu[0]);
-  const cpu = !isTime ? null : measure === "cpu" ? value : measure === "wall" ? summedUp(tree, measures.cpu, "own") : new Float64Array(tree.nodes);
+  const value = summedUp(tree, measures[measure], "own");
+  const isTime = measure !== "allocated" && tree.weights.has(measures.cpu[0]);
+  const cpu = !isTime ? null : measure === "cpu" ? value
+    : measure === "wall" ? summedUp(tree, measures.cpu, "own") : new Float64Array(tree.nodes);
   const parts = new Float64Array(ROLES.length); /* of the node that was asked for last */
   return {value, before: tree.isCompared ? summedUp(tree, measures[measure], "before") : null, parts: node => {
     if (cpu !== null) {
@@ -117,18 +123,25 @@ function stacksTree(kind) {
   if (!data)
     return null;
   if (stacks === null) {
-    const nodes = data.count + 1, parent = smallNumbersOf(data.parents, nodes), function_ = smallNumbersOf(data.functions, nodes);
+    const nodes = data.count + 1;
+    const parent = smallNumbersOf(data.parents, nodes), function_ = smallNumbersOf(data.functions, nodes);
     for (let node = 1; node < nodes; node++)
       parent[node] = node - parent[node];
-    stacks = withChildren({nodes, parent, name: node => node === 0 ? ALL_THREADS : data.names[function_[node]], library: node => node === 0 ? "" : data.libraries[function_[node]],
-      weights: new Map(data.weights.map(column => [column.key, {...column}])), isCompared: data.compared_with !== null});
+    stacks = withChildren({nodes, parent, isCompared: data.compared_with !== null,
+      name: node => node === 0 ? ALL_THREADS : data.names[function_[node]],
+      library: node => node === 0 ? "" : data.libraries[function_[node]],
+      weights: new Map(data.weights.map(column => [column.key, {...column}]))});
   }
-  const known = Object.keys(measures).filter(measure => measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || stacks.weights.has(measures.waiting[0]) || kind === "zones"));
-  return known.length === 0 ? null : {...stacks, measures: known, sum: measure => sumStacks(stacks, measures, measure)};
+  const hasWall = kind === "zones" || stacks.weights.has(measures.waiting[0]);
+  const known = Object.keys(measures).filter(measure =>
+    measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || hasWall));
+  const sum = measure => sumStacks(stacks, measures, measure);
+  return known.length === 0 ? null : {...stacks, measures: known, sum};
 }
 
 /* ---- all trees; each is made when it is first shown */
-const MAKERS = {zones: zonesTree, samples: () => stacksTree("samples"), "zones, compared": () => report.stacks && report.stacks.compared_with !== null ? stacksTree("zones") : null};
+const comparedTree = () => report.stacks && report.stacks.compared_with !== null ? stacksTree("zones") : null;
+const MAKERS = {zones: zonesTree, samples: () => stacksTree("samples"), "zones, compared": comparedTree};
 const made = new Map();
 whenLoaded(() => {
   stacks = null;
@@ -144,4 +157,5 @@ export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !
 export function chosenTree() {
   return treeOf(state.tree) ?? treeOf("zones") ?? treeOf("samples");
 }
-export const chosenKind = () => treeOf(state.tree) !== null ? state.tree : treeOf("zones") !== null ? "zones" : "samples";
+export const chosenKind = () =>
+  treeOf(state.tree) !== null ? state.tree : treeOf("zones") !== null ? "zones" : "samples";

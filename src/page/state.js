@@ -1,10 +1,11 @@
 /*
- * What the page shows, and the part of the address after # that says so. It has names, not numbers, so that it works on the page of tomorrow's run.
- * SPDX-License-Identifier: MIT
+ * What the page shows, and the part of the address after # that says so. It has names, not numbers, so that it
+ * works on the page of tomorrow's run. SPDX-License-Identifier: MIT
  */
 import {elapsed, functionOf, moments, steps} from "./data.js";
 
-export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own", query: "", theme: "", mode: "own", tree: "zones", thread: ""};
+export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own",
+  query: "", theme: "", mode: "own", tree: "zones", thread: ""};
 const TREES = ["zones", "samples", "zones, compared"];
 export const MEASURES = ["wall", "cpu", "waiting", "allocated"];
 const listeners = [];
@@ -22,8 +23,10 @@ function addressOf() {
     parts.push("f=" + encodeURIComponent(state.selected));
   if (state.aside.size > 0)
     parts.push("aside=" + [...state.aside].map(encodeURIComponent).join(","));
-  for (const [key, value, usual] of [["flame", state.measure, "wall"], ["sort", state.sort, "-own"], ["q", state.query, ""],
-    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"], ["thread", state.thread, ""]])
+  const others = [["flame", state.measure, "wall"], ["sort", state.sort, "-own"], ["q", state.query, ""],
+    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"],
+    ["thread", state.thread, ""]];
+  for (const [key, value, usual] of others)
     if (value !== usual)
       parts.push(key + "=" + encodeURIComponent(value));
   return "#" + parts.join("&");
@@ -73,7 +76,8 @@ export function change(what, isStep = true) {
   const after = addressOf();
   if (before !== after) {
     try {
-      window.history[isStep ? "pushState" : "replaceState"](null, "", after === "#" ? location.pathname + location.search : after);
+      const address = after === "#" ? location.pathname + location.search : after;
+      window.history[isStep ? "pushState" : "replaceState"](null, "", address);
     } catch { /* a browser may not allow that for files; the page works without */ }
   }
   for (const listener of listeners)

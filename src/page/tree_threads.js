@@ -1,9 +1,12 @@
-/* The call tree of one thread, or of all threads with one name (src/export/page_threads.c). SPDX-License-Identifier: MIT */
+/*
+ * The call tree of one thread, or of all threads with one name (src/export/page_threads.c).
+ * SPDX-License-Identifier: MIT
+ */
 import {report, whenLoaded} from "./data.js";
 import {numbersOf} from "./columns.js";
 import {state} from "./state.js";
 
-/* What can be chosen: {key, title, threads}. Names come first: there may be threads with the same names tomorrow, but not with the same numbers. */
+/* What can be chosen: {key, title, threads}. A key is a name if possible: tomorrow's run has other thread ids. */
 let choices = [];
 whenLoaded(() => {
   const byName = new Map();
@@ -11,19 +14,25 @@ whenLoaded(() => {
     const name = thread.name || "unnamed";
     byName.set(name, [...(byName.get(name) || []), thread]);
   }
-  choices = [...byName].flatMap(([name, threads]) => threads.length === 1 ? [{key: name, title: name, threads}]
-    : [{key: name, title: name + ", " + threads.length + " threads", threads}, ...threads.map(thread => ({key: name + " " + thread.tid, title: name + " " + thread.tid, threads: [thread]}))]);
+  const single = (name, thread) => ({key: name, title: name, threads: [thread]});
+  choices = [...byName].flatMap(([name, threads]) => threads.length === 1 ? [single(name, threads[0])]
+    : [{key: name, title: name + ", " + threads.length + " threads", threads},
+      ...threads.map(thread => single(name + " " + thread.tid, thread))]);
 });
 export const threadChoices = () => (report.tree_threads || []).length > 1 ? choices : [];
 /* null: all threads */
 export const chosenThreads = () => threadChoices().find(choice => choice.key === state.thread) ?? null;
-export const choiceOfThread = tid => threadChoices().find(choice => choice.threads.length === 1 && choice.threads[0].tid === tid) ?? null;
+export const choiceOfThread = tid =>
+  threadChoices().find(choice => choice.threads.length === 1 && choice.threads[0].tid === tid) ?? null;
 
-/* The rows of the call tree with the numbers of the chosen threads. How much was allocated is not known by thread. */
+/* The rows of the call tree with the numbers of the chosen threads. Allocated bytes are not known by thread. */
 export function rowsOfThreads(list) {
-  const made = list.map(row => ({name: row.name, parent: row.parent, self_ns: 0, own_cpu_ns: row.own_cpu_ns === undefined || row.own_cpu_ns === null ? row.own_cpu_ns : 0, waits_ns: {}}));
+  const made = list.map(row => ({name: row.name, parent: row.parent, self_ns: 0, waits_ns: {},
+    own_cpu_ns: Number.isFinite(row.own_cpu_ns) ? 0 : null}));
   for (const thread of chosenThreads().threads) {
-    const column = text => numbersOf(text, thread.count + 1), steps = column(thread.rows), own = column(thread.own), cpu = thread.cpu === undefined ? null : column(thread.cpu);
+    const column = text => numbersOf(text, thread.count + 1);
+    const steps = column(thread.rows), own = column(thread.own);
+    const cpu = thread.cpu === undefined ? null : column(thread.cpu);
     const waits = Object.entries(thread.waits || {}).map(([cause, text]) => [cause, column(text)]);
     for (let at = 1, row = -1; at <= thread.count; at++) {
       row += steps[at];
