@@ -43,7 +43,8 @@ def without_thread_sanitizer(reason):
     return pytest.mark.skipif("thread" in SANITIZER, reason=f"not with ThreadSanitizer: {reason}")
 
 
-with_cxx = pytest.mark.skipif(not (PROGRAMS / "everything_cxx").exists(), reason="built without a C++ compiler")
+# values_cxx, because ./dev test --quick builds it, too
+with_cxx = pytest.mark.skipif(not (PROGRAMS / "values_cxx").exists(), reason="built without a C++ compiler")
 
 
 def without_emulator(reason):
