@@ -203,7 +203,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from export' -l by-zone -d 'Stack
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l output -s o -r -F -d 'The file; %p is the process id. Without it standard output.'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l dir -r -F -d 'Folder of the session file.'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l help -s h -d 'Print a short help.'
-complete -c hotpath -n __fish_use_subcommand -a ls -d 'Lists sessions: live, finished or crashed, age, size, command.'
+complete -c hotpath -n __fish_use_subcommand -a ls -d 'Lists sessions: name, state, start, size on disk, processes, command.'
 complete -c hotpath -n '__fish_seen_subcommand_from ls' -f
 complete -c hotpath -n '__fish_seen_subcommand_from ls' -l all -s a -d 'Also the single sessions within runs.'
 complete -c hotpath -n '__fish_seen_subcommand_from ls' -l json -d 'As JSON, with paths and exact numbers.'

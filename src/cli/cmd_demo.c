@@ -139,8 +139,7 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
     hp_arguments_settle(arguments, settings);
     settings->output.output_path[0] = '\0';
     settings->output.format = HP_FORMAT_TABLE;
-    snprintf(settings->show.report, sizeof settings->show.report,
-             has_console ? "bottlenecks" : "bottlenecks,timing,alloc-bytes,cpu,waits");
+    snprintf(settings->show.report, sizeof settings->show.report, has_console ? "bottlenecks" : "short");
     settings->show.functions_limit = 8;
     settings->show.functions_limit_is_given = true;
 }

@@ -2,11 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "age.h"
 #include "arguments.h"
-#include "clock.h"
 #include "command.h"
 #include "json.h"
 #include "number.h"
+#include "run_ending.h"
 #include "sessions.h"
 #include "terminal.h"
 #include "text.h"
@@ -23,18 +24,25 @@ static void put_name(char text[64], const struct hp_session *session)
     hp_copy_printable(text, 64, name);
 }
 
-static void put_age(char text[16], uint64_t began_ns)
+/* "running", "finished", "exit 3", "killed: SIGSEGV": how the program ended is known of a run. */
+static void put_state(char text[32], const struct hp_session *session)
 {
-    const uint64_t now = hp_clock_wall_ns();
-    const uint64_t seconds = now > began_ns ? (now - began_ns) / 1000000000u : 0;
-    if (seconds < 120)
-        snprintf(text, 16, "%us", (unsigned)seconds);
-    else if (seconds < 7200)
-        snprintf(text, 16, "%um", (unsigned)(seconds / 60));
-    else if (seconds < 172800)
-        snprintf(text, 16, "%uh", (unsigned)(seconds / 3600));
+    char ending[24];
+    const bool is_over = session->state == HP_SESSION_FINISHED || session->state == HP_SESSION_CRASHED;
+    const bool is_known = is_over && session->is_run && hp_run_ending_read(session->path, ending, sizeof ending);
+    if (session->is_paused)
+        snprintf(text, 32, "paused");
+    else if (session->state == HP_SESSION_LIVE)
+        snprintf(text, 32, "running");
+    else if (is_known && strcmp(ending, "exit 0") == 0)
+        snprintf(text, 32, "finished");
+    else if (is_known && strncmp(ending, "exit ", 5) == 0)
+        snprintf(text, 32, "%s", ending);
+    else if (is_known)
+        snprintf(text, 32, "killed: %s", ending);
     else
-        snprintf(text, 16, "%ud", (unsigned)(seconds / 86400 < 99999 ? seconds / 86400 : 99999));
+        snprintf(text, 32, "%s",
+                 session->state == HP_SESSION_CRASHED ? "unfinished" : hp_session_state_name(session->state));
 }
 
 static void put_size(char text[16], uint64_t bytes)
@@ -45,12 +53,15 @@ static void put_size(char text[16], uint64_t bytes)
     hp_text_end(&size);
 }
 
-static void put_what(char text[32], const struct hp_session *session)
+/* "pid 1234", "pid 1234 and 2 more" */
+static void put_processes(char text[32], const struct hp_session *session)
 {
-    if (session->is_run)
-        snprintf(text, 32, "%u process%s", (unsigned)session->processes, session->processes == 1 ? "" : "es");
-    else
+    if (session->processes == 0)
+        snprintf(text, 32, "none");
+    else if (session->processes == 1)
         snprintf(text, 32, "pid %u", (unsigned)session->pid);
+    else
+        snprintf(text, 32, "pid %u and %u more", (unsigned)session->pid, (unsigned)session->processes - 1);
 }
 
 static void print_line(const char *line, size_t columns)
@@ -62,33 +73,68 @@ static void print_line(const char *line, size_t columns)
     puts(hp_text_end(&text));
 }
 
-static void print_session(const struct hp_session *session, int name_width, size_t columns)
+enum { NAME, STATE, STARTED, DISK, PROCESSES, COMMAND, FIELDS };
+
+/* What a line has, in columns of their own; the command is the last and may be long. */
+struct line {
+    char name[64], state[32], started[24], disk[16], processes[32];
+    const char *command;
+};
+
+static const char *field_of(const struct line *line, int field)
 {
-    char name[64], age[16], size[16], what[32], line[700];
-    put_name(name, session);
-    put_age(age, session->began_ns);
-    put_size(size, session->disk_bytes);
-    put_what(what, session);
-    snprintf(line, sizeof line, "%-*s  %-9s %5s  %9s  %-14s  %s", name_width, name,
-             session->is_paused ? "off" : hp_session_state_name(session->state), age, size, what, session->command);
-    print_line(line, columns);
+    const char *const fields[FIELDS] = {line->name, line->state,     line->started,
+                                        line->disk, line->processes, line->command};
+    return fields[field];
+}
+
+static void describe(struct line *line, const struct hp_session *session)
+{
+    put_name(line->name, session);
+    put_state(line->state, session);
+    hp_put_age(line->started, sizeof line->started, session->began_ns);
+    put_size(line->disk, session->disk_bytes);
+    put_processes(line->processes, session);
+    line->command = session->command;
+}
+
+static void widen(int widths[FIELDS], const struct line *line)
+{
+    for (int field = 0; field < COMMAND; field++)
+        if ((int)strlen(field_of(line, field)) > widths[field])
+            widths[field] = (int)strlen(field_of(line, field));
+}
+
+/* Sizes stand at the right, everything else at the left. */
+static void print_fields(const int widths[FIELDS], const struct line *line, size_t columns)
+{
+    char text[700];
+    int used = 0;
+    for (int field = 0; field < COMMAND; field++) {
+        const char *bytes = field_of(line, field);
+        used += snprintf(text + used, sizeof text - (size_t)used, field == DISK ? "%*s  " : "%-*s  ", widths[field],
+                         bytes);
+    }
+    snprintf(text + used, sizeof text - (size_t)used, "%s", line->command);
+    print_line(text, columns);
 }
 
 static void print_table(const struct hp_sessions *sessions)
 {
-    char name[64], line[200];
-    int name_width = 4;
+    static const struct line heading = {"NAME", "STATE", "STARTED", "DISK", "PROCESSES", "COMMAND"};
+    struct line line;
+    int widths[FIELDS] = {0};
     const size_t columns = hp_terminal_of(1).columns;
+    widen(widths, &heading);
     for (size_t at = 0; at < sessions->count; at++) {
-        put_name(name, &sessions->all[at]);
-        if ((int)strlen(name) > name_width)
-            name_width = (int)strlen(name);
+        describe(&line, &sessions->all[at]);
+        widen(widths, &line);
     }
-    snprintf(line, sizeof line, "%-*s  %-9s %5s  %9s  %-14s  %s", name_width, "NAME", "STATE", "AGE", "SIZE", "OF",
-             "COMMAND");
-    print_line(line, columns);
-    for (size_t at = 0; at < sessions->count; at++)
-        print_session(&sessions->all[at], name_width, columns);
+    print_fields(widths, &heading, columns);
+    for (size_t at = 0; at < sessions->count; at++) {
+        describe(&line, &sessions->all[at]);
+        print_fields(widths, &line, columns);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------------- JSON */
@@ -151,10 +197,12 @@ static const struct hp_flag list_flags[] = {
 const struct hp_command hp_command_ls = {
     .name = "ls",
     .operands = "",
-    .summary = "Lists sessions: live, finished or crashed, age, size, command.",
-    .details = "The newest comes first. A run is one line for all its processes. Live sessions whose\n"
-               "recording is switched off show as off; elsewhere are those of containers, of\n"
-               "which it cannot be told from here whether they live.\n",
+    .summary = "Lists sessions: name, state, start, size on disk, processes, command.",
+    .details = "The newest comes first; 'hotpath report NAME' shows one. A run is one line for all its\n"
+               "processes. States: running; paused (running, after 'hotpath off'); finished; exit N\n"
+               "and killed: SIGNAL (how the program of a run ended); unfinished (the process was\n"
+               "killed, or left by _exit or exec); elsewhere (of a container: whether it runs cannot\n"
+               "be told from here).\n",
     .flags = list_flags,
     .flag_count = sizeof list_flags / sizeof list_flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -88,7 +88,8 @@ const struct hp_command hp_command_report = {
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Prints the report of a session, running, finished or killed.",
-    .details = "Without an operand it is the newest session, or the newest run with all its\n"
+    .details = "Without an operand it is the newest session or run that was started in this terminal,\n"
+               "or else the newest of all; the first line says which. A run is shown with all its\n"
                "processes. A session is named as 'hotpath ls' shows it, by the process id, or by\n"
                "the path of its file; the path of a folder stands for all sessions in it.\n"
                "What is shown is chosen by options here or by the same variables as in the\n"

@@ -17,6 +17,7 @@
 #include "named_stacks.h"
 #include "places.h"
 #include "process.h"
+#include "run_terminal.h"
 #include "stack_file.h"
 #include "zone_names.h"
 
@@ -44,8 +45,10 @@ bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_F
 {
     char place[1200];
     for (unsigned n = 0; hp_place(&settings->record, n, place, sizeof place); n++)
-        if (make_in(folder, place))
+        if (make_in(folder, place)) {
+            hp_run_terminal_write(folder);
             return true;
+        }
     folder[0] = '\0';
     return false;
 }

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "process_session.h"
+#include "run_terminal.h"
 
 static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
 
@@ -59,11 +60,35 @@ static bool find_elsewhere(struct hp_session *ret_session, const char *pid)
     return hp_process_session(pid, ret_session->path, sizeof ret_session->path);
 }
 
+/* Of a single session the process is asked, or its parent, as long as one of them lives. */
+static bool is_of_this_terminal(const struct hp_session *session)
+{
+    if (session->is_run)
+        return hp_run_is_of_this_terminal(session->path);
+    return session->is_of_this_namespace &&
+           (hp_process_is_of_this_terminal(session->pid, session->process_start) ||
+            hp_process_is_of_this_terminal(session->parent_pid, session->process_start));
+}
+
+/* The newest that was started in this terminal; the newest of all where none was. */
+static const struct hp_session *prefer_this_terminal(const struct hp_sessions *sessions,
+                                                     const struct hp_session *newest)
+{
+    for (size_t at = 0; at < sessions->count; at++) {
+        const struct hp_session *session = &sessions->all[at];
+        if (session->processes > 0 && is_of_this_terminal(session))
+            return session;
+    }
+    return newest;
+}
+
 static bool find_newest(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
     const bool has_found = hp_sessions_find(&found, &settings->record, name != NULL);
     const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
+    if (name == NULL && chosen != NULL)
+        chosen = prefer_this_terminal(&found, chosen);
     if (chosen != NULL)
         *ret_session = *chosen;
     hp_sessions_free(&found);

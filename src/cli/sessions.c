@@ -19,6 +19,7 @@
 #include "places.h"
 #include "process.h"
 #include "run_ending.h"
+#include "run_terminal.h"
 #include "session_file.h"
 #include "stack_file.h"
 #include "stack_ring.h"
@@ -103,6 +104,9 @@ static void describe(struct hp_session *session, const struct hp_session_file *f
     session->disk_bytes = file->disk_bytes;
     session->pid = snapshot->header.pid;
     session->processes = 1;
+    session->parent_pid = snapshot->header.parent_pid;
+    session->process_start = snapshot->header.process_start;
+    session->is_of_this_namespace = file->life != HP_LIFE_UNKNOWN;
     session->is_paused = file->life == HP_LIFE_LIVE && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
     session->state = snapshot->is_finished           ? HP_SESSION_FINISHED
                      : file->life == HP_LIFE_LIVE    ? HP_SESSION_LIVE
@@ -348,7 +352,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
                          hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
                          hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
-                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0;
+                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0 ||
+                         strcmp(name, HP_RUN_TERMINAL_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 

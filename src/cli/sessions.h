@@ -23,10 +23,13 @@ struct hp_session {
     char path[2048];
     char command[256];
     uint64_t began_ns;   /* CLOCK_REALTIME */
-    uint64_t disk_bytes; /* for a run: of all its sessions */
-    uint32_t pid;        /* for a run: of the process that began first */
-    uint32_t processes;  /* for a run: its sessions; 1 for a single session */
+    uint64_t disk_bytes; /* of a run: of all its sessions */
+    uint32_t pid;        /* of a run: of the process that began first */
+    uint32_t processes;  /* of a run: its sessions; 1 for a single session */
+    uint32_t parent_pid; /* of a single session */
+    uint64_t process_start;
     enum hp_session_state state;
+    bool is_of_this_namespace; /* pids of it mean something here */
     bool is_run;
     bool is_paused; /* switched off by `hotpath off` */
 };

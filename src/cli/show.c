@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "age.h"
 #include "cold.h"
 #include "command.h"
 #include "demangle.h"
@@ -34,13 +35,14 @@ static struct hp_report_target target_of(FILE *stream, const struct hp_settings 
 /* Prints which run it is: the newest session may not be the one that was meant. */
 static void print_origin(const struct hp_reader *reader, FILE *stream)
 {
-    char command[200];
+    char command[200], age[24];
     const struct hp_snapshot *first = &reader->sessions[0]->file.snapshot;
     hp_copy_printable(command, sizeof command, hp_snapshot_text(first, first->header.command));
     fprintf(stream, "pid %u: %s", (unsigned)first->header.pid, command);
     if (reader->count > 1)
         fprintf(stream, " (and %zu other process%s)", reader->count - 1, reader->count == 2 ? "" : "es");
-    fputc('\n', stream);
+    hp_put_age(age, sizeof age, first->header.wall_start_ns);
+    fprintf(stream, ", started %s\n", age);
 }
 
 /* What to show, and how. */

@@ -89,29 +89,103 @@ static const struct hotpath_section *join_tables(const hotpath_results *results,
     return joined;
 }
 
+/* ---------------------------------------------------------------------------------------------- what is empty */
+
+static bool is_zero(const struct hp_column *column, const struct hp_cell *cell)
+{
+    if (!cell->has_value || hp_unit_is_text(column->shown.unit))
+        return true;
+    if (column->shown.unit == HOTPATH_UNIT_HISTOGRAM || column->shown.unit == HOTPATH_UNIT_SERIES)
+        return false;
+    return hp_cell_number(cell, column->shown.unit) == 0;
+}
+
+/* Whether a row has no number but zero in the columns that are shown. A row of texts alone says something. */
+static bool is_empty_row(const struct hotpath_section *section, const struct hp_row *row)
+{
+    bool has_numbers = false;
+    for (size_t at = 0; at < section->column_count; at++) {
+        const struct hp_column *column = &section->columns[at];
+        if (!column->shown.visible)
+            continue;
+        has_numbers |= !hp_unit_is_text(column->shown.unit);
+        if (!is_zero(column, &row->cells[at]))
+            return false;
+    }
+    return has_numbers;
+}
+
+static bool is_empty(const struct hotpath_section *section)
+{
+    for (size_t at = 0; at < section->row_count; at++)
+        if (!is_empty_row(section, &section->rows[at]))
+            return false;
+    return true;
+}
+
+/* A copy without empty rows. NULL: no memory. */
+static struct hotpath_section *without_empty(const hotpath_results *results, const struct hotpath_section *section)
+{
+    struct hotpath_section *shorter = hp_arena_take(results->model->arena, sizeof *shorter);
+    struct hp_row *rows = hp_arena_take_array(results->model->arena, section->row_count + 1, sizeof *rows);
+    if (shorter == NULL || rows == NULL)
+        return NULL;
+    *shorter = *section;
+    shorter->rows = rows;
+    shorter->row_count = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (!is_empty_row(section, &section->rows[at]))
+            rows[shorter->row_count++] = section->rows[at];
+    return shorter;
+}
+
 /* ------------------------------------------------------------------------------------------------ the rest */
 
+#define LINES_AROUND 13u    /* title, verdict, trust line and the like, at 80 columns */
+#define LINES_OF_A_TABLE 7u /* around its rows: a blank one, heading, rules and titles */
+#define LEAST_ROWS 3u       /* a table of fewer, where there are more, says less than a line */
+
+/* A table of as many rows as fit, or else the line that is counted already. */
 static bool add_table(const hotpath_results *results, struct hp_brief *brief, const struct hotpath_section *section,
                       size_t most)
 {
-    struct hotpath_section *shorter = hp_arena_take(results->model->arena, sizeof *shorter);
+    struct hotpath_section *shorter = without_empty(results, section);
     if (shorter == NULL)
         return false;
-    *shorter = *section;
-    if (shorter->row_count > most)
-        shorter->row_count = most;
+    const size_t around = LINES_OF_A_TABLE - 1 + shorter->note_count + (shorter->summary != NULL);
+    const size_t left = brief->lines_left > around ? brief->lines_left - around : 0;
+    const size_t wanted = shorter->row_count < most ? shorter->row_count : most;
+    const size_t rows = wanted < left ? wanted : left;
+    if (rows < wanted && rows < LEAST_ROWS) {
+        brief->lines[brief->line_count++] = section;
+        return true;
+    }
+    shorter->row_count = rows;
+    brief->lines_left -= around + rows;
     brief->tables[brief->table_count++] = shorter;
     return true;
+}
+
+/* Each section that is not in the table of functions has a line at least. */
+static void count_lines(const hotpath_results *results, struct hp_brief *brief)
+{
+    size_t used = LINES_AROUND + (brief->functions != NULL ? brief->functions->row_count + 4 : 0);
+    for (size_t at = 0; at < results->section_count; at++) {
+        const enum hp_brief_role role = results->sections[at]->type->in_brief;
+        used += role != HP_BRIEF_FUNCTIONS && role != HP_BRIEF_VERDICTS && !is_empty(results->sections[at]);
+    }
+    brief->lines_left = used < HP_BRIEF_LINES ? HP_BRIEF_LINES - used : 0;
 }
 
 static bool add_section(const hotpath_results *results, struct hp_brief *brief,
                         const struct hotpath_section *section)
 {
     const enum hp_brief_role role = section->type->in_brief;
-    const bool is_measured = brief->functions != NULL;
+    if (is_empty(section))
+        return true;
     if (role == HP_BRIEF_TABLE)
         return add_table(results, brief, section, HP_BRIEF_ROWS);
-    if (role == HP_BRIEF_UNMEASURED && !is_measured)
+    if (role == HP_BRIEF_UNMEASURED && brief->functions == NULL)
         return add_table(results, brief, section, HP_BRIEF_FOUND_ROWS);
     if (role == HP_BRIEF_LINE || role == HP_BRIEF_UNMEASURED)
         brief->lines[brief->line_count++] = section;
@@ -129,6 +203,7 @@ bool hp_brief_make(const hotpath_results *results, struct hp_brief *ret_brief)
         if (ret_brief->functions == NULL)
             return false;
     }
+    count_lines(results, ret_brief);
     for (size_t at = 0; at < results->section_count; at++)
         if (!add_section(results, ret_brief, results->sections[at]))
             return false;

@@ -170,33 +170,64 @@ static void put_headline(const hotpath_results *results, struct hp_text *out, co
     hp_prose_put(style, out, results->headline, strlen(results->headline), &(struct hp_prose){.has_verdict = true});
 }
 
-/* "cpu: 200.64 ms, ...", or its name alone. */
+/* Its first words: what follows is about how it was measured. */
+static size_t first_words(const char *summary)
+{
+    const char *end = strstr(summary, "; "), *stop = strstr(summary, ". ");
+    if (end == NULL || (stop != NULL && stop < end))
+        end = stop;
+    return end != NULL ? (size_t)(end - summary) : strlen(summary);
+}
+
+static void put_row_names(const struct hotpath_section *section, struct hp_text *line)
+{
+    const size_t column = hp_section_name_column(section);
+    for (size_t at = 0; column < section->column_count && at < section->row_count; at++) {
+        const char *name = section->rows[at].cells[column].text;
+        hp_text_string(line, at > 0 ? ", " : "");
+        if (at == HP_BRIEF_ROWS) {
+            hp_text_string(line, "...");
+            return;
+        }
+        hp_utf8_put_safe(line, name != NULL ? name : "", name != NULL ? strlen(name) : 0);
+    }
+}
+
+/* "cpu: 200.64 ms, ...", or where there are no totals the names of its rows. */
 static void put_totals(const struct hotpath_section *section, struct hp_text *out,
                        const struct hp_table_style *style)
 {
+    static const char total[] = "Total: ", estimated[] = "Estimated: ";
     char bytes[1024];
     struct hp_text line;
+    const char *summary = section->summary;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, section->name);
-    if (section->summary != NULL) {
-        const char total[] = "Total: ", *summary = section->summary;
-        hp_text_string(&line, ": ");
-        hp_text_string(&line,
-                       strncmp(summary, total, sizeof total - 1) == 0 ? summary + sizeof total - 1 : summary);
+    hp_text_string(&line, ": ");
+    if (summary != NULL && strncmp(summary, total, sizeof total - 1) == 0)
+        summary += sizeof total - 1;
+    if (summary != NULL && strncmp(summary, estimated, sizeof estimated - 1) == 0) {
+        summary += sizeof estimated - 1;
+        hp_text_string(&line, "about ");
     }
+    if (summary != NULL)
+        hp_text_bytes(&line, summary, first_words(summary));
+    else
+        put_row_names(section, &line);
     hp_prose_put_plain(style, out, bytes, line.length);
 }
 
 static bool put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
     struct hp_brief brief;
+    struct hp_said said = {0};
     if (!hp_brief_make(results, &brief))
         return false;
     hp_text_char(out, '\n');
     put_headline(results, out, style);
     if (brief.functions == NULL && brief.why_none != NULL)
         hp_prose_put_plain(style, out, brief.why_none, strlen(brief.why_none));
-    if (brief.functions != NULL && !hp_table_put(results, brief.functions, out, style))
+    if (brief.functions != NULL && !hp_table_put(results, brief.functions, out, style, &said))
         return false;
     for (size_t at = 0; at < brief.line_count; at++)
         put_totals(brief.lines[at], out, style);
@@ -204,15 +235,16 @@ static bool put_brief(const hotpath_results *results, struct hp_text *out, const
         hp_prose_put_note(style, out,
                           "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
     for (size_t at = 0; at < brief.table_count; at++)
-        if (!hp_table_put_section(results, brief.tables[at], out, style))
+        if (!hp_table_put_section(results, brief.tables[at], out, style, &said))
             return false;
     return true;
 }
 
 static bool put_sections(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
+    struct hp_said said = {0};
     for (size_t at = 0; at < results->section_count; at++)
-        if (!hp_table_put_section(results, results->sections[at], out, style))
+        if (!hp_table_put_section(results, results->sections[at], out, style, &said))
             return false;
     return true;
 }

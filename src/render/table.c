@@ -455,15 +455,103 @@ static bool begin_table(const hotpath_results *results, const struct hotpath_sec
     return table != NULL;
 }
 
+/* ----------------------------------------------------------------------------------------------------- notes */
+
+static bool is_mark(const char *note)
+{
+    return (note[0] == '~' || note[0] == '^' || note[0] == '*') && note[1] == ' ';
+}
+
+/* Whether a cell that is shown has that mark in front of its number, or behind its name. */
+static bool has_mark(const struct table *table, char mark)
+{
+    for (size_t row = 0; row < table->section->row_count; row++)
+        for (size_t at = 0; at < table->count; at++) {
+            const struct hp_column *column = column_at(table, at);
+            const struct shown *shown = &table->cells[row * table->count + at];
+            if (table->widths[at] == 0)
+                continue;
+            if (mark == '*' ? (column->traits & HP_COLUMN_NAME) && table->section->rows[row].is_open
+                            : !is_textual(column) && memchr(shown->bytes, mark, shown->length) != NULL)
+                return true;
+        }
+    return false;
+}
+
+/* The column that a note begins with, "% Total is of ...": the one with the longest title. `count` where it names none. */
+static size_t column_of(const struct table *table, const char *note)
+{
+    size_t longest = 0, found = table->count;
+    for (size_t at = 0; at < table->count; at++) {
+        const char *title = column_at(table, at)->shown.title;
+        const size_t length = strlen(title);
+        if (length > longest && strncmp(note, title, length) == 0 && note[length] == ' ') {
+            longest = length;
+            found = at;
+        }
+    }
+    return found;
+}
+
+/* A note about a mark or a column that is not there explains nothing. */
+static bool is_about_shown(const struct table *table, const char *note)
+{
+    if (table->cells == NULL)
+        return true;
+    if (is_mark(note))
+        return has_mark(table, note[0]);
+    const size_t column = column_of(table, note);
+    return column == table->count || table->widths[column] > 0;
+}
+
+/* Whether it was said before; from now on it was. */
+static bool was_said(struct hp_said *said, const char *note)
+{
+    for (size_t at = 0; at < said->count; at++)
+        if (strcmp(said->notes[at], note) == 0)
+            return true;
+    if (said->count < sizeof said->notes / sizeof said->notes[0])
+        said->notes[said->count++] = note;
+    return false;
+}
+
+static void put_notes(const struct table *table, struct hp_said *said, bool of_marks)
+{
+    for (size_t at = 0; at < table->section->note_count; at++) {
+        const char *note = table->section->notes[at];
+        if ((!of_marks || is_mark(note)) && is_about_shown(table, note) && !was_said(said, note))
+            hp_prose_put_note(table->style, table->out, note);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------- section */
+
+/* What is in no function at all is what the line above says. */
+static bool has_no_function(const struct hotpath_section *section)
+{
+    const size_t column = hp_section_name_column(section);
+    if (section->summary == NULL || section->row_count == 0 || column == section->column_count)
+        return false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        const char *name = section->rows[at].cells[column].text;
+        if (name == NULL || (strcmp(name, "<outside>") != 0 && strcmp(name, "<startup>") != 0))
+            return false;
+    }
+    return true;
+}
+
 bool hp_table_put(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
-                  const struct hp_table_style *style)
+                  const struct hp_table_style *style, struct hp_said *said)
 {
     struct table *table;
-    return begin_table(results, section, out, style, &table) && draw_table(table);
+    if (!begin_table(results, section, out, style, &table) || !draw_table(table))
+        return false;
+    put_notes(table, said, true);
+    return true;
 }
 
 bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section,
-                          struct hp_text *out, const struct hp_table_style *style)
+                          struct hp_text *out, const struct hp_table_style *style, struct hp_said *said)
 {
     struct table *table;
     if (!begin_table(results, section, out, style, &table))
@@ -473,11 +561,12 @@ bool hp_table_put_section(const hotpath_results *results, const struct hotpath_s
     if (section->summary != NULL)
         hp_prose_put(style, out, section->summary, strlen(section->summary),
                      &(struct hp_prose){.has_verdict = section->summary == results->headline});
+    if (has_no_function(section))
+        return true;
     if (section->row_count == 0)
         hp_prose_put_plain(style, out, section->if_empty, strlen(section->if_empty));
     else if (!draw_table(table))
         return false;
-    for (size_t at = 0; at < section->note_count; at++)
-        hp_prose_put_note(style, out, section->notes[at]);
+    put_notes(table, said, false);
     return true;
 }

@@ -936,10 +936,31 @@ def test_ls(cli):
     cli.run(GUEST, "ends", "_exit", status=7)
     cli.box.run("guest", "five", folder=cli.folder)
     lines = cli("ls").stdout.splitlines()
-    assert lines[0].split() == ["NAME", "STATE", "AGE", "SIZE", "OF", "COMMAND"] and len(lines) == 4
-    assert [line.split()[1] for line in lines[1:]] == ["finished", "crashed", "finished"]
-    assert lines[1].endswith(f"{GUEST} five") and "pid " in lines[1] and "1 process" in lines[3]
+    assert lines[0].split() == ["NAME", "STATE", "STARTED", "DISK", "PROCESSES", "COMMAND"] and len(lines) == 4
+    assert [fields(line)[1] for line in lines[1:]] == ["finished", "exit 7", "finished"]
+    assert lines[1].endswith(f"{GUEST} five")
+    assert all(re.fullmatch(r"\d+s ago", fields(line)[2]) and re.fullmatch(r"pid \d+", fields(line)[4]) for line in lines[1:])
     assert len(cli("ls", "--all").stdout.splitlines()) == 6
+    assert [session["state"] for session in cli.sessions()] == ["finished", "crashed", "finished"]
+
+
+def fields(line):
+    """Of a line of hotpath ls: columns are two blanks apart."""
+    return re.split(r" {2,}", line)
+
+
+def test_ls_says_how_programs_ended(cli):
+    """Of a run, what its program said; of a single session, whether it was finished."""
+    cli.run("sh", "-c", "true; ls")
+    cli.run("sh", "-c", "kill -9 $$", status=-signal.SIGKILL)
+    cli.box.run("guest", "ends", "_exit", folder=cli.folder, status=7)
+    running = cli.start("run", "--format", "none", "sleep", "60")
+    wait_until(lambda: any(session["state"] == "live" and session["processes"] for session in cli.sessions()))
+    lines = [fields(line) for line in cli("ls").stdout.splitlines()[1:]]
+    assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished"]
+    assert lines[0][5] == "sleep 60" and re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    running.terminate()
+    running.communicate()
 
 
 def test_the_first_thread_has_ended(cli):
@@ -1035,7 +1056,7 @@ def test_one_of_several_is_off(cli):
     cli("off", cli.sessions("-a")[-1]["pid"])
     assert cli.sessions()[0]["recording"] is True
     cli("off", *(one["pid"] for one in cli.sessions("-a")))
-    assert cli.sessions()[0]["recording"] is False and " off " in cli("ls").stdout
+    assert cli.sessions()[0]["recording"] is False and " paused " in cli("ls").stdout
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
 

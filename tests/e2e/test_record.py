@@ -126,7 +126,7 @@ def test_until_it_is_interrupted(cli, start):
     recording.send_signal(signal.SIGINT)
     stdout, stderr = recording.communicate(timeout=PATIENCE)
     assert recording.returncode == 0, stderr
-    assert stdout.startswith(f"pid {process.pid}: {WAITERS} input\n")
+    assert stdout.startswith(f"pid {process.pid}: {WAITERS} input, started ")
     assert process.poll() is None
 
 

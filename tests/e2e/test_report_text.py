@@ -1,9 +1,16 @@
 """What the report for people says, and what it leaves out."""
+import fcntl
+import pty
+import re
 import signal
+import struct
+import subprocess
+import termios
 
 import pytest
 
-from harness import BUILD, PROGRAMS, with_glibc, without_emulator, without_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, Box, with_glibc, without_emulator, without_sanitizer
+from terminal import plain
 from test_cli import Cli
 
 pytestmark = [without_emulator("programs of this machine are run, too"), without_sanitizer("they are not built with it"),
@@ -46,3 +53,86 @@ def test_a_signal_that_ended_the_program_is_named(cli):
 def test_a_program_that_was_cut_short_is_told(cli, how, text):
     done = cli("run", PROGRAMS / "killed", cli.folder / "progress", how, status=None)
     assert f"\n{text} are counted up to their last sign\n" in done.stderr
+
+
+# ------------------------------------------------------------------------------------------------- the short report
+
+ORDERS = BUILD / "examples" / "orders"
+TOLD = re.compile(r"[~^*] \S")
+
+
+def in_terminal(cli, columns, *args):
+    """What `hotpath` writes to a terminal of that width, without colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
+    with open(theirs, "wb", buffering=0) as terminal:
+        process = subprocess.Popen([HOTPATH, *map(str, args)], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+                                   env=cli.environment(), cwd=cli.folder)
+    text = b""
+    with open(ours, "rb", buffering=0) as terminal:
+        try:
+            while piece := terminal.read(65536):
+                text += piece
+        except OSError:  # nobody has the other end any more
+            pass
+    assert process.wait() == 0
+    return plain(text.decode().replace("\r\n", "\n"))
+
+
+@pytest.fixture(scope="module")
+def orders():
+    """A run with everything there is: many functions, flows, allocations, waiting, processor time."""
+    box = Box()
+    cli = Cli(box)
+    cli("run", "--format", "none", ORDERS, "2")
+    yield cli
+    box.remove()
+
+
+def test_twelve_functions_with_everything_on_fit_on_a_screen(orders):
+    lines = in_terminal(orders, 80, "report", "-n", "12").splitlines()
+    assert len(lines) <= 45 and max(map(len, lines)) <= 80
+    functions = [line for line in lines if line.startswith("| ")][1:13]
+    assert len(functions) == 12 and functions[0].startswith("| main ")
+    for section in ("alloc-bytes", "cpu", "waits", "futures", "values", "channels", "streams", "loops"):
+        assert any(line.startswith((f"{section}: ", f"{section} - ")) for line in lines), section
+    assert "channels: jobs, replies, pipe" in lines
+
+
+def test_tables_are_shown_where_they_fit(orders):
+    text = in_terminal(orders, 80, "report", "-n", "2")
+    assert len(text.splitlines()) <= 45
+    assert "\nfutures - " in text and "\n| mail " in text
+
+
+def tables_of(text):
+    """Rows, and what is said below them."""
+    for part in re.split(r"\n\n", text):
+        rows = [line for line in part.splitlines() if line.startswith("|")]
+        if rows:
+            yield rows, part[part.rindex("+\n") + 2:] if part.rstrip()[-1] != "+" else ""
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_notes_explain_what_is_shown_and_say_it_once(orders, columns):
+    text = in_terminal(orders, columns, "report", "-v")
+    notes = [line for _, below in tables_of(text) for line in below.splitlines() if TOLD.match(line)]
+    assert len(notes) == len(set(notes)), notes
+    for rows, below in tables_of(text):
+        for line in below.splitlines():
+            if TOLD.match(line):
+                assert any(re.search(rf"\| +[~^]*{re.escape(line[0])}|\{line[0]} +\|", row) for row in rows), (line, rows)
+            if line.startswith("% Total is"):
+                assert "% Total" in rows[0]
+
+
+def test_what_is_outside_of_all_functions_is_no_table(cli):
+    done = cli("run", "--section", "alloc-bytes,cpu", "sh", "-c", "true")
+    assert "\nalloc-bytes - " in done.stderr and "allocation" in done.stderr
+    assert "<outside>" not in done.stderr and "<startup>" not in done.stderr and "| Function" not in done.stderr
+
+
+def test_nothing_is_said_of_what_there_was_none(cli):
+    """It waits for nothing."""
+    done = cli("run", "sh", "-c", "true")
+    assert "\ncpu: " in done.stderr and "waits: Threads waited 0.00 ns" not in done.stderr

@@ -1,0 +1,23 @@
+/*
+ * In which terminal something was started: `hotpath report` prefers what was started where it is asked itself. A terminal is known by its
+ * session (setsid(2)), which is its shell's: the process id of that and when it began. A run has it in its folder; of a single session the
+ * process is asked, or its parent, as long as one of them lives. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_CLI_RUN_TERMINAL_H
+#define HP_CLI_RUN_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_RUN_TERMINAL_NAME "terminal"
+
+/* Writes down in which terminal we are. A folder that takes no more is no reason to say something. */
+void hp_run_terminal_write(const char *folder);
+
+/* Whether the run in that folder was started in the terminal that we are in, as far as that can be told. */
+bool hp_run_is_of_this_terminal(const char *folder);
+
+/* Whether a process that began at `latest_start` or before lives in the terminal that we are in. */
+bool hp_process_is_of_this_terminal(uint32_t pid, uint64_t latest_start);
+
+#endif
