@@ -336,7 +336,7 @@ extern "C" {
 #if HOTPATH_ON_
 
 #if !defined(__GNUC__)
-#error "hotpath measures with gcc and clang only; leave HOTPATH undefined to compile it out"
+#error "hotpath needs gcc or clang; leave HOTPATH undefined to compile it out"
 #endif
 
 /* ---------------------------------------------------------------------------------------- 2. measuring */
@@ -955,7 +955,7 @@ HOTPATH_API_ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on));
 /* For a library that cannot count. The reason is printed at once or when a session begins. */
 HOTPATH_API_ void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once);
 #define HOTPATH_ALLOC_SANITIZED_                                                                                   \
-    "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted"
+    "hotpath: the program contains a sanitizer, which replaces malloc; allocations are not counted"
 /* After a successful allocation; and before a free, while no other thread can get the same address. */
 HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);

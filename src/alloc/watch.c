@@ -112,7 +112,7 @@ static const char *reason_to_keep_out(void)
     if (hp_find_has_sanitizer())
         return HOTPATH_ALLOC_SANITIZED_;
     if (!is_called())
-        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted";
+        return "hotpath: the program or one of its libraries has its own malloc; allocations are not counted";
     return NULL;
 }
 

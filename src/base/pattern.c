@@ -138,7 +138,7 @@ static bool fail(struct compiler *compiler, const char *what, size_t at)
 
 static bool fail_too_long(struct compiler *compiler)
 {
-    return fail(compiler, "the expression becomes too long", compiler->at - 1);
+    return fail(compiler, "the expression is too long", compiler->at - 1);
 }
 
 static size_t step_count(const struct compiler *compiler) { return compiler->pattern->step_count; }
@@ -255,7 +255,7 @@ static bool read_escape(struct compiler *compiler)
         return append_set(compiler, set);
     unsigned char byte;
     if (!escaped_byte(letter, &byte))
-        return fail(compiler, "'\\' before a letter or digit that has no such meaning", compiler->at - 2);
+        return fail(compiler, "'\\' before a letter or digit that has no special meaning", compiler->at - 2);
     return append_byte(compiler, byte);
 }
 
@@ -272,7 +272,7 @@ static bool read_member(struct compiler *compiler, uint64_t set[4], struct membe
     ret_member->is_class = false;
     ret_member->byte = take(compiler);
     if (ret_member->byte == '[' && peek(compiler) == ':')
-        return fail(compiler, "sets such as [:alpha:] are not known, use \\d, \\w and \\s", start);
+        return fail(compiler, "sets such as [:alpha:] are not supported, use \\d, \\w and \\s", start);
     if (ret_member->byte != '\\')
         return true;
     if (is_at_end(compiler))
@@ -280,7 +280,7 @@ static bool read_member(struct compiler *compiler, uint64_t set[4], struct membe
     const unsigned char letter = take(compiler);
     ret_member->is_class = set_add_class(set, letter);
     if (!ret_member->is_class && !escaped_byte(letter, &ret_member->byte))
-        return fail(compiler, "'\\' before a letter or digit that has no such meaning", start);
+        return fail(compiler, "'\\' before a letter or digit that has no special meaning", start);
     return true;
 }
 
@@ -304,7 +304,7 @@ static bool read_range_or_member(struct compiler *compiler, uint64_t set[4])
         if (first.is_class || last.is_class)
             return fail(compiler, "a range in [...] needs a single byte on both sides", start);
         if (first.byte > last.byte)
-            return fail(compiler, "a range in [...] runs backwards", start);
+            return fail(compiler, "a range in [...] is reversed", start);
     }
     if (!first.is_class)
         set_add_range(set, first.byte, last.byte);
@@ -346,7 +346,7 @@ static bool open_group(struct compiler *compiler)
     if (accept(compiler, '?') && !accept(compiler, ':'))
         return fail(compiler, "'(?' must be followed by ':'", opened_at);
     if (compiler->depth == HP_PATTERN_DEPTH)
-        return fail(compiler, "too many groups within groups", opened_at);
+        return fail(compiler, "groups are nested too deeply", opened_at);
     compiler->depth++;
     open_branch(compiler, opened_at);
     return true;
@@ -441,7 +441,7 @@ static bool read_repeat_bounds(struct compiler *compiler, uint32_t *ret_least, u
         return fail(compiler, "'{' must be {m}, {m,} or {m,n} with numbers up to 255 (write \\{ for the byte)",
                     opened_at);
     if (*ret_least > *ret_most)
-        return fail(compiler, "a repetition {m,n} runs backwards", opened_at);
+        return fail(compiler, "a repetition {m,n} is reversed", opened_at);
     return true;
 }
 
@@ -451,7 +451,7 @@ static bool read_repetition(struct compiler *compiler, unsigned char sign)
     uint32_t least = sign == '+';
     uint32_t most = sign == '?' ? 1 : UNBOUNDED;
     if (compiler->atom == NO_ATOM)
-        return fail(compiler, "a repetition has nothing to repeat", compiler->at - 1);
+        return fail(compiler, "nothing to repeat", compiler->at - 1);
     if (sign == '{' && !read_repeat_bounds(compiler, &least, &most))
         return false;
     accept(compiler, '?'); /* lazy: makes no difference to whether there is a match */

@@ -146,8 +146,8 @@ static bool read_item(const struct raw_item *item, char text[HP_PATTERN_BYTES], 
                       struct hp_text *problem)
 {
     if (item->length == 0)
-        return complain(problem, item->kind == ITEM_FILE ? "'file:' has no name behind it"
-                                                         : "'-' has nothing behind it to leave out");
+        return complain(problem, item->kind == ITEM_FILE ? "'file:' has no name after it"
+                                                         : "'-' has nothing after it to exclude");
     if (!copy_text(item, text))
         return complain(problem, "the pattern is longer than 255 bytes");
     const char *error = item->kind == ITEM_REGEX ? hp_pattern_compile(regex, text) : NULL;

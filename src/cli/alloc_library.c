@@ -212,8 +212,8 @@ static bool gets_rights(int fd)
 /*
  * An obstacle for this program only: its dynamic linker ignores LD_PRELOAD, so its children may still be given it.
  */
-static const char is_static[] = "it is linked statically, and not with libhotpath_alloc_wrap.a";
-static const char has_rights[] = "it gets rights that you do not have";
+static const char is_static[] = "it is statically linked, without libhotpath_alloc_wrap.a";
+static const char has_rights[] = "it runs with privileges that you do not have";
 static const char has_all[] = ""; /* its own copy steps aside */
 static const char is_of_tests[] =
     ""; /* compared by address: an array, because the compiler may merge equal literals */
@@ -232,15 +232,15 @@ static const char *obstacle_in(int fd, const struct image *library)
     if (has_them(fd))
         return has_all;
     if (!is_same_machine(&image, library))
-        return "it is a program for another machine";
+        return "it is built for another architecture";
     if (image.linker[0] == '\0')
         return is_static;
     if (!is_same_linker(&image))
-        return "it has another C library than hotpath";
+        return "it uses a different C library than hotpath";
     if (gets_rights(fd))
         return has_rights;
     if (is_sanitized(&image))
-        return "a sanitizer in it has malloc for itself";
+        return "it contains a sanitizer, which replaces malloc";
     return NULL;
 }
 

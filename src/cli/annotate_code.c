@@ -63,8 +63,7 @@ static int start_objdump(const char *path, const struct hp_code_range *range, pi
 static bool fail_to_start(void)
 {
     if (errno == ENOENT)
-        hp_fail(
-            "objdump is not installed, and instructions cannot be shown without it; it is in the package binutils");
+        hp_fail("objdump is not installed; showing instructions requires it (package binutils)");
     else
         hp_fail("cannot run objdump: %s", strerror(errno));
     return false;
@@ -98,7 +97,7 @@ bool hp_annotate_code(const struct hp_named_image *image, uint64_t place, struct
         hp_fail("cannot read '%s': %s", image->path, strerror(errno));
         return false;
     case HP_CODE_OTHER_FILE:
-        hp_fail("'%s' has been replaced since the run: its instructions are others now", image->path);
+        hp_fail("'%s' has been replaced since the run; its instructions no longer match", image->path);
         return false;
     case HP_CODE_FOUND:
         break;

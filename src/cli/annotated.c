@@ -125,8 +125,7 @@ static void print_rest(const struct printing *printing, const struct hp_line_sum
         return;
     print_share(printing, rest->own_ns);
     print_share(printing, rest->all_ns);
-    puts(printing->is_code ? "  elsewhere, in functions that it was inlined into"
-                           : "  on lines that are not known");
+    puts(printing->is_code ? "  inlined into other functions" : "  unknown lines");
 }
 
 static void add_sum(struct hp_line_sum *sum, struct hp_line_sum more)

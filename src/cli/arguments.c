@@ -72,10 +72,10 @@ static int refuse(const struct hp_arguments *arguments, char **argv, bool is_kno
 {
     /* If a value is missing, some C libraries have moved past the end of argv. */
     const char *word = argv[optind - 1] != NULL ? argv[optind - 1] : "";
-    const char *problem = is_known ? "needs a value" : "is unknown, ambiguous, or takes no value";
+    const char *problem = is_known ? "needs a value" : "is unknown or ambiguous, or takes no value";
     if (optopt > 0 && optopt < OWN && strncmp(word, "--", 2) != 0)
-        return hp_misuse(arguments->command, "the option '-%c' %s", optopt, is_known ? problem : "is unknown");
-    return hp_misuse(arguments->command, "the option '%s' %s", word, problem);
+        return hp_misuse(arguments->command, "option '-%c' %s", optopt, is_known ? problem : "is unknown");
+    return hp_misuse(arguments->command, "option '%s' %s", word, problem);
 }
 
 static int take(struct hp_arguments *arguments, const struct grammar *grammar, int what, char **argv)
@@ -139,7 +139,7 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     arguments->operands = argv + optind;
     arguments->operand_count = argc - optind;
     if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
-        return hp_misuse(command, "'%s' is too much", arguments->operands[0]);
+        return hp_misuse(command, "'%s' is an extra argument", arguments->operands[0]);
     return check_wishes(arguments);
 }
 

@@ -51,7 +51,7 @@ static void warn_if_newer(const struct task *task, const char *path, int fd)
     if (fstat(fd, &status) == 0 && task->sessions.all[0].began_ns > 0 &&
         (uint64_t)status.st_mtim.tv_sec * SECOND + (uint64_t)status.st_mtim.tv_nsec >
             task->sessions.all[0].began_ns)
-        hp_fail("'%s' was changed after the run began: lines may have moved", path);
+        hp_fail("'%s' has changed since the run began; line numbers may be off", path);
 }
 
 static bool read_source(const struct task *task, struct hp_annotated *ret_text)
@@ -85,12 +85,11 @@ static int explain_no_lines(const struct task *task)
 {
     const struct hp_named_function *function = function_of(task);
     if (function->image >= task->stacks.named.image_count)
-        return hp_fail("%s is in no file, so there are no lines to show", function->name);
-    return hp_fail(
-        "no lines of %s are known: %s has no debug information here, or had too few samples to make reading "
-        "it worthwhile. Compile it with -g, install its debug information, or run again, for longer or "
-        "with --debuginfod; --assembly shows its instructions",
-        function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
+        return hp_fail("%s has no source file", function->name);
+    return hp_fail("no line numbers for %s: %s has no debug information here, or it had too few samples. Compile "
+                   "it with -g, install its debug information, or run again for longer or with --debuginfod. "
+                   "--assembly shows its instructions",
+                   function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
 }
 
 static int show_source(const struct task *task)
@@ -99,8 +98,7 @@ static int show_source(const struct task *task)
     if (!has_lines(&task->sums))
         return explain_no_lines(task);
     if (!read_source(task, &text)) {
-        hp_fail("the source '%s' cannot be read here: only the numbers of its lines are shown",
-                function_of(task)->file);
+        hp_fail("cannot read the source '%s'; showing line numbers only", function_of(task)->file);
         number_lines(&task->sums, &text);
     }
     hp_annotated_print(&text, &task->sums, false);
@@ -125,7 +123,7 @@ static int show_code(const struct task *task)
     struct hp_annotated text = {.count = 0};
     const struct hp_named_function *function = function_of(task);
     if (function->image >= task->stacks.named.image_count)
-        return hp_fail("%s is in no file, so there are no instructions to show", function->name);
+        return hp_fail("%s is not in a file, so its instructions cannot be shown", function->name);
     const bool is_done =
         hp_annotate_code(&task->stacks.named.images[function->image], hottest_place(&task->sums), &text);
     if (is_done)
@@ -159,11 +157,14 @@ static void print_heading(const struct task *task)
     if (task->measure == HP_LINES_CPU) {
         hp_text_string(&text, ", ");
         hp_units_ns(&text, (double)task->sums.own_ns);
-        hp_text_string(&text, " of it its own");
+        hp_text_string(&text, " in the function itself");
     }
     hp_copy_printable(safe, sizeof safe, hp_text_end(&text));
-    printf("%s\nPercent of the %s of this function; Total has what is called from there.\n\n", safe,
-           task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
+    printf("%s\n"
+           "Percentages are of the %s of this function. Self: on the line itself; Total: including calls made from "
+           "it.\n"
+           "\n",
+           safe, task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
 }
 
 static int show(struct task *task)
@@ -186,8 +187,8 @@ static int annotate(struct task *task, const struct hp_settings *settings)
     if (!hp_session_choose(&task->sessions, settings, session))
         return EXIT_FAILED;
     if (!hp_run_stacks_read(&task->sessions, &task->stacks))
-        return hp_fail(
-            "the run has no stacks; 'hotpath run' takes them, and 'hotpath doctor' says what is allowed here");
+        return hp_fail("this run has no stacks; 'hotpath run' records them, and 'hotpath doctor' shows what this "
+                       "machine allows");
     if (!hp_named_function_find(&task->stacks, arguments->operands[0], &task->function))
         return EXIT_FAILED;
     return show(task);
@@ -200,9 +201,10 @@ static int run(const struct hp_arguments *arguments)
     task.arguments = arguments;
     task.measure = hp_arguments_flag(arguments, "waiting") != NULL ? HP_LINES_WAITING : HP_LINES_CPU;
     if (arguments->operand_count == 0)
-        return hp_misuse(arguments->command, "the function is missing");
+        return hp_misuse(arguments->command, "missing function name");
     if (arguments->operand_count > 2)
-        return hp_misuse(arguments->command, "one function at a time, not also '%s'", arguments->operands[2]);
+        return hp_misuse(arguments->command, "only one function at a time; '%s' is one too many",
+                         arguments->operands[2]);
     hp_arguments_settle(arguments, &settings);
     hp_debug_servers_allow(&settings);
     const int status = annotate(&task, &settings);
@@ -213,19 +215,18 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"assembly", 'a', NULL, "Show instructions instead of the source; objdump has to be installed."},
-    {"waiting", 'w', NULL, "Show where it waited, and not where it used the processor."},
+    {"assembly", 'a', NULL, "Show instructions instead of source lines; requires objdump."},
+    {"waiting", 'w', NULL, "Show waiting time instead of CPU time."},
 };
 
 const struct hp_command hp_command_annotate = {
     .name = "annotate",
     .operands = "FUNCTION [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Shows the lines of a function with the time that was found there.",
-    .details = "The function is one that samples have found, as the section 'functions' of the\n"
-               "report lists them, or a part of its name that no other has. Lines are known of\n"
-               "what was compiled with -g, or has its debug information installed. Which session\n"
-               "is meant is as with 'hotpath report'.\n",
+    .summary = "Shows the source lines of a function with the time spent on each.",
+    .details = "FUNCTION is a name from the report's section 'functions', or a part of a name\n"
+               "that is unique. Line numbers require debug information: compile with -g, or\n"
+               "install the debug package. The session is chosen as in 'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

@@ -40,7 +40,7 @@ static bool read_size(const struct hp_arguments *arguments, unsigned *ret_column
     if (sscanf(text, "%ux%u%c", ret_columns, ret_rows, &end) == 2 && *ret_columns > 0 && *ret_rows > 0 &&
         *ret_columns <= HP_SCREEN_MOST && *ret_rows <= HP_SCREEN_MOST)
         return true;
-    hp_misuse(arguments->command, "--size '%s' is no size, as 100x30 is", text);
+    hp_misuse(arguments->command, "--size '%s' is not a size such as 100x30", text);
     return false;
 }
 
@@ -67,7 +67,7 @@ static bool read_window(const struct hp_arguments *arguments, struct hp_console 
     if (from == NULL && to == NULL)
         return true;
     if ((from != NULL && !hp_moment_read(from, &begin)) || (to != NULL && !hp_moment_read(to, &end))) {
-        hp_misuse(arguments->command, "--from and --to are moments of a run, as 2s, 1m30s, 80%% or -10s are");
+        hp_misuse(arguments->command, "--from and --to take a time such as 2s, 1m30s, 80%% or -10s");
         return false;
     }
     hp_console_tick(console, hp_clock_monotonic_ns());
@@ -77,7 +77,7 @@ static bool read_window(const struct hp_arguments *arguments, struct hp_console 
                                          .from_ns = begin.is_given ? hp_moment_in(&begin, elapsed) : 0,
                                          .to_ns = end.is_given ? hp_moment_in(&end, elapsed) : elapsed};
     if (console->window.from_ns >= console->window.to_ns) {
-        hp_fail("there is nothing between these moments");
+        hp_fail("nothing was recorded between these times");
         return false;
     }
     console->is_due = true;
@@ -113,9 +113,8 @@ static int choose(struct hp_console *console, const struct hp_settings *settings
     /* The program's own file is often in the current folder: its session comes first. */
     if (!(strchr(name, '/') == NULL && hp_program_find(&session, settings, name)) &&
         !hp_session_find(&session, settings, name))
-        return explain_owner(name)
-                   ? EXIT_FAILED
-                   : hp_fail("there is no session, process or program '%s'; see 'hotpath ls -a'", name);
+        return explain_owner(name) ? EXIT_FAILED
+                                   : hp_fail("no session, process or program '%s'; see 'hotpath ls -a'", name);
     if (hp_console_choose(console, session.path))
         return EXIT_DONE;
     return hp_fail("%s", console->message);
@@ -162,7 +161,7 @@ static int show(const struct hp_arguments *arguments, struct hp_console *console
     const char *tab = hp_arguments_flag(arguments, "tab");
     if (tab != NULL) {
         if (tab[0] < '1' || tab[0] > '8' || tab[1] != '\0')
-            return hp_misuse(arguments->command, "--tab '%s' is none from 1 to 8", tab);
+            return hp_misuse(arguments->command, "--tab '%s' is not between 1 and 8", tab);
         console->tab = (enum hp_tab)(tab[0] - '1');
     }
     if (hp_arguments_flag(arguments, "totals") != NULL)
@@ -181,7 +180,8 @@ static int run(const struct hp_arguments *arguments)
     struct hp_screen screen = {0};
     unsigned columns, rows;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "one program at a time, not also '%s'", arguments->operands[1]);
+        return hp_misuse(arguments->command, "only one program at a time; '%s' is one too many",
+                         arguments->operands[1]);
     if (!read_size(arguments, &columns, &rows))
         return EXIT_USAGE;
     hp_arguments_settle(arguments, &settings);
@@ -205,26 +205,26 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"once", 0, NULL, "Print one screen as text, and end."},
-    {"script", 0, "FILE", "Play the keys of a file, and print the screens it asks for."},
-    {"size", 0, "COLUMNSxROWS", "How large a screen is that is printed (100x30)."},
-    {"every", 0, "SECONDS", "How often it is read anew, from 0.1 to 10 (1)."},
-    {"tab", 0, "N", "The tab that is shown at first, from 1 to 8 (1)."},
-    {"totals", 0, NULL, "Show what there was since the start, not in the last 10 s."},
-    {"from", 0, "TIME", "Show what came after that: 2s, 1m30s, 80%, or -10s before the end."},
-    {"to", 0, "TIME", "Show what came before that, likewise."},
-    {"ascii", 0, NULL, "Draw with ASCII alone, as where the locale is not UTF-8."},
+    {"once", 0, NULL, "Print one screen as text and exit."},
+    {"script", 0, "FILE", "Play the keys in a file and print the screens that it asks for."},
+    {"size", 0, "COLUMNSxROWS", "Size of printed screens (100x30)."},
+    {"every", 0, "SECONDS", "Refresh interval, from 0.1 to 10 (1)."},
+    {"tab", 0, "N", "The tab to show first, from 1 to 8 (1)."},
+    {"totals", 0, NULL, "Show totals since the start instead of the last 10 s."},
+    {"from", 0, "TIME", "Start of the time range: 2s, 1m30s, 80%, or -10s before the end."},
+    {"to", 0, "TIME", "End of the time range, in the same form."},
+    {"ascii", 0, NULL, "Draw with ASCII only, as in locales that are not UTF-8."},
 };
 
 const struct hp_command hp_command_console = {
     .name = "console",
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Shows a program while it runs: where its time goes, now and in the last minute.",
-    .details = "Without an operand it lists the programs that are measured, and waits for one if\n"
-               "there is none. A session is named as 'hotpath ls' shows it, by the process id, or\n"
-               "by the name of the program; a run with all its processes is one view. One that\n"
-               "has ended, or crashed, opens, too. ? lists the keys, q quits.\n",
+    .summary = "Shows a running program: where its time goes, now and in the last minute.",
+    .details = "Without an operand it lists the programs being measured, and waits for one if\n"
+               "there is none. Name a session as 'hotpath ls' shows it, by process id, or by\n"
+               "program name. A run with several processes is one view. Sessions that have ended\n"
+               "or crashed can be opened too. Press ? for the keys, q to quit.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

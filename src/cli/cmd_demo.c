@@ -154,26 +154,26 @@ static int start(const struct hp_arguments *arguments)
     if (!read_seconds(arguments, has_console, &seconds))
         return EXIT_USAGE;
     if (!hp_installed_find(PROGRAM, program, sizeof program))
-        return hp_fail("the program of the demo is not installed: lib/" PROGRAM
-                       " was not found. Any other will do: hotpath run --console ./program");
+        return hp_fail("the demo program is not installed: lib/" PROGRAM
+                       " was not found. Use any other program: hotpath run --console ./program");
     settle(arguments, &settings, has_console);
     if (!make_folder(&settings, folder, sizeof folder))
-        return hp_fail("no folder for the sessions can be had (%s); name one with --dir", strerror(errno));
+        return hp_fail("no directory for sessions is usable (%s); name one with --dir", strerror(errno));
     if (!has_console)
-        fprintf(stderr, "hotpath: a server of orders runs for %s s, then comes its report%s\n", seconds,
-                hp_arguments_flag(arguments, "once") != NULL ? ""
-                                                             : "; in a terminal the console shows it meanwhile");
+        fprintf(stderr, "hotpath: the demo, an order server, runs for %s s, then its report follows%s\n", seconds,
+                hp_arguments_flag(arguments, "once") != NULL ? "" : "; in a terminal the console shows it live");
     const int status = run_in(folder, program, seconds, has_console, &settings);
     if (rmdir(folder) != 0)
         hp_fail("cannot remove '%s': %s", folder, strerror(errno));
     if (status == EXIT_DONE)
-        puts("\nThat was examples/orders.c; nothing of it is left. Your own program:\n"
+        puts("\n"
+             "That was examples/orders.c; its session has been removed. To run your own program:\n"
              "  hotpath run --console ./program");
     return status;
 }
 
 static const struct hp_flag flags[] = {
-    {"once", 0, NULL, "No console: run it, and print its report. So it is where there is no terminal, too."},
+    {"once", 0, NULL, "Print the report without the console, as if there were no terminal."},
     {"seconds", 0, "SECONDS", "How long the program runs (60, or 10 without the console)."},
 };
 
@@ -181,11 +181,11 @@ const struct hp_command hp_command_demo = {
     .name = "demo",
     .operands = "",
     .operand = HP_OPERAND_NONE,
-    .summary = "Shows hotpath at work: a busy program with the console on it.",
-    .details = "The program is a server of orders with ten threads that makes up its orders: a\n"
-               "lock that everybody wants, a queue that fills up, tasks in an event loop, files,\n"
-               "allocations. It is calm for three seconds, then busy for twelve. q ends it; its\n"
-               "report follows, and nothing is left behind.\n",
+    .summary = "Runs a busy example program in the console.",
+    .details = "The program simulates an order server with ten threads: a contended lock, a queue\n"
+               "that fills up, tasks in an event loop, files, allocations. It is calm for three\n"
+               "seconds, then busy for twelve, and repeats. q ends it and prints its report. No\n"
+               "files are left behind.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -89,7 +89,7 @@ static void check_clock(struct doctor *doctor)
     source[strcspn(source, "\n")] = '\0';
     if (counter == HP_COUNTER_NONE) {
         find(doctor, NOTE,
-             "the CPU's counter cannot be trusted (kernel uses '%s'): clock_gettime is used, zones cost more",
+             "the CPU's cycle counter is unreliable (kernel uses '%s'): zones use clock_gettime and cost more",
              source);
         advise(doctor, "if the hardware has an invariant counter, boot with: clocksource=tsc tsc=reliable");
         return;
@@ -97,8 +97,8 @@ static void check_clock(struct doctor *doctor)
     hp_text_init(&text, rate, sizeof rate);
     hp_units_hz(&text, counter_hz(counter));
     hp_text_end(&text);
-    find(doctor, GOOD, "%s at %s, trusted (kernel uses '%s')", hp_trust_clock_name(hp_clock_kind_of(counter)), rate,
-         source);
+    find(doctor, GOOD, "%s at %s, reliable (kernel uses '%s')", hp_trust_clock_name(hp_clock_kind_of(counter)),
+         rate, source);
 }
 
 /* The first folder in which a session could be created. */
@@ -120,7 +120,8 @@ static void check_sessions(struct doctor *doctor)
     struct hp_text text;
     if (!usable_place(&doctor->settings, place, sizeof place)) {
         find(doctor, BAD,
-             "no folder for sessions can be had: programs keep them in memory, where others cannot read them");
+             "no directory for sessions is usable: programs keep them in memory, where other processes cannot read "
+             "them");
         advise(doctor, "mkdir -m 700 ~/.hotpath && export HOTPATH_DIR=~/.hotpath");
         return;
     }
@@ -133,9 +134,9 @@ static void check_sessions(struct doctor *doctor)
     find(doctor, is_memory && free_bytes > (4u << 20) ? GOOD : NOTE, "%s, %s, %s free", place,
          is_memory ? "in memory" : "on a disk", room);
     if (!is_memory && getenv("HOTPATH_DIR") != NULL)
-        advise(doctor, "a folder in memory is quicker: unset HOTPATH_DIR, or set it to one on tmpfs");
+        advise(doctor, "a directory in memory is faster: unset HOTPATH_DIR, or set it to one on tmpfs");
     else if (!is_memory)
-        advise(doctor, "a folder in memory is quicker: mount -t tmpfs tmpfs /dev/shm, or set HOTPATH_DIR to one");
+        advise(doctor, "a directory in memory is faster: mount -t tmpfs tmpfs /dev/shm, or set HOTPATH_DIR to one");
     else if (free_bytes <= (4u << 20))
         advise(doctor, "hotpath clean");
 }
@@ -150,10 +151,10 @@ static void check_library(struct doctor *doctor)
     if (library != NULL)
         *(void **)&version = dlsym(library, "hotpath_version");
     if (version == NULL) {
-        find(doctor, NOTE, "%s is not where programs look for it", name);
+        find(doctor, NOTE, "%s is not in the library path", name);
         advise(doctor, "install it with ./dev install and run ldconfig, or link libhotpath.a");
     } else if (strcmp(version(), HOTPATH_VERSION) != 0) {
-        find(doctor, NOTE, "%s is version %s, this program is " HOTPATH_VERSION, name, version());
+        find(doctor, NOTE, "%s is version %s, this program is version " HOTPATH_VERSION, name, version());
         advise(doctor, "install both from the same source");
     } else {
         find(doctor, GOOD, "%s, version " HOTPATH_VERSION, name);
@@ -164,10 +165,10 @@ static void check_demangler(struct doctor *doctor)
 {
     const char *library = hp_demangle_library();
     if (library != NULL) {
-        find(doctor, GOOD, "C++ functions are shown by readable names (%s)", library);
+        find(doctor, GOOD, "C++ function names are demangled (%s)", library);
         return;
     }
-    find(doctor, NOTE, "C++ functions that the compiler measures are shown by the linker's names");
+    find(doctor, NOTE, "names of C++ functions instrumented by the compiler are shown mangled");
     advise(doctor, "install libstdc++.so.6 (package libstdc++6) or libc++abi.so.1");
 }
 
@@ -179,9 +180,9 @@ static void check_barrier(struct doctor *doctor)
     const long commands = -1;
 #endif
     if (commands > 0)
-        find(doctor, GOOD, "membarrier is there: hotpath_stop can end a session while threads record");
+        find(doctor, GOOD, "membarrier works: hotpath_stop can end a session while threads record");
     else
-        find(doctor, NOTE, "no membarrier: hotpath_stop leaves the memory of a session behind");
+        find(doctor, NOTE, "no membarrier: hotpath_stop does not free the memory of a session");
 }
 
 /* --- CPU time: both sources of samples, tried out on this thread */
@@ -241,17 +242,16 @@ static void check_cpu(struct doctor *doctor)
     hp_file_read_text("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
     paranoia[strcspn(paranoia, "\n")] = '\0';
     if (!try_sampling(&refusal)) {
-        find(doctor, NOTE, "processor time cannot be sampled: neither perf (%s) nor timers are allowed",
+        find(doctor, NOTE, "CPU time cannot be sampled: neither perf (%s) nor timers are allowed",
              strerror(refusal));
         advise(doctor, "allow timer_create and perf_event_open in the container");
     } else if (refusal == 0) {
-        find(doctor, GOOD, "processor time is sampled by perf (%u of %u a second, paranoid %s) and timers (%u)",
+        find(doctor, GOOD, "CPU time is sampled by perf (%u of %u samples per second, paranoid %s) and timers (%u)",
              rate_of(HP_CPU_BY_PERF), TRIED_RATE, paranoia, rate_of(HP_CPU_BY_TIMER));
     } else {
         find(doctor, NOTE,
-             "processor time is sampled by timers alone, stacks too: %u of %u samples a second, on the kernel's "
-             "ticks; "
-             "perf: %s (perf_event_paranoid %s)",
+             "CPU time and stacks are sampled by timers only: %u of %u samples per second, on kernel ticks; perf: "
+             "%s (perf_event_paranoid %s)",
              rate_of(HP_CPU_BY_TIMER), TRIED_RATE, strerror(refusal), paranoia);
         advise(doctor, hp_cpu_advice((uint32_t)refusal));
     }
@@ -282,7 +282,7 @@ static void check_waits(struct doctor *doctor)
     char call[128] = "", account[128] = "";
     const pid_t child = start_sleeper();
     if (child < 0) {
-        find(doctor, NOTE, "what programs wait for could not be tried: %s", strerror(errno));
+        find(doctor, NOTE, "cannot test whether waits are visible: %s", strerror(errno));
         return;
     }
     wait_for_sleep(child);
@@ -291,13 +291,13 @@ static void check_waits(struct doctor *doctor)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     if (!has_account) {
-        find(doctor, NOTE, "what programs wait for cannot be seen: this kernel has no schedstat");
-        advise(doctor, "a kernel with CONFIG_SCHED_INFO");
+        find(doctor, NOTE, "waits cannot be recorded: this kernel has no schedstat");
+        advise(doctor, "use a kernel with CONFIG_SCHED_INFO");
     } else if (!has_call) {
-        find(doctor, NOTE, "that programs wait can be seen, but not in which system call");
+        find(doctor, NOTE, "waits can be recorded, but not the system calls that threads wait in");
         advise(doctor, "sysctl kernel.yama.ptrace_scope=1");
     } else {
-        find(doctor, GOOD, "hotpath run sees what programs wait for: system calls, files, the run queue");
+        find(doctor, GOOD, "hotpath run records what programs wait for: system calls, files, the run queue");
     }
 }
 
@@ -312,25 +312,25 @@ static void check_limits(struct doctor *doctor)
 {
     struct rlimit limit;
     if (is_below(RLIMIT_FSIZE, 64u << 20, &limit)) {
-        find(doctor, NOTE, "files may have %llu bytes at most: a session is cut there",
+        find(doctor, NOTE, "files are limited to %llu bytes: sessions cannot grow beyond that",
              (unsigned long long)limit.rlim_cur);
         advise(doctor, "ulimit -f unlimited");
     } else if (is_below(RLIMIT_AS, 256u << 20, &limit)) {
-        find(doctor, NOTE, "the address space has %llu bytes at most: sessions are smaller",
+        find(doctor, NOTE, "the address space is limited to %llu bytes: sessions are smaller",
              (unsigned long long)limit.rlim_cur);
         advise(doctor, "ulimit -v unlimited");
     } else {
-        find(doctor, GOOD, "file size and address space are large enough");
+        find(doctor, GOOD, "file size and address space limits are high enough");
     }
 }
 
 static void check_proc(struct doctor *doctor)
 {
     if (hp_process_start_time(0) != 0) {
-        find(doctor, GOOD, "/proc tells which processes live");
+        find(doctor, GOOD, "/proc shows which processes are running");
         return;
     }
-    find(doctor, BAD, "/proc cannot be read: live and crashed sessions cannot be told apart");
+    find(doctor, BAD, "cannot read /proc: running and crashed sessions look the same");
     advise(doctor, "mount -t proc proc /proc");
 }
 
@@ -353,10 +353,10 @@ static void check_environment(struct doctor *doctor)
             snprintf(unknown + strlen(unknown), sizeof unknown - strlen(unknown), " %.*s", (int)length, *at);
     }
     if (unknown[0] != '\0') {
-        find(doctor, NOTE, "variables that hotpath does not know:%s", unknown);
+        find(doctor, NOTE, "unknown variables:%s", unknown);
         advise(doctor, "hotpath help environment");
     } else {
-        find(doctor, GOOD, "%zu variable%s of hotpath %s set", set, set == 1 ? "" : "s", set == 1 ? "is" : "are");
+        find(doctor, GOOD, "%zu hotpath variable%s %s set", set, set == 1 ? "" : "s", set == 1 ? "is" : "are");
     }
 }
 
@@ -386,7 +386,7 @@ static int examine(const struct hp_arguments *arguments)
         checks[at].check(&doctor);
         printf("%-4s  %-12s %s\n", words[doctor.finding.health], checks[at].name, doctor.finding.fact);
         if (doctor.finding.remedy[0] != '\0')
-            printf("%19smend it with: %s\n", "", doctor.finding.remedy);
+            printf("%19sfix: %s\n", "", doctor.finding.remedy);
         if (doctor.finding.health == BAD)
             status = EXIT_FAILED;
     }
@@ -396,8 +396,8 @@ static int examine(const struct hp_arguments *arguments)
 const struct hp_command hp_command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "Says what works on this machine, and how to mend what does not.",
-    .details = "Exits with 1 when something is missing without which hotpath is of little use.\n",
+    .summary = "Checks what works on this machine and suggests fixes.",
+    .details = "Exits with 1 if something essential is missing.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = examine,
 };

@@ -51,19 +51,17 @@ static int take_named(struct task *task, const char *name)
             export->dimension_count = 1;
             return EXIT_DONE;
         }
-    return hp_fail("there is nothing of '%s' in this run for the format %s; there is: %s", name, task->format->name,
+    return hp_fail("this run has no data of kind '%s' for the format %s; available: %s", name, task->format->name,
                    list_dimensions(export, known, sizeof known));
 }
 
 static int explain_nothing(const struct task *task)
 {
     if (task->format->is_of_bytes)
-        return hp_fail("what was allocated in this run is not known, and the format %s is about that alone; see "
-                       "hotpath-export(1)",
+        return hp_fail("this run has no allocation data, which the format %s requires; see hotpath-export(1)",
                        task->format->name);
     return hp_fail(
-        "the run has no stacks, and no function was measured in it; 'hotpath doctor' says what is allowed "
-        "here");
+        "this run has no stacks and no measured functions; 'hotpath doctor' shows what this machine allows");
 }
 
 static int choose_dimensions(struct task *task)
@@ -85,7 +83,7 @@ static int write_to_file(const struct task *task, const char *pattern)
 {
     char path[1200];
     if (!hp_place_of_report(pattern, task->export.pid, path, sizeof path))
-        return hp_fail("the path of the output is empty or too long: '%s'", pattern);
+        return hp_fail("the output path is empty or too long: '%s'", pattern);
     FILE *stream = hp_output_open(path);
     if (stream == NULL)
         return EXIT_FAILED;
@@ -124,22 +122,23 @@ static int check(struct task *task)
     const char *name = hp_arguments_flag(arguments, "format"), *of = hp_arguments_flag(arguments, "of");
     char known[200];
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+                         arguments->operands[1]);
     if (name == NULL)
-        return hp_misuse(arguments->command, "the format is missing: --format with one of %s",
+        return hp_misuse(arguments->command, "missing format: --format with one of %s",
                          list_formats(known, sizeof known));
     task->format = hp_export_format_find(name);
     if (task->format == NULL)
-        return hp_misuse(arguments->command, "there is no format '%s', only %s", name,
+        return hp_misuse(arguments->command, "unknown format '%s'; available: %s", name,
                          list_formats(known, sizeof known));
     if (of != NULL && !is_dimension(of))
-        return hp_misuse(
-            arguments->command,
-            "--of '%s' is none of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, "
-            "alloc-left",
-            of);
+        return hp_misuse(arguments->command,
+                         "--of '%s' is not one of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, "
+                         "alloc-peak, alloc-left",
+                         of);
     if (task->format->is_binary && hp_arguments_flag(arguments, "output") == NULL && isatty(STDOUT_FILENO))
-        return hp_misuse(arguments->command, "%s is nothing for a terminal: name a file with --output", name);
+        return hp_misuse(arguments->command,
+                         "the format %s cannot be written to a terminal: name a file with --output", name);
     return EXIT_DONE;
 }
 
@@ -171,23 +170,21 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
     {"of", 0, "WHAT",
-     "Only that: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. Without it "
-     "all that the format has room "
-     "for."},
-    {"by-zone", 0, NULL,
-     "Stacks begin with the measured function that they were in, where that is known: [zone: NAME]."},
-    {"output", 'o', "PATH", "The file; %p is the process id. Without it standard output."},
+     "Export only this: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. "
+     "Default: everything that the format can hold."},
+    {"by-zone", 0, NULL, "Start each stack with its measured function, if known: [zone: NAME]."},
+    {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };
 
 const struct hp_command hp_command_export = {
     .name = "export",
     .operands = "--format FORMAT [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Writes the stacks of a run for other programs' viewers.",
-    .details = "Formats are firefox (profiler.firefox.com), pprof (go tool pprof), speedscope\n"
-               "(speedscope.app), folded (a line for each stack), flamegraph (a picture, SVG),\n"
-               "perfetto (ui.perfetto.dev) and dhat (valgrind's viewer of allocations). Which\n"
-               "session is meant is as with 'hotpath report'.\n",
+    .summary = "Exports the stacks of a run for other viewers.",
+    .details = "Formats: firefox (profiler.firefox.com), pprof (go tool pprof), speedscope\n"
+               "(speedscope.app), folded (one line per stack), flamegraph (an SVG picture),\n"
+               "perfetto (ui.perfetto.dev) and dhat (valgrind's heap viewer). The session is\n"
+               "chosen as in 'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -47,7 +47,7 @@ static FILE *open_page(const struct task *task, char *path, size_t size)
         return open_usual(task, path, size);
     if (hp_place_of_report(output, task->export.pid, path, size))
         return hp_output_open(path);
-    hp_fail("the path of the output is empty or too long: '%s'", output);
+    hp_fail("the output path is empty or too long: '%s'", output);
     return NULL;
 }
 
@@ -97,8 +97,8 @@ static int make(struct task *task, const struct hp_settings *settings)
         return EXIT_FAILED;
     hp_export_take_all(&task->export, NULL);
     if (task->export.dimension_count == 0)
-        return hp_fail("the run has no stacks, and no function was measured in it; 'hotpath doctor' says what is "
-                       "allowed here");
+        return hp_fail(
+            "this run has no stacks and no measured functions; 'hotpath doctor' shows what this machine allows");
     return write_page(task);
 }
 
@@ -108,7 +108,8 @@ static int run(const struct hp_arguments *arguments)
     static struct task task;
     task.arguments = arguments;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "one session at a time, not also '%s'; two are compared with --diff",
+        return hp_misuse(arguments->command,
+                         "only one session at a time; '%s' is one too many. Compare two with --diff",
                          arguments->operands[1]);
     hp_arguments_settle(arguments, &settings);
     const int status = make(&task, &settings);
@@ -119,11 +120,10 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"by-zone", 0, NULL,
-     "Stacks begin with the measured function that they were in, where that is known: [zone: NAME]."},
-    {"diff", 0, "SESSION", "Show what became more (red) and less (blue) since that other session or run."},
+    {"by-zone", 0, NULL, "Start each stack with its measured function, if known: [zone: NAME]."},
+    {"diff", 0, "SESSION", "Show what increased (red) and decreased (blue) since that session or run."},
     {"output", 'o', "PATH",
-     "The page; %p is the process id. Without it hotpath-flame-PID.html in the present folder."},
+     "Output file; %p is the process id. Default: hotpath-flame-PID.html in the current directory."},
     {"no-open", 0, NULL, "Do not open it in the browser."},
 };
 
@@ -131,10 +131,10 @@ const struct hp_command hp_command_flame = {
     .name = "flame",
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Makes a page of the stacks of a run, to be looked at in a browser.",
-    .details = "A flame graph with search and zoom, by processor time and all else that is known\n"
-               "by stack, in one file that needs no network. It is opened in the browser where\n"
-               "there is a screen, and its path is printed. Which session is meant is as with\n"
+    .summary = "Writes a flame graph page of a run and opens it in the browser.",
+    .details = "The flame graph has search and zoom, and shows CPU time and everything else\n"
+               "that was recorded with stacks. It is one file and needs no network. Its path is\n"
+               "printed, and a browser opens it if there is a display. The session is chosen as in\n"
                "'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],

@@ -190,8 +190,8 @@ static int list(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag list_flags[] = {
-    {"all", 'a', NULL, "Also the single sessions within runs."},
-    {"json", 0, NULL, "As JSON, with paths and exact numbers."},
+    {"all", 'a', NULL, "Also list the sessions within runs."},
+    {"json", 0, NULL, "Print JSON, with paths and exact numbers."},
 };
 
 const struct hp_command hp_command_ls = {
@@ -256,9 +256,9 @@ static void print_cleaning(const struct cleaning *cleaning, bool is_dry)
     printf("%s %zu session%s, %s", is_dry ? "would remove" : "removed", cleaning->removed,
            cleaning->removed == 1 ? "" : "s", size);
     if (cleaning->live > 0)
-        printf("; %zu live left alone", cleaning->live);
+        printf("; %zu live skipped", cleaning->live);
     if (cleaning->elsewhere > 0)
-        printf("; %zu of other pid namespaces left alone, which may live (--elsewhere removes them)",
+        printf("; %zu of other pid namespaces skipped, which may be live (--elsewhere removes them)",
                cleaning->elsewhere);
     putchar('\n');
 }
@@ -290,18 +290,17 @@ static int clean(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag clean_flags[] = {
-    {"keep", 0, "N", "Keep the newest N of them."},
+    {"keep", 0, "N", "Keep the newest N sessions."},
     {"dry-run", 'n', NULL, "Only print what would be removed."},
-    {"elsewhere", 0, NULL,
-     "Also those of other pid namespaces (containers), of which it cannot be told whether they live."},
+    {"elsewhere", 0, NULL, "Also remove sessions of other pid namespaces (containers), which may be live."},
 };
 
 const struct hp_command hp_command_clean = {
     .name = "clean",
     .operands = "",
     .summary = "Removes the sessions of processes that have ended.",
-    .details = "Live sessions are left alone. Only this user's folders are looked into. What is left of\n"
-               "sessions that cannot be read goes, too, once it is an hour old.\n",
+    .details = "Live sessions are kept. Only this user's directories are searched. Unreadable\n"
+               "session files are removed once they are an hour old.\n",
     .flags = clean_flags,
     .flag_count = sizeof clean_flags / sizeof clean_flags[0],
     .scopes = HP_SCOPE_FOLDER,

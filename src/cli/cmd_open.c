@@ -28,7 +28,7 @@ static bool make_temporary(char *path, size_t size)
     }
     const int fd = mkstemps(path, (int)strlen(".html"));
     if (fd < 0) {
-        hp_fail("cannot make a file in '%s': %s; name one with --output", folder, strerror(errno));
+        hp_fail("cannot create a file in '%s': %s; name one with --output", folder, strerror(errno));
         return false;
     }
     close(fd);
@@ -45,7 +45,7 @@ static bool choose_path(const struct hp_arguments *arguments, const struct hp_se
         return make_temporary(path, sizeof settings->output.output_path);
     if (hp_place_of_report(output, parts->all[0].pid, path, sizeof settings->output.output_path))
         return true;
-    hp_fail("the path of the output is empty or too long: '%s'", output);
+    hp_fail("the output path is empty or too long: '%s'", output);
     return false;
 }
 
@@ -56,7 +56,7 @@ static int open_page(const struct hp_arguments *arguments, const char *path)
     puts(shown);
     fflush(stdout);
     if (hp_arguments_flag(arguments, "no-open") == NULL && !hp_browser_open(shown))
-        fputs("hotpath: neither $BROWSER nor xdg-open is there: open the file yourself\n", stderr);
+        fputs("hotpath: no browser found ($BROWSER, xdg-open): open the file yourself\n", stderr);
     return EXIT_DONE;
 }
 
@@ -66,7 +66,8 @@ static int run(const struct hp_arguments *arguments)
     struct hp_sessions parts = {0};
     int status = EXIT_FAILED;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+                         arguments->operands[1]);
     hp_arguments_settle(arguments, &settings);
     settings.output.format = HP_FORMAT_HTML;
     if (hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL) &&
@@ -85,9 +86,9 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"output", 'o', "PATH", "The page; %p is the process id. Without it a new file in $TMPDIR or /tmp."},
-    {"source", 0, NULL, "Have the source text of measured functions on it, too: it is in no page otherwise."},
-    {"against", 0, "SESSION", "Show in the flame graph what became more and less since that other run."},
+    {"output", 'o', "PATH", "Output file; %p is the process id. Default: a new file in $TMPDIR or /tmp."},
+    {"source", 0, NULL, "Include the source code of measured functions; by default no page has it."},
+    {"against", 0, "SESSION", "Show in the flame graph what increased and decreased since that run."},
     {"no-open", 0, NULL, "Do not open it in the browser."},
 };
 
@@ -95,10 +96,10 @@ const struct hp_command hp_command_open = {
     .name = "open",
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Writes the page of a session and opens it in the browser.",
-    .details = "The page is that of 'hotpath report --format html'. Its path is printed, and it\n"
-               "is opened by $BROWSER or xdg-open. Which session is meant is as with\n"
-               "'hotpath report'. 'hotpath serve' shows one that goes on while it runs.\n",
+    .summary = "Writes the HTML page of a session and opens it in the browser.",
+    .details = "The page is the one of 'hotpath report --format html'. Its path is printed, and\n"
+               "$BROWSER or xdg-open opens it. The session is chosen as in 'hotpath report'. For a\n"
+               "live page of a running program use 'hotpath serve'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -67,11 +67,11 @@ static int read_arguments(struct recording *recording)
     const char *pid = hp_arguments_flag(arguments, "pid"), *duration = hp_arguments_flag(arguments, "for");
     uint64_t number;
     if (pid == NULL)
-        return hp_misuse(arguments->command, "the number of a process is missing: -p PID");
+        return hp_misuse(arguments->command, "missing process id: -p PID");
     if (!hp_number_unsigned(pid, strlen(pid), INT32_MAX, &number) || number == 0)
-        return hp_misuse(arguments->command, "'%s' is not the number of a process", pid);
+        return hp_misuse(arguments->command, "'%s' is not a process id", pid);
     if (duration != NULL && !read_duration(duration, &recording->for_ns))
-        return hp_misuse(arguments->command, "'%s' is no time: 10s, 500ms or 2m are", duration);
+        return hp_misuse(arguments->command, "'%s' is not a time such as 10s, 500ms or 2m", duration);
     recording->pid = (uint32_t)number;
     return -1;
 }
@@ -104,13 +104,12 @@ static void explain_no_samples(void)
     char paranoia[16];
     read_setting("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
     if (paranoia[0] != '\0' && strtol(paranoia, NULL, 10) > 2)
-        hp_fail("its processor time is not sampled: kernel.perf_event_paranoid is %s; 'sysctl "
-                "kernel.perf_event_paranoid=2' allows it, and so does sudo",
+        hp_fail("its CPU time is not sampled: kernel.perf_event_paranoid is %s; run 'sysctl "
+                "kernel.perf_event_paranoid=2', or use sudo",
                 paranoia);
     else
-        hp_fail("its processor time is not sampled: perf is not allowed here, as in many containers, or its "
-                "threads are "
-                "too many");
+        hp_fail("its CPU time is not sampled: perf is not allowed here, as in many containers, or it has too many "
+                "threads");
 }
 
 static void explain_no_waiting(void)
@@ -118,13 +117,12 @@ static void explain_no_waiting(void)
     char scope[16];
     read_setting("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     if (scope[0] != '\0' && scope[0] != '0')
-        hp_fail("what its threads wait for cannot be seen: kernel.yama.ptrace_scope is %s; 'sysctl "
-                "kernel.yama.ptrace_scope=0' allows it, and so does sudo",
+        hp_fail("its waits are not recorded: kernel.yama.ptrace_scope is %s; run 'sysctl "
+                "kernel.yama.ptrace_scope=0', or use sudo",
                 scope);
     else
         hp_fail(
-            "what its threads wait for cannot be seen: it has rights that you do not have, or hides itself; sudo "
-            "sees it");
+            "its waits are not recorded: it has privileges that you do not have, or it is not dumpable; use sudo");
 }
 
 /* False, with lines that say why: nothing of it can be observed. */
@@ -139,7 +137,7 @@ static bool explain(const struct recording *recording, bool has_samples, bool ha
     if (!has_waiting)
         explain_no_waiting();
     if (!has_samples && !has_waiting)
-        hp_fail("so nothing can be recorded of process %u", (unsigned)recording->pid);
+        hp_fail("so nothing can be recorded about process %u", (unsigned)recording->pid);
     return has_samples || has_waiting;
 }
 
@@ -192,10 +190,10 @@ static int give_up(const struct recording *recording)
 static int record(struct recording *recording)
 {
     if (!hp_run_folder_make(&recording->settings, recording->folder))
-        return hp_fail("no folder for what is recorded can be had: %s; name one with --dir", strerror(errno));
+        return hp_fail("no directory for the recording is usable: %s; name one with --dir", strerror(errno));
     const uint64_t before = hp_held_begin();
     if (!hp_attached_begin(recording->folder, recording->pid)) {
-        hp_fail("the recording cannot be kept in '%s': %s", recording->folder, strerror(errno));
+        hp_fail("cannot store the recording in '%s': %s", recording->folder, strerror(errno));
         return give_up(recording);
     }
     const bool has_samples = hp_collector_attach(recording->pid, HP_STACK_PERIOD_NS);
@@ -229,7 +227,7 @@ static int start(const struct hp_arguments *arguments)
     if (recording.settings.output.format == HP_FORMAT_NONE)
         recording.settings.output.format = HP_FORMAT_TABLE;
     if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)
-        return hp_fail("there is no process %u", (unsigned)recording.pid);
+        return hp_fail("no process %u", (unsigned)recording.pid);
     if (recording.pid == (uint32_t)getpid())
         return hp_fail("that is hotpath itself");
     allow_descriptors();
@@ -237,20 +235,21 @@ static int start(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"pid", 'p', "PID", "The process."},
-    {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Without it, until Ctrl-C or the end of the process."},
-    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
-    {"tree", 't', NULL, "Show the call tree too."},
+    {"pid", 'p', "PID", "The process to record."},
+    {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Default: until Ctrl-C or the end of the process."},
+    {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
+    {"tree", 't', NULL, "Also show the call tree."},
 };
 
 const struct hp_command hp_command_record = {
     .name = "record",
     .operands = "-p PID",
     .operand = HP_OPERAND_NONE,
-    .summary = "Records a process that runs already, and reports.",
-    .details = "Which of its functions use the processor and which wait for what, by stacks, from\n"
-               "outside: nothing is done to the process. Ends with Ctrl-C, after the time of --for,\n"
-               "or with the process. What the kernel does not permit is said, with what to do.\n",
+    .summary = "Records a running process and prints a report.",
+    .details = "Stacks show which of its functions use CPU time, which wait, and for what. The\n"
+               "process is observed from outside and not modified. Recording ends with Ctrl-C,\n"
+               "after the time of --for, or with the process. If the kernel forbids something, a\n"
+               "message says so and how to allow it.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

@@ -31,7 +31,7 @@ static bool read_moment(const struct hp_arguments *arguments, const char *flag, 
     const char *text = hp_arguments_flag(arguments, flag);
     if (text == NULL || hp_moment_read(text, ret_moment))
         return true;
-    hp_misuse(arguments->command, "--%s '%s' is no moment of a run, as 2s, 1m30s, 80%% or -10s are", flag, text);
+    hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", flag, text);
     return false;
 }
 
@@ -43,7 +43,7 @@ static int show(const struct hp_sessions *parts, struct hp_settings *settings,
     if (!stretch->from.is_given && !stretch->to.is_given)
         return hp_show(parts, settings, stdout, true);
     if (settings->show.by == HP_BY_THREAD) {
-        hp_fail("there is no history of functions by thread: rows are those of all threads");
+        hp_fail("function history is not kept per thread: rows cover all threads");
         settings->show.by = HP_BY_FUNCTION;
     }
     return hp_show_stretch(parts, settings, stdout, stretch);
@@ -57,15 +57,16 @@ static int run(const struct hp_arguments *arguments)
     const struct hp_show_page page = {.against = hp_arguments_flag(arguments, "against"),
                                       .has_sources = hp_arguments_flag(arguments, "source") != NULL};
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+                         arguments->operands[1]);
     if (!read_moment(arguments, "from", &stretch.from) || !read_moment(arguments, "to", &stretch.to))
         return EXIT_USAGE;
     settle(arguments, &settings);
     const bool is_of_page = page.against != NULL || page.has_sources;
     if (is_of_page && settings.output.format != HP_FORMAT_HTML)
-        return hp_misuse(arguments->command, "--against and --source are for pages: --format html");
+        return hp_misuse(arguments->command, "--against and --source require --format html");
     if (is_of_page && (stretch.from.is_given || stretch.to.is_given))
-        return hp_misuse(arguments->command, "--against and --source are for whole runs: without --from and --to");
+        return hp_misuse(arguments->command, "--against and --source cannot be combined with --from and --to");
     const bool is_found =
         hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
     const int status = is_found ? show(&parts, &settings, &stretch, &page) : EXIT_FAILED;
@@ -74,13 +75,13 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
-    {"tree", 't', NULL, "Show the call tree too."},
-    {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
-    {"from", 0, "TIME", "Report what came after that: 2s, 1m30s, 80%, or -10s before the end."},
-    {"to", 0, "TIME", "Report what came before that, likewise."},
-    {"source", 0, NULL, "In a page, have the source text of measured functions, too: it is in no page otherwise."},
-    {"against", 0, "SESSION", "In a page, show in the flame graph what became more and less since that other run."},
+    {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
+    {"tree", 't', NULL, "Also show the call tree."},
+    {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
+    {"from", 0, "TIME", "Start of the time range: 2s, 1m30s, 80%, or -10s before the end."},
+    {"to", 0, "TIME", "End of the time range, in the same form."},
+    {"source", 0, NULL, "In a page, include the source code of measured functions; by default no page has it."},
+    {"against", 0, "SESSION", "In a page, show in the flame graph what increased and decreased since that run."},
 };
 
 const struct hp_command hp_command_report = {

@@ -52,8 +52,9 @@ struct run {
 static void make_folder(struct run *run)
 {
     if (!hp_run_folder_make(&run->settings, run->folder))
-        hp_fail("no folder for the sessions can be had (%s), so the program reports by itself; name one with --dir",
-                strerror(errno));
+        hp_fail(
+            "no directory for sessions is usable (%s), so the program prints its own report; name one with --dir",
+            strerror(errno));
 }
 
 /* --------------------------------------------------------------------------------------------- program */
@@ -121,9 +122,8 @@ static void find_alloc_library(struct run *run)
         return;
     if (!hp_alloc_library_find(given, run->alloc_library, sizeof run->alloc_library)) {
         run->alloc_library[0] = '\0';
-        hp_fail("what '%s' allocates is not counted, unless it is linked with hotpath_alloc: %s was not found; say "
-                "where it "
-                "is with --alloc-library, or --no-preload",
+        hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
+                "give its path with --alloc-library, or use --no-preload",
                 program, given != NULL ? given : "libhotpath_alloc.so");
         return;
     }
@@ -134,7 +134,7 @@ static void find_alloc_library(struct run *run)
     if (!is_trusted || (!run->is_preloaded && obstacle[0] == '\0'))
         run->alloc_library[0] = '\0';
     if (obstacle != NULL && obstacle[0] != '\0')
-        hp_fail("what '%s' allocates is not counted: %s", program, obstacle);
+        hp_fail("allocations of '%s' are not counted: %s", program, obstacle);
 }
 
 /* With @FILE items already replaced by the files: processes of the program may be in other folders. */
@@ -242,8 +242,8 @@ static void watch(const void *context, pid_t pid)
 
 static void explain_nothing(const struct run *run)
 {
-    hp_fail("no process of '%s' left a session. What is to be measured is compiled with -DHOTPATH and linked with "
-            "-lhotpath; see hotpath-run(1)",
+    hp_fail("no process of '%s' left a session. Compile the program with -DHOTPATH and link it with -lhotpath to "
+            "measure its functions; see hotpath-run(1)",
             run->arguments->operands[0]);
 }
 
@@ -254,7 +254,7 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
     for (size_t at = 0; at < sessions->count; at++)
         alive += sessions->all[at].state == HP_SESSION_LIVE;
     if (alive > 0)
-        hp_fail("%zu process%s of it still run%s and can be seen later with: hotpath report %s", alive,
+        hp_fail("%zu process%s still run%s; to see the result later: hotpath report %s", alive,
                 alive == 1 ? "" : "es", alive == 1 ? "s" : "", run->folder);
 }
 
@@ -294,7 +294,7 @@ static void name_flame(const struct run *run)
         return;
     hp_text_init(&text, bytes, sizeof bytes);
     put_path(&text, run->folder);
-    fprintf(stderr, "For a flame graph: hotpath flame %s\n", hp_text_end(&text));
+    fprintf(stderr, "Flame graph: hotpath flame %s\n", hp_text_end(&text));
 }
 
 /*
@@ -334,7 +334,7 @@ static void report(struct run *run, pid_t program)
     if (run->folder[0] == '\0')
         return;
     if (access(run->folder, F_OK) != 0) {
-        hp_fail("the folder of this run is gone (%s), and with it what was recorded: %s", strerror(errno),
+        hp_fail("the directory of this run is gone (%s), and all that was recorded with it: %s", strerror(errno),
                 run->folder);
         return;
     }
@@ -395,7 +395,7 @@ static int execute(struct run *run)
     signal(SIGPIPE, SIG_IGN); /* nobody may read our output; that must not change the exit status */
     signal(SIGXFSZ, SIG_IGN);
     if (launch.is_asked_to_end)
-        hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],
+        hp_fail("'%s' was ended after %u ms, the time of --timeout", launch.argv[0],
                 (unsigned)run->settings.record.shutdown_ms);
     if (run->folder[0] != '\0')
         hp_run_ending_write(run->folder, launch.status);
@@ -424,7 +424,7 @@ static int start(const struct hp_arguments *arguments)
     static struct run run;
     run.arguments = arguments;
     if (arguments->operand_count == 0)
-        return hp_misuse(arguments->command, "the program to run is missing");
+        return hp_misuse(arguments->command, "missing program");
     hp_arguments_settle(arguments, &run.settings);
     hp_debug_servers_allow(&run.settings);
     return hp_arguments_flag(arguments, "console") != NULL ? watch_on_console(&run) : execute(&run);
@@ -432,29 +432,26 @@ static int start(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"console", 0, NULL,
-     "Show the program on the console while it runs; its output and the report come when that is left."},
-    {"verbose", 'v', NULL, "Show every section that has something to tell, with all notes, not the short report."},
-    {"end-with-console", 0, NULL, "With --console: tell the program to end (SIGTERM) when the console is left."},
-    {"tree", 't', NULL, "Show the call tree too."},
-    {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
-    {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
-    {"no-children", 0, NULL, "Report on the program alone, without the processes that it starts."},
-    {"preload-children", 0, NULL,
-     "The default now, and without effect: programs that it starts are measured, too."},
-    {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
+     "Show the program in the console while it runs; its output and the report follow when you leave the console."},
+    {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
+    {"end-with-console", 0, NULL, "With --console: end the program (SIGTERM) when you leave the console."},
+    {"tree", 't', NULL, "Also show the call tree."},
+    {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
+    {"no-preload", 0, NULL, "Do not preload the library that counts allocations."},
+    {"no-children", 0, NULL, "Report on the program only, without the processes it starts."},
+    {"preload-children", 0, NULL, "Accepted and ignored: started programs are always measured."},
+    {"no-cpu", 0, NULL, "Do not sample CPU time."},
     {"stacks", 0, NULL,
-     "Have the kernel take the stacks of a program whose functions are measured, too, without the zones that they "
-     "are in."},
+     "Let the kernel also sample the stacks of programs with measured functions; such stacks have no zones."},
     {"zone-stacks", 0, NULL,
-     "Have all programs take their stacks themselves: so those of programs with measured functions know their "
-     "zones, "
-     "also where a program without, as a shell, starts them."},
-    {"no-stacks", 0, NULL, "Do not take the stacks of functions that use the processor, wait or allocate."},
-    {"no-alloc-stacks", 0, NULL, "Do not take the stacks of functions that allocate."},
-    {"no-waits", 0, NULL, "Do not watch what the program waits for."},
+     "Let every program sample its own stacks. Stacks of programs with measured functions then have zones, even if "
+     "a shell or another unmeasured program starts them."},
+    {"no-stacks", 0, NULL, "Do not record stacks of CPU time, waits and allocations."},
+    {"no-alloc-stacks", 0, NULL, "Do not record stacks of allocations."},
+    {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,
-     "Do not count what goes through pipes, sockets and queues that the program does not tell of."},
-    {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
+     "Do not count traffic through pipes, sockets and queues that the program does not report itself."},
+    {"alloc-library", 0, "PATH", "Path of libhotpath_alloc.so, if it is not installed next to hotpath."},
 };
 
 const struct hp_command hp_command_run = {
@@ -462,12 +459,12 @@ const struct hp_command hp_command_run = {
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .operand = HP_OPERAND_PROGRAM,
     .summary = "Runs a program and reports when it ends, however it ends.",
-    .details = "The program, its input, output, signals and terminal are left as they are; the\n"
-               "report goes to standard error, or to the file of --output. All processes that it\n"
-               "starts, or becomes, are part of the report, unless --no-children is given; those\n"
-               "that could not be measured from inside are named with the reason. The exit\n"
-               "status is the program's own; 127 and 126 say that it was not found or could not\n"
-               "be run. Options win over the environment.\n",
+    .details = "The program keeps its input, output, signals and terminal. The report goes to\n"
+               "standard error, or to the file of --output. It covers all processes that the\n"
+               "program starts or execs, unless --no-children is given; processes that could not\n"
+               "be measured are listed with the reason. The exit status is the program's own, or\n"
+               "127 if it was not found and 126 if it could not be run. Options override the\n"
+               "environment.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

@@ -68,7 +68,7 @@ static bool make_token(char *token)
     unsigned char bytes[16];
     struct hp_text text;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        hp_fail("the kernel has no random numbers for a token: %s", strerror(errno));
+        hp_fail("cannot get random numbers for a token: %s", strerror(errno));
         return false;
     }
     hp_text_init(&text, token, HP_TOKEN_MOST + 1);
@@ -97,7 +97,7 @@ static bool read_token(const struct hp_arguments *arguments, char *token)
     token[length] = '\0';
     if (is_whole && hp_token_is_sound(token))
         return true;
-    hp_fail("the first line of '%s' is no token: that is %u to %u letters, digits, '-', '.', '_' or '~'", path,
+    hp_fail("the first line of '%s' is not a token: %u to %u letters, digits, '-', '.', '_' or '~'", path,
             HP_TOKEN_LEAST, HP_TOKEN_MOST);
     return false;
 }
@@ -124,7 +124,7 @@ static bool choose(struct hp_session *session, const struct hp_settings *setting
     if ((strchr(name, '/') == NULL && hp_program_find(session, settings, name)) ||
         hp_session_find(session, settings, name))
         return true;
-    hp_fail("there is no session, process or program '%s'; see 'hotpath ls -a'", name);
+    hp_fail("no session, process or program '%s'; see 'hotpath ls -a'", name);
     return false;
 }
 
@@ -136,13 +136,12 @@ static void say_address(const struct hp_arguments *arguments, const struct hp_li
     puts(address);
     fflush(stdout);
     if (!listener->is_loopback)
-        fputs("hotpath: others can reach this address: whoever has the token sees names, paths and command lines, "
-              "and "
-              "nothing is encrypted\n",
+        fputs("hotpath: other machines can reach this address. Anyone with the token sees names, paths and command "
+              "lines, and nothing is encrypted\n",
               stderr);
-    fputs("hotpath: Ctrl-C ends it\n", stderr);
+    fputs("hotpath: press Ctrl-C to stop\n", stderr);
     if (hp_arguments_flag(arguments, "open") != NULL && !hp_browser_open(address))
-        hp_fail("neither $BROWSER nor xdg-open is there: open the address yourself");
+        hp_fail("no browser found ($BROWSER, xdg-open): open the address yourself");
 }
 
 static int serve(const struct hp_arguments *arguments, const struct wishes *wishes, struct hp_serving *serving)
@@ -170,7 +169,7 @@ static int run(const struct hp_arguments *arguments)
     static struct hp_session session;
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command,
-                         "one session at a time, not also '%s'; without one, all can be looked at",
+                         "only one session at a time; '%s' is one too many. Without one, all are served",
                          arguments->operands[1]);
     if (!read_port(arguments, &wishes) || !read_interval(arguments, &wishes))
         return EXIT_USAGE;
@@ -187,10 +186,10 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"address", 0, "ADDRESS", "Listen there; 0.0.0.0 lets other machines in (127.0.0.1)."},
-    {"port", 0, "N", "Listen at that port; 0 is any free one (7878, or any where that is taken)."},
-    {"every", 0, "SECONDS", "How often a page is told of new numbers, from 0.1 to 60 (1)."},
-    {"token-file", 0, "FILE", "Its first line is the token that requests need; without it, a new one each time."},
+    {"address", 0, "ADDRESS", "Address to listen on; 0.0.0.0 accepts other machines (127.0.0.1)."},
+    {"port", 0, "N", "Port to listen on; 0 picks a free one (7878, or a free one if that is taken)."},
+    {"every", 0, "SECONDS", "Interval between updates of the page, from 0.1 to 60 (1)."},
+    {"token-file", 0, "FILE", "File with the access token in its first line. Default: a new token each time."},
     {"open", 0, NULL, "Open the page in the browser."},
 };
 
@@ -198,11 +197,11 @@ const struct hp_command hp_command_serve = {
     .name = "serve",
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Serves the page of a session to a browser while the program runs, and metrics.",
+    .summary = "Serves live pages of sessions to a browser, and metrics to Prometheus.",
     .details = "Prints the address to open, and serves until Ctrl-C. Without an operand the page\n"
-               "lists all sessions. /report.json?section=NAME has the report, /metrics has numbers\n"
-               "for Prometheus. Only this machine can connect, and only with the token in the\n"
-               "address. Nothing is ever written.\n",
+               "lists all sessions. /report.json?section=NAME is the report as JSON, /metrics has\n"
+               "metrics for Prometheus. Only this machine can connect, and only with the token in\n"
+               "the address. The server never writes anything.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,

@@ -68,7 +68,7 @@ static int report_outcome(enum outcome outcome, const char *process, bool is_on)
         printf("recording of process %s is %s\n", process, is_on ? "on" : "off");
         return EXIT_DONE;
     case WAS_SO:
-        printf("recording of process %s was %s already\n", process, is_on ? "on" : "off");
+        printf("recording of process %s was already %s\n", process, is_on ? "on" : "off");
         return EXIT_DONE;
     case HAS_ENDED:
         return hp_fail("the session of process %s has just ended", process);
@@ -83,13 +83,13 @@ static int switch_process(const struct hp_sessions *sessions, const char *proces
 {
     uint64_t pid;
     if (!hp_number_unsigned(process, strlen(process), UINT32_MAX, &pid))
-        return hp_misuse(is_on ? &hp_command_on : &hp_command_off, "'%s' is not the number of a process", process);
+        return hp_misuse(is_on ? &hp_command_on : &hp_command_off, "'%s' is not a process id", process);
     for (size_t at = 0; at < sessions->count; at++) {
         const struct hp_session *session = &sessions->all[at];
         if (session->pid == pid && session->state == HP_SESSION_LIVE && !session->is_run)
             return report_outcome(flip_file(session->path, is_on), process, is_on);
     }
-    return hp_fail("process %s has no live session of yours; see 'hotpath ls -a'", process);
+    return hp_fail("process %s has no live session that you own; see 'hotpath ls -a'", process);
 }
 
 static int switch_all(const struct hp_arguments *arguments, bool is_on)
@@ -97,7 +97,7 @@ static int switch_all(const struct hp_arguments *arguments, bool is_on)
     static struct hp_settings settings;
     struct hp_sessions sessions = {0};
     if (arguments->operand_count == 0)
-        return hp_misuse(arguments->command, "the number of a process is missing");
+        return hp_misuse(arguments->command, "missing process id");
     hp_arguments_settle(arguments, &settings);
     int status = hp_sessions_find(&sessions, &settings.record, true) ? EXIT_DONE : EXIT_FAILED;
     for (int at = 0; at < arguments->operand_count; at++) {
@@ -115,8 +115,8 @@ const struct hp_command hp_command_on = {
     .name = "on",
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
-    .summary = "Switches recording of a live process on again.",
-    .details = "Only of processes that 'hotpath off' has switched off.\n",
+    .summary = "Resumes recording in a live process.",
+    .details = "Only needed after 'hotpath off'.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_on,
 };
@@ -125,10 +125,9 @@ const struct hp_command hp_command_off = {
     .name = "off",
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
-    .summary = "Switches recording of a live process off until 'hotpath on'.",
-    .details = "From then on new zones are not recorded, in all threads. Those that are open end as\n"
-               "usual and are counted. What was recorded so far stays. Children it forks later\n"
-               "are processes of their own, which record.\n",
+    .summary = "Pauses recording in a live process until 'hotpath on'.",
+    .details = "No thread records new zones from then on. Open zones are counted as they end.\n"
+               "Everything recorded so far is kept. Children that it forks later do record.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_off,
 };

@@ -50,7 +50,7 @@ bool hp_console_page(const struct hp_settings *settings, const char *path, const
     page.output.output_path[0] = '\0';
     FILE *file = make_file(program, text, size);
     if (file == NULL) {
-        snprintf(text, size, "Cannot make a file for the page: %s", strerror(errno));
+        snprintf(text, size, "Cannot create a file for the page: %s", strerror(errno));
         return false;
     }
     bool is_written = find_sessions(&sessions, path) && hp_show(&sessions, &page, file, false) == EXIT_DONE;
@@ -58,7 +58,7 @@ bool hp_console_page(const struct hp_settings *settings, const char *path, const
     hp_sessions_free(&sessions);
     if (!is_written) {
         unlink(text);
-        snprintf(text, size, "The page could not be written; hotpath report --format html says why");
+        snprintf(text, size, "Cannot write the page; 'hotpath report --format html' shows why");
     }
     return is_written;
 }

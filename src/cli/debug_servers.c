@@ -14,9 +14,10 @@ void hp_debug_servers_allow(const struct hp_settings *settings)
     if (!settings->show.debuginfod)
         return;
     if (!hp_is_in_path("debuginfod-find"))
-        hp_fail("no debug server is asked: debuginfod-find is not installed; it is in the package debuginfod");
+        hp_fail("debug servers are not used: debuginfod-find is not installed (package debuginfod)");
     else if (urls == NULL || urls[strspn(urls, " \t\n")] == '\0')
-        hp_fail("no debug server is asked: DEBUGINFOD_URLS names none, such as https://debuginfod.debian.net");
+        hp_fail(
+            "debug servers are not used: DEBUGINFOD_URLS names none; an example is https://debuginfod.debian.net");
     else
         hp_debuginfod_allow();
 }
@@ -24,5 +25,5 @@ void hp_debug_servers_allow(const struct hp_settings *settings)
 void hp_debug_servers_end(void)
 {
     if (hp_debuginfod_is_cut_short())
-        hp_fail("debug servers were asked no further: interrupted; names that are missing are addresses");
+        hp_fail("stopped asking debug servers: interrupted; functions without names are shown as addresses");
 }

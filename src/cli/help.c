@@ -46,7 +46,7 @@ static void print_help_entry(const struct hp_option *option)
 
 void hp_help_environment(void)
 {
-    printf("Environment variables of programs that are measured with hotpath. Each overrules\n"
+    printf("Environment variables of programs that are measured with hotpath. Each overrides\n"
            "the program's own option; an empty one counts as not set.\n");
     for (size_t i = 0; i < hp_option_count; i++)
         print_help_entry(&hp_options[i]);
@@ -89,7 +89,7 @@ void hp_help_command(const struct hp_command *command)
     for (size_t at = 0; at < hp_option_count; at++)
         if (hp_options[at].scope & command->scopes)
             print_option(command, &hp_options[at]);
-    print_flag("help", 'h', NULL, "This text.");
+    print_flag("help", 'h', NULL, "Show this help.");
 }
 
 void hp_help_overview(void)
@@ -100,8 +100,9 @@ void hp_help_overview(void)
            "       hotpath --help | --version\n\ncommands:\n");
     for (size_t at = 0; at < hp_command_count; at++)
         printf("  %-8s %s\n", hp_commands[at]->name, hp_commands[at]->summary);
-    printf("\n'hotpath COMMAND --help' says more about each, 'hotpath help environment' lists\n"
-           "the variables that a measured program knows.\n");
+    printf("\n"
+           "Run 'hotpath COMMAND --help' for a command, 'hotpath help environment' for the\n"
+           "environment variables of measured programs.\n");
 }
 
 /* ------------------------------------------------------------------------------------------------ errors */
@@ -154,7 +155,8 @@ bool hp_write_to_stream(void *stream, const char *bytes, size_t length)
 static int help(const struct hp_arguments *arguments)
 {
     if (arguments->operand_count > 1)
-        return hp_misuse(&hp_command_help, "one topic at a time, not also '%s'", arguments->operands[1]);
+        return hp_misuse(&hp_command_help, "only one topic at a time; '%s' is one too many",
+                         arguments->operands[1]);
     if (arguments->operand_count == 0) {
         hp_help_overview();
         return EXIT_DONE;
@@ -166,7 +168,7 @@ static int help(const struct hp_arguments *arguments)
     else if (command != NULL)
         hp_help_command(command);
     else
-        return hp_misuse(NULL, "there is no help about '%s'", topic);
+        return hp_misuse(NULL, "no help about '%s'", topic);
     return EXIT_DONE;
 }
 
@@ -174,7 +176,7 @@ const struct hp_command hp_command_help = {
     .name = "help",
     .operands = "[COMMAND|environment]",
     .operand = HP_OPERAND_TOPIC,
-    .summary = "Explains a command, or the environment variables.",
+    .summary = "Explains a command or the environment variables.",
     .details = "",
     .run = help,
 };

@@ -37,19 +37,18 @@ static int run_program(int argc, char **argv)
     const char *name = argv[1];
     const char *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
     if (meant != NULL)
-        return hp_misuse(NULL,
-                         "there is no command '%s'; did you mean '%s'? A program of that name is measured with "
-                         "'hotpath run %s'",
-                         name, meant, name);
+        return hp_misuse(
+            NULL, "no command '%s'; did you mean '%s'? To measure a program of that name use 'hotpath run %s'",
+            name, meant, name);
     if (strchr(name, '/') == NULL && !hp_is_in_path(name))
-        return hp_misuse(NULL, "there is no command and no program '%s'", name);
+        return hp_misuse(NULL, "no command and no program '%s'", name);
     return run(&hp_command_run, argc, argv);
 }
 
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2 || argv[1][0] == '\0')
-        return hp_misuse(NULL, "a command is missing");
+        return hp_misuse(NULL, "missing command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         hp_help_overview();
         return EXIT_DONE;
@@ -59,7 +58,7 @@ static int dispatch(int argc, char **argv)
         return EXIT_DONE;
     }
     if (argv[1][0] == '-')
-        return hp_misuse(NULL, "the option '%s' is unknown", argv[1]);
+        return hp_misuse(NULL, "unknown option '%s'", argv[1]);
     const struct hp_command *command = hp_command_find(argv[1]);
     return command != NULL ? run(command, argc - 1, argv + 1) : run_program(argc, argv);
 }

@@ -48,9 +48,9 @@ static bool explain_none(const struct hp_function_profile *profile, const char *
     for (size_t at = 0; at < profile->count; at++)
         hp_spelling_try(&spelling, profile->all[at].shown);
     if (spelling.best != NULL)
-        hp_fail("no sample has found a function '%s'; did you mean '%s'?", name, spelling.best);
+        hp_fail("no function '%s' in the samples; did you mean '%s'?", name, spelling.best);
     else
-        hp_fail("no sample has found a function '%s'; 'hotpath report --section functions -n 0' lists all", name);
+        hp_fail("no function '%s' in the samples; 'hotpath report --section functions -n 0' lists all", name);
     return false;
 }
 
@@ -65,8 +65,7 @@ static bool explain_several(const struct hp_function_profile *profile, const cha
             hp_text_string(&text, listed++ > 0 ? ", " : "");
             hp_text_string(&text, profile->all[at].shown);
         }
-    hp_fail("%zu functions have '%s' in their names: %s%s", count, name, hp_text_end(&text),
-            count > listed ? ", ..." : "");
+    hp_fail("%zu functions match '%s': %s%s", count, name, hp_text_end(&text), count > listed ? ", ..." : "");
     return false;
 }
 

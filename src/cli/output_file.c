@@ -26,6 +26,6 @@ FILE *hp_output_open(const char *path)
     hp_file_make_parents(path);
     FILE *stream = open_output(path);
     if (stream == NULL)
-        hp_fail("cannot write '%s': %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
+        hp_fail("cannot write '%s': %s", path, errno == ENXIO ? "it has no reader" : strerror(errno));
     return stream;
 }

@@ -300,10 +300,10 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 
 /* ---------------------------------------------------------------------------------------------------- reasons */
 
-#define UNWRITTEN "it could not write a session file where its parent did (another root or user, or no space)"
-#define UNFORKED "it was begun without fork, or by one that was not followed"
-#define UNLOADED "nothing of hotpath was loaded into it; what is known of it comes from stacks"
-#define UNKNOWN "it got no word of being measured (a cleared environment), or could not leave a session"
+#define UNWRITTEN "it could not write a session file (another root directory or user than its parent, or no space)"
+#define UNFORKED "it was not started by fork, or its parent was not followed"
+#define UNLOADED "hotpath was not loaded into it; only its stacks are known"
+#define UNKNOWN "it did not inherit hotpath's environment variables, or could not write a session"
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
 {
@@ -311,7 +311,7 @@ static const char *reason_of(const struct hp_citizen *citizen, size_t at)
     if (work.given->library[0] == '\0')
         return UNLOADED;
     if (citizen->is_hidden && at + 1 == citizen->image_count)
-        return "it gets rights that you do not have";
+        return "it runs with privileges that you do not have";
     if (image->file == NULL)
         return UNKNOWN;
     if (work.judged == NULL || strcmp(work.judged, image->file) != 0) {
@@ -405,8 +405,8 @@ static void settle(const struct hp_citizen *citizen)
 
 /* ------------------------------------------------------------------------------------------------------ unseen */
 
-#define UNSEEN "they were too short to be seen, and the kernel does not tell of them where perf is not allowed"
-#define MISSED "there were too many at once for all of them to be noticed"
+#define UNSEEN "they ended too quickly to be seen; the kernel reports such processes only if perf is allowed"
+#define MISSED "too many started at once to see all of them"
 
 /* The CPU time of a process at the last reading. */
 static uint64_t known_of(const struct left *left, size_t count)

@@ -127,7 +127,7 @@ int hp_run_with_console(const char *folder, const struct hp_settings *settings, 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return hp_fail("--console needs a terminal");
     if (pipe2(ends, O_CLOEXEC) != 0 || (runner = fork()) < 0)
-        return hp_fail("cannot run it beside the console: %s", strerror(errno));
+        return hp_fail("cannot run the program in the console: %s", strerror(errno));
     if (runner == 0)
         become_runner(ends[1], run, context);
     close(ends[1]);

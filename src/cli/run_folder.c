@@ -70,7 +70,7 @@ bool hp_run_folder_keep_stacks(const char *folder)
         return false;
     const bool is_kept = hp_stack_file_write(folder, &named);
     if (!is_kept)
-        hp_fail("the stacks of the program cannot be kept in '%s': %s", folder, strerror(errno));
+        hp_fail("cannot store stacks in '%s': %s", folder, strerror(errno));
     hp_named_stacks_free(&named);
     return is_kept;
 }

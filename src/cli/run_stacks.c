@@ -23,7 +23,7 @@ bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks
         return false;
     if (!hp_stack_file_read(folder, &ret_stacks->named)) {
         if (errno != ENOENT)
-            hp_fail("the stacks in '%s' cannot be read: %s", folder,
+            hp_fail("cannot read the stacks in '%s': %s", folder,
                     errno == EPROTO ? "they are of another version of hotpath" : strerror(errno));
         return false;
     }

@@ -125,13 +125,13 @@ bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *sett
     if (is_path ? add_path(parts, name, S_ISDIR(status.st_mode)) : add_newest(parts, settings, name)) {
         if (parts->count > 0)
             return true;
-        hp_fail("there is no session in '%s'", name != NULL ? name : "the newest run");
+        hp_fail("no session in '%s'", name != NULL ? name : "the newest run");
     } else if (name == NULL) {
-        hp_fail("there is no session yet: run a program built with -DHOTPATH, best with 'hotpath run'");
+        hp_fail("no session yet: run a program with 'hotpath run', or one built with -DHOTPATH");
     } else if (is_number(name)) {
-        hp_fail("there is no session of a process %s; see 'hotpath ls -a'", name);
+        hp_fail("no session of process %s; see 'hotpath ls -a'", name);
     } else if (!is_path) {
-        hp_fail("there is no session, process or file '%s'; see 'hotpath ls'", name);
+        hp_fail("no session, process or file '%s'; see 'hotpath ls'", name);
     }
     return false;
 }

@@ -69,10 +69,9 @@ static bool is_safe(int fd, const char *folder)
     if (fstat(fd, &status) != 0)
         return false;
     if (status.st_uid != geteuid())
-        hp_fail("'%s' is not looked into: it belongs to %s", folder, user_name(status.st_uid));
+        hp_fail("skipping '%s': it belongs to %s", folder, user_name(status.st_uid));
     else if (status.st_mode & 022)
-        hp_fail("'%s' is not looked into: others can write to it; run 'chmod go-w' on it if that is a mistake",
-                folder);
+        hp_fail("skipping '%s': others can write to it; run 'chmod go-w' on it if that is a mistake", folder);
     else
         return true;
     return false;
@@ -83,9 +82,9 @@ static int open_folder(int parent, const char *name, const char *path)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        hp_fail("'%s' is not looked into: it is a link or not a folder", path);
+        hp_fail("skipping '%s': it is a symbolic link or not a directory", path);
     else if (fd < 0 && errno != ENOENT)
-        hp_fail("'%s' cannot be looked into: %s", path, strerror(errno));
+        hp_fail("skipping '%s': %s", path, strerror(errno));
     if (fd >= 0 && !is_safe(fd, path)) {
         close(fd);
         return -1;
@@ -163,7 +162,7 @@ static bool each_name(struct hp_sessions *sessions, int folder, const char *path
         goes_on = take(sessions, folder, path, entry->d_name);
     closedir(listing);
     if (!goes_on)
-        hp_fail("not all of '%s' could be looked at or changed: %s", path, strerror(errno));
+        hp_fail("could not read or change all of '%s': %s", path, strerror(errno));
     return goes_on;
 }
 

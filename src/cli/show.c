@@ -126,7 +126,7 @@ static int render_to_file(struct showing *showing)
     char path[1200];
     const char *pattern = showing->settings->output.output_path;
     if (!hp_place_of_report(pattern, showing->reader.sessions[0]->file.snapshot.header.pid, path, sizeof path))
-        return hp_fail("the path of the output is too long: '%s'", pattern);
+        return hp_fail("the output path is too long: '%s'", pattern);
     FILE *stream = hp_output_open(path);
     if (stream == NULL)
         return EXIT_FAILED;
@@ -149,7 +149,7 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
     if (from_ns >= to_ns) {
         hp_text_init(&whole, text, sizeof text);
         hp_units_ns(&whole, (double)elapsed_ns);
-        hp_fail("there is nothing between these moments: the run took %s", hp_text_end(&whole));
+        hp_fail("nothing was recorded between these times: the run took %s", hp_text_end(&whole));
         return false;
     }
     const char *problem = hp_model_cut(model, from_ns, to_ns);

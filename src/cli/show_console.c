@@ -11,7 +11,7 @@ int hp_show_console(struct hp_console *console, const struct hp_settings *settin
     const char *problem;
     *ret_signal = 0;
     if (hp_terminal_screen_is_there() && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
-        return hp_fail("the console needs a terminal; --once prints a screen without one");
+        return hp_fail("the console needs a terminal; --once prints one screen without it");
     const int told = hp_terminal_screen_run(console, !settings->output.no_color, &problem);
     if (told < 0)
         return hp_fail("%s", problem);

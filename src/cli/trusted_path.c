@@ -37,7 +37,7 @@ static const char *flaw_of(const char *path, bool is_file)
     if (lstat(path, &status) != 0)
         return strerror(errno);
     if (is_file ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))
-        return is_file ? "it is not a regular file" : "it is not a folder";
+        return is_file ? "it is not a regular file" : "it is not a directory";
     if (status.st_uid != 0 && status.st_uid != geteuid())
         return "it belongs to another user";
     return others_can_write(&status) ? "others can write to it" : NULL;
@@ -49,7 +49,7 @@ bool hp_path_is_trusted(const char *path, char *problem, size_t size)
     const size_t length = strlen(path);
     const char *flaw = NULL;
     if (path[0] != '/' || length >= sizeof part) {
-        snprintf(problem, size, "'%s' is not a whole path", path);
+        snprintf(problem, size, "'%s' is not an absolute path", path);
         return false;
     }
     for (size_t end = 1; flaw == NULL && end <= length; end++) {

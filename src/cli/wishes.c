@@ -100,9 +100,9 @@ static const struct wish {
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
 } wishes[] = {
     {"HOTPATH_REPORT", "section", "; see hotpath(7)", offsetof(struct hp_settings, show.report), is_section},
-    {"HOTPATH_COLUMNS", "column", "; 'all' shows those there are", offsetof(struct hp_settings, show.columns),
+    {"HOTPATH_COLUMNS", "column", "; 'all' shows all columns", offsetof(struct hp_settings, show.columns),
      is_column},
-    {"HOTPATH_SORT", "column", "; --columns all shows those there are", offsetof(struct hp_settings, show.sort),
+    {"HOTPATH_SORT", "column", "; --columns all shows all columns", offsetof(struct hp_settings, show.sort),
      is_column},
 };
 
@@ -115,7 +115,7 @@ static bool is_granted(const struct wish *wish, const char *list, const hotpath_
         struct hp_spelling spelling = hp_spelling_of(item + minus, length - minus);
         if (wish->is_known(&spelling, results))
             continue;
-        snprintf(problem, size, "there is no %s '%.*s'%s%s%s", wish->what, (int)spelling.length, spelling.word,
+        snprintf(problem, size, "no %s '%.*s'%s%s%s", wish->what, (int)spelling.length, spelling.word,
                  spelling.best != NULL ? " (did you mean '" : wish->advice,
                  spelling.best != NULL ? spelling.best : "", spelling.best != NULL ? "'?)" : "");
         return false;

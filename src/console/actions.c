@@ -104,7 +104,7 @@ void hp_act_sort_by_next(struct hp_console *console)
     const char *current = view->sort[0] != '\0' ? view->sort : table->sort;
     size_t at = current != NULL ? hp_table_find(table, current) : table->column_count - 1;
     if (table->is_tree || table->column_count == 0) {
-        hp_act_say(console, "A tree has one order: the most time first");
+        hp_act_say(console, "A tree is always sorted by time");
         return;
     }
     for (size_t step = 0; step < table->column_count; step++) {
@@ -131,8 +131,7 @@ void hp_act_choose_window(struct hp_console *console, enum hp_window_kind kind)
         (struct hp_window){.kind = kind, .length_ns = LAST_NS, .from_ns = console->watched.elapsed_ns};
     console->is_due = true;
     if (console->is_watching && !console->watched.has_history && kind != HP_WINDOW_TOTALS)
-        hp_act_say(console,
-                   "There is no history of this run, so it is shown since the start: 'hotpath run' keeps one");
+        hp_act_say(console, "This run has no history, so all of it is shown: 'hotpath run' keeps a history");
 }
 
 /* One slot of the time axis, but at least a second. */
@@ -143,7 +142,7 @@ void hp_act_step_in_time(struct hp_console *console, bool is_back)
     const uint64_t step = slot > SECOND_NS ? slot : SECOND_NS;
     const uint64_t length = watched->is_whole ? LAST_NS : watched->to_ns - watched->from_ns;
     if (!watched->has_history) {
-        hp_act_say(console, "There is no history of this run: 'hotpath run' keeps one");
+        hp_act_say(console, "This run has no history: 'hotpath run' keeps one");
         return;
     }
     uint64_t to = console->window.kind == HP_WINDOW_PAST ? console->window.to_ns : watched->to_ns;
@@ -305,11 +304,11 @@ void hp_act_edit(struct hp_console *console)
     const struct hp_watched_function *function = hp_console_function(console);
     const struct hp_location *location = function != NULL ? &function->site->location : NULL;
     if (location == NULL || location->file == NULL || location->file[0] == '\0') {
-        hp_act_say(console, "The cursor is on no function whose source is known");
+        hp_act_say(console, "The source of this row is unknown");
         return;
     }
     if (access(location->file, R_OK) != 0 || strlen(location->file) >= sizeof console->edited) {
-        snprintf(console->message, sizeof console->message, "Cannot read %.200s from here: %s", location->file,
+        snprintf(console->message, sizeof console->message, "Cannot read %.200s: %s", location->file,
                  strerror(errno));
         return;
     }
@@ -343,5 +342,5 @@ void hp_act_zoom(struct hp_console *console, bool is_in)
     console->view->cursor = row->id;
     console->zoomed = hp_stack_find(console, row->cells[0].text);
     if (console->zoomed == 0)
-        hp_act_say(console, "It has no stacks of that measure: m changes it");
+        hp_act_say(console, "No stacks for this measure: m changes it");
 }

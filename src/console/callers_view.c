@@ -144,14 +144,13 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
                             .calls = hp_section_find_column(section, "calls", 5),
                             .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
                             .room = MOST_TURNED};
-    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
-                "Those that called, below a function.");
+    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0, "Callers, below a function.");
     hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "How many threads were in the function itself, called so.");
+                "Threads in the function itself on this call path, on average.");
     hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
                 "Of the time of all threads in functions.");
     hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
-                "Calls of it, so, for a second.");
+                "Calls per second on this path.");
     table->is_tree = true;
     table->if_empty = section->if_empty;
     turned.origins = hp_arena_take_array(&console->arena, section->row_count + 1, sizeof *turned.origins);

@@ -90,7 +90,7 @@ bool hp_console_choose(struct hp_console *console, const char *path)
         return true;
     }
     snprintf(problem, sizeof problem, "%s",
-             console->watched.problem[0] != '\0' ? console->watched.problem : "there is no session to read");
+             console->watched.problem[0] != '\0' ? console->watched.problem : "no session to read");
     console->is_watching = false;
     console->path[0] = '\0';
     snprintf(console->message, sizeof console->message, "%.250s", problem);

@@ -107,17 +107,17 @@ static void draw_detail(struct hp_console *console, struct hp_screen *screen, un
 static void draw_empty(const struct hp_console *console, struct hp_screen *screen, unsigned row)
 {
     static const char *const reasons[HP_CONSOLE_TABS] = {
-        [HP_TAB_STACKS] = "No stacks: 'hotpath run' takes them, and names them when the program has ended.",
-        [HP_TAB_FLOW] = "Nothing flows here: HOTPATH_CHANNEL_SENT, HOTPATH_TASK, HOTPATH_STREAM_ITEM and "
-                        "HOTPATH_LOOP_WAIT make rows.",
-        [HP_TAB_WAITS] = "Nobody watches what it waits for: 'hotpath run' does, or HOTPATH_WAITS=1.",
-        [HP_TAB_CALLS] = "No calls were kept: HOTPATH_LOG=NAME keeps the latest of a function.",
+        [HP_TAB_STACKS] = "No stacks: 'hotpath run' records them; they get names when the program has ended.",
+        [HP_TAB_FLOW] = "No data: record some with HOTPATH_CHANNEL_SENT, HOTPATH_TASK, HOTPATH_STREAM_ITEM or "
+                        "HOTPATH_LOOP_WAIT.",
+        [HP_TAB_WAITS] = "Waits are not recorded: use 'hotpath run' or HOTPATH_WAITS=1.",
+        [HP_TAB_CALLS] = "No calls were kept: HOTPATH_LOG=NAME keeps the latest calls of a function.",
     };
     const char *reason = console->table.if_empty;
     if (console->is_watching && (reason == NULL || reason[0] == '\0'))
         reason = reasons[console->tab];
     if (console->view->filter[0] != '\0')
-        reason = "No row has the filter in its name.";
+        reason = "No row matches the filter.";
     if (reason != NULL)
         hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, reason);
 }

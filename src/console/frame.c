@@ -142,7 +142,7 @@ void hp_console_name_window(const struct hp_console *console, char *text, size_t
     const struct hp_watched *watched = &console->watched;
     char from[HP_FIGURE_BYTES], to[HP_FIGURE_BYTES];
     if (watched->is_whole) {
-        snprintf(text, size, watched->has_history ? "since the start" : "since the start, there is no history");
+        snprintf(text, size, watched->has_history ? "since the start" : "since the start (no history)");
         return;
     }
     switch (console->window.kind) {
@@ -188,7 +188,7 @@ static void put_own_verdict(const struct hp_console *console, struct hp_text *te
     const struct hp_watched_function *first = first_function(console);
     char percent[HP_FIGURE_BYTES];
     if (first == NULL) {
-        hp_text_string(text, "nothing but idle threads");
+        hp_text_string(text, "all threads are idle");
         return;
     }
     hp_text_string(text, first->name);
@@ -293,7 +293,7 @@ static bool line_3(const struct hp_console *console, unsigned columns, char *tex
         return true;
     }
     if (console->restarted[0] != '\0')
-        snprintf(text, size, "Restarted as %u, F follows it", (unsigned)console->restarted_pid);
+        snprintf(text, size, "Restarted as %u: press F to follow", (unsigned)console->restarted_pid);
     else if (console->is_watching && console->watched.has_data)
         hp_console_verdict(console, text, size, columns < WIDE);
     return false;
@@ -346,7 +346,7 @@ static const char *const keys_of_tab[HP_CONSOLE_TABS][10] = {
     {"m measure", "Enter zoom in", "Backspace out", "v list or flame", "u upside down", "f page", "s sort",
      "/ filter"},
     {"5 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter", "[ ] time"},
-    {"6 next view", "b group by name", "a with ended ones", "Enter inspect", "s sort", "S reverse", "c columns",
+    {"6 next view", "b group by name", "a show ended", "Enter inspect", "s sort", "S reverse", "c columns",
      "/ filter", "space pause"},
     {"Enter inspect", "s sort", "S reverse", "c columns", "t totals", "z zero", "/ filter"},
     {"8 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter"},

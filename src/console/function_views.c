@@ -246,77 +246,79 @@ struct function_column {
         "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0, 0, 0, fill_name, "A measured function or block."  \
     }
 #define OWN "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5
-#define OWN_ABOUT fill_own, "How many threads were in it itself, on average."
+#define OWN_ABOUT fill_own, "Threads in the function itself, on average."
 #define CALLS "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7
-#define CALLS_ABOUT fill_calls_s, "Calls for a second."
+#define CALLS_ABOUT fill_calls_s, "Calls per second."
 
 static const struct function_column timing[] = {
     NAME,
     {OWN, 0, 0, 0, OWN_ABOUT},
     {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 3, 0, 0, fill_share,
      "Of the time of all threads that were not idle."},
-    {"what", "What it does", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4, 0, 0, fill_bar,
-     "As long as its own time against the longest; the fill is what it does."},
+    {"what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4, 0, 0, fill_bar,
+     "Length: its own time, relative to the longest; fill: what it does."},
     {"mostly", "Mostly", HP_CELL_TEXT, HP_FIGURE_TEXT, 16, 0, 1, 0, fill_mostly,
      "What it does with most of its own time."},
     {CALLS, 5, 1, 0, CALLS_ABOUT},
-    {"p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6, 0, 0, NULL, "Half of its calls took no longer."},
-    {"p95", "P95", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 10, 0, 140, NULL, "95 % of its calls took no longer."},
-    {"p99", "P99", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 2, 0, 0, NULL, "99 % of its calls took no longer."},
+    {"p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6, 0, 0, NULL, "Half of its calls took at most this long."},
+    {"p95", "P95", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 10, 0, 140, NULL, "95 % of its calls took at most this long."},
+    {"p99", "P99", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 2, 0, 0, NULL, "99 % of its calls took at most this long."},
     {"max", "Max", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 11, 0, 140, NULL, "The longest call."},
     {"alloc_s", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 7, 0, 0, fill_some_bytes,
-     "Bytes that it asked for itself, for a second."},
-    {"avg", "Avg", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 12, 0, 140, fill_average, "The mean of its calls."},
+     "Bytes that it allocated itself, per second."},
+    {"avg", "Avg", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 12, 0, 140, fill_average, "The average duration of its calls."},
     {"calls", "Calls", HP_CELL_FIGURE, HP_FIGURE_COUNT, 7, 13, 0, 140, fill_calls, "Calls."},
     {"total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 14, 0, 140, fill_total,
-     "How many threads were in it or in what it called."},
+     "Threads in the function or its callees, on average."},
     {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 15, 0, 140, NULL, "Its own time."},
 };
 
 static const struct function_column cpu[] = {
     NAME,
     {"cpu", "CPU", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 0, 0, 0, fill_cpu,
-     "Processors that it kept busy itself, on average."},
+     "CPUs that it kept busy itself, on average."},
     {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 2, 0, 0, fill_cpu_share,
-     "Of the processor time of all functions."},
+     "Of the CPU time of all functions."},
     {"user", "User", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_user,
-     "In user mode; of a stretch it is all of it."},
+     "In user mode; for a time range, user and kernel mode together."},
     {"kernel", "Kernel", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 5, 0, 0, fill_kernel,
-     "In the kernel; known since the start alone."},
+     "In the kernel; known only since the start."},
     {OWN, 3, 0, 0, OWN_ABOUT},
-    {"busy", "Busy", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 6, 0, 0, fill_busy, "Processor time, of its own time."},
+    {"busy", "Busy", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 6, 0, 0, fill_busy,
+     "CPU time as a share of its own time."},
     {CALLS, 7, 0, 0, CALLS_ABOUT},
     {"percall", "CPU/call", HP_CELL_FIGURE, HP_FIGURE_NS, 8, 8, 0, 0, fill_cpu_call,
-     "Processor time of a call itself."},
+     "CPU time per call, without callees."},
 };
 
 static const struct function_column memory[] = {
     NAME,
     {"alloc_s", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 0, 0, 0, fill_bytes,
-     "Bytes that it asked for itself, for a second."},
+     "Bytes that it allocated itself, per second."},
     {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 1, 0, 0, fill_bytes_share,
-     "Of what all functions asked for."},
-    {"bytes_call", "Bytes/call", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 10, 2, 0, 0, fill_bytes_call, "For a call."},
+     "Of the bytes allocated by all functions."},
+    {"bytes_call", "Bytes/call", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 10, 2, 0, 0, fill_bytes_call, "Per call."},
     {CALLS, 4, 0, 0, CALLS_ABOUT},
     {OWN, 3, 0, 0, OWN_ABOUT},
-    {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 5, 0, 0, NULL, "What it asked for."},
+    {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 5, 0, 0, NULL,
+     "Bytes that it allocated."},
 };
 
 static const struct function_column waiting[] = {
     NAME,
     {"waiting", "Waiting", HP_CELL_FIGURE, HP_FIGURE_THREADS, 7, 0, 0, 0, fill_waiting,
-     "How many threads waited in it itself, on average."},
+     "Threads waiting in the function itself, on average."},
     {"lock", "Lock", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 2, 0, 0, fill_lock,
      "For a lock, a condition, another thread."},
     {"disk", "Disk", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 3, 0, 0, fill_disk, "For a file or a page of one."},
     {"network", "Network", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_network,
      "For a socket, a pipe, one of several descriptors."},
     {"sleep", "Sleep", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 5, 0, 0, fill_sleep,
-     "For time to pass, and whatever else."},
+     "For a timer, and everything else."},
     {"queue", "Run queue", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 6, 0, 0, fill_queue,
-     "Ready to run, without a processor."},
+     "Ready to run, but without a CPU."},
     {OWN, 9, 0, 0, OWN_ABOUT},
-    {"for", "Waits for", HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 1, 0, 0, fill_cause, "Most of it."},
+    {"for", "Waits for", HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 1, 0, 0, fill_cause, "The main cause."},
 };
 
 static const struct function_view {

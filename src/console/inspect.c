@@ -173,7 +173,7 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
     snprintf(bytes, sizeof bytes, "%s, %s calls", window,
              hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed));
     hp_screen_put_right(page->screen, page->row, page->column + page->columns, HP_INK_PLAIN, bytes);
-    put_line(page, "How long a call takes");
+    put_line(page, "Call durations");
     if (durations.counted == 0) {
         put_line(page, "no call has ended");
         return;
@@ -260,11 +260,12 @@ static void draw_neighbours(struct page *page, const struct hp_watched_function 
     }
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "called by  ");
-    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns, "nobody who is measured");
+    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns,
+                   "99 % of its calls took at most this long.");
     put_line(page, hp_text_end(&text));
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "calls      ");
-    put_neighbours(&text, callees, callee_count, (double)watched->elapsed_ns, "nothing measured");
+    put_neighbours(&text, callees, callee_count, (double)watched->elapsed_ns, "no measured function");
     put_line(page, hp_text_end(&text));
 }
 
@@ -456,25 +457,25 @@ void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const
 /* ------------------------------------------------------------------------------------------------- help */
 
 static const char *const help_keys[][2] = {
-    {"1-8, Tab, click", "a tab; its digit again: its next view"},
+    {"1-8, Tab, click", "select a tab; same digit again: next view"},
     {"↑↓ j k PgUp PgDn g G", "move"},
-    {"Enter, i", "all about a row; Esc back"},
-    {"← → h l", "fold, unfold; columns that are hidden"},
-    {"/ n N", "filter by name, Esc clears it; next match, in trees"},
-    {"s S c", "next column to sort by; turned round; choose columns"},
-    {"t z", "last 10 s or since the start; from now on"},
-    {"space, p", "pause the view; the program goes on"},
-    {"[ ] End", "back and forth in time; live again"},
-    {"x", "is idle, is not"},
+    {"Enter, i", "details of a row; Esc goes back"},
+    {"← → h l", "fold, unfold; scroll to hidden columns"},
+    {"/ n N", "filter by name, Esc clears; next match, in trees"},
+    {"s S c", "next sort column; reverse; choose columns"},
+    {"t z", "last 10 s or since the start; since now"},
+    {"space, p", "pause the display; the program keeps running"},
+    {"[ ] End", "back and forward in time; live again"},
+    {"x", "mark a function as idle or not idle"},
     {"w o", "the slowest call; recent calls"},
-    {"v", "the source in $EDITOR; of stacks: flame or list"},
-    {"m, Enter, Backspace", "stacks: what is measured; zoom in; out"},
-    {"u", "tree: callers below functions; flame upside down"},
-    {"b a", "threads of one name as one row; with those that ended"},
-    {"f", "the report as a page, in a file"},
-    {"y e E", "copy a name; write what is shown: CSV, JSON"},
-    {"+ -", "read more or less often"},
-    {"L ? q", "the list of programs; help; quit"},
+    {"v", "open source in $EDITOR; stacks: flame or list"},
+    {"m, Enter, Backspace", "stacks: change measure; zoom in; zoom out"},
+    {"u", "tree: callers below functions; flame: upside down"},
+    {"b a", "group threads by name; show ended ones"},
+    {"f", "write the report as an HTML page"},
+    {"y e E", "copy a name; save this table as CSV, as JSON"},
+    {"+ -", "refresh more or less often"},
+    {"L ? q", "list of programs; help; quit"},
 };
 
 void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
@@ -485,7 +486,7 @@ void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
     const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
                                  screen->columns};
     char bytes[400];
-    hp_draw_box(screen, &area, "Keys, and what columns mean", "any key closes");
+    hp_draw_box(screen, &area, "Keys and columns", "any key closes");
     for (unsigned at = 0; at < count; at++) {
         const unsigned row = area.row + 1 + at % lines, column = 2 + (at / lines) * (screen->columns / 2);
         if (row >= area.row + area.rows - 1)
@@ -503,8 +504,8 @@ void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
         hp_screen_put_fitted(screen, row++, 2, screen->columns - 4, HP_INK_PLAIN, bytes);
     }
     unsigned column = 2;
-    static const char *const words[HP_PARTS + 1] = {
-        "user", "kernel", "ready, no processor", "disk", "lock", "network", "sleep", "idle"};
+    static const char *const words[HP_PARTS + 1] = {"user", "kernel",  "run queue", "disk",
+                                                    "lock", "network", "sleep",     "idle"};
     for (unsigned part = 0; part <= HP_PARTS && row < area.row + area.rows - 1; part++) {
         hp_screen_glyph(screen, area.row + area.rows - 2, column, hp_part_ink((enum hp_activity)part),
                         hp_part_glyph((enum hp_activity)part));
@@ -519,7 +520,7 @@ void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen)
     const struct hp_area area = {3, rows < screen->rows - 4 ? rows : screen->rows - 4, screen->columns / 4,
                                  screen->columns / 2};
     char bytes[300];
-    hp_draw_box(screen, &area, "Columns", "space takes, c closes");
+    hp_draw_box(screen, &area, "Columns", "space selects, c closes");
     const size_t top = console->chosen_column + 3 > area.rows ? console->chosen_column + 3 - area.rows : 0;
     for (size_t at = top; at < table->column_count && at - top + 2 < area.rows; at++) {
         const bool is_hidden = console->view->hidden >> at & 1;

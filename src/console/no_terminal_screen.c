@@ -7,8 +7,7 @@ int hp_terminal_screen_run(struct hp_console *console, bool has_color, const cha
 {
     (void)console;
     (void)has_color;
-    *ret_problem =
-        "this hotpath was built without ncurses: install libncurses-dev and build it again; --once prints a "
-        "screen without it";
+    *ret_problem = "this hotpath was built without ncurses: install libncurses-dev and rebuild it; --once prints a "
+                   "screen without it";
     return -1;
 }

@@ -69,7 +69,7 @@ static void draw_heading(struct overview *view, double seconds)
         hp_screen_put(view->screen, view->row, view->spark, HP_INK_PLAIN, text);
         hp_screen_put_right(view->screen, view->row, view->end, HP_INK_PLAIN, "peak");
     } else {
-        hp_screen_put(view->screen, view->row, view->spark, HP_INK_PLAIN, "no history: hotpath run keeps one");
+        hp_screen_put(view->screen, view->row, view->spark, HP_INK_PLAIN, "no history: use hotpath run");
     }
     hp_screen_look(view->screen, view->row, 0, view->screen->columns, HP_LOOK_BOLD);
     view->row++;

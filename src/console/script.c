@@ -107,8 +107,7 @@ bool hp_console_play(struct hp_console *console, struct hp_screen *screen, FILE 
     char line[1000];
     for (unsigned number = 1; fgets(line, sizeof line, script) != NULL && !console->is_over; number++)
         if (!play_line(console, screen, line, output)) {
-            snprintf(problem, size, "line %u of the script has something that is neither a key nor a command",
-                     number);
+            snprintf(problem, size, "line %u of the script is neither a key nor a command", number);
             return false;
         }
     return true;

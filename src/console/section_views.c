@@ -232,8 +232,7 @@ void hp_view_section(struct hp_console *console, const struct hotpath_section *s
     add_section_columns(table, section, columns);
     const size_t own_columns = table->column_count;
     if (strcmp(section->name, "threads") == 0)
-        hp_view_add(table, "history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 50,
-                    "On a processor.");
+        hp_view_add(table, "history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 50, "On a CPU.");
     table->is_tree = section->is_tree;
     table->if_empty = section->if_empty;
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, section->row_count);
@@ -308,15 +307,14 @@ static void add_to_parents(const struct hotpath_section *section, double *parts)
 
 static void add_tree_columns(struct hp_table *table)
 {
-    hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
-                "Functions, below those that called them.");
+    hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0, "Functions, below their callers.");
     hp_view_add(table, "total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "How many threads were in it or below, on average.");
-    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0, "How many were in it itself.");
+                "Threads in it or below, on average.");
+    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0, "Threads in it itself, on average.");
     hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
                 "Of the time of all threads in functions.");
-    hp_view_add(table, "what", "What it is made of", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2, "With all that is below.");
-    hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3, "Calls for a second.");
+    hp_view_add(table, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2, "Including everything below.");
+    hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3, "Calls per second.");
 }
 
 void hp_view_tree(struct hp_console *console, const struct hotpath_section *section)

@@ -151,7 +151,7 @@ void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen)
         at = hp_screen_put(screen, top, at, HP_INK_PLAIN, bytes) + 1;
     }
     const uint32_t root = console->zoomed < console->stacks.node_count ? console->zoomed : 0;
-    snprintf(bytes, sizeof bytes, "all threads   %s samples, %.0f %% reach the start",
+    snprintf(bytes, sizeof bytes, "all threads   %s samples, %.0f %% with complete stacks",
              hp_figure(rate, HP_FIGURE_COUNT, (double)console->stacks.samples),
              console->stacks.samples > 0 ? 100 * (double)console->stacks.whole / (double)console->stacks.samples
                                          : 0);
@@ -162,7 +162,7 @@ void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen)
     const unsigned flames = screen->rows / 3 < MOST_DEPTH ? screen->rows / 3 : MOST_DEPTH;
     if (console->stacks.node_count > 0 && add_up(&flame, &arena, console->measure)) {
         if (flame.totals[root] == 0)
-            hp_screen_put(screen, top + 2, 3, HP_INK_PLAIN, "Nothing of that was found on stacks.");
+            hp_screen_put(screen, top + 2, 3, HP_INK_PLAIN, "No stacks with this measure.");
         const unsigned first = top + 2, last = top + 2 + flames - 1;
         draw_node(&flame, screen, root, console->is_turned[console->tab] ? last : first,
                   console->is_turned[console->tab] ? first : last, 1, screen->columns - 2, flame.totals[0]);

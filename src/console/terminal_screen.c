@@ -283,13 +283,12 @@ int hp_terminal_screen_run(struct hp_console *console, bool has_color, const cha
     setlocale(LC_CTYPE, "");
     screen.is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     if (name == NULL || name[0] == '\0') {
-        *ret_problem =
-            "TERM is not set, so nobody knows what the terminal understands; --once prints a screen without it";
+        *ret_problem = "TERM is not set, so the terminal type is unknown; --once prints a screen without it";
         return -1;
     }
     SCREEN *terminal = newterm(NULL, stdout, stdin);
     if (terminal == NULL) {
-        *ret_problem = "the terminal that TERM names is not known here; --once prints a screen without it";
+        *ret_problem = "the terminal type in TERM is unknown here; --once prints a screen without it";
         return -1;
     }
     listen_to(signals, sizeof signals / sizeof signals[0], before);

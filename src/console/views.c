@@ -173,12 +173,15 @@ static const char *state_name(enum hp_program_state state)
 static void make_programs(struct hp_console *console)
 {
     struct hp_table *table = &console->table;
-    table->if_empty = "No program is being measured. hotpath run ./program in another terminal; it appears here.";
-    hp_view_add(table, "command", "Program", HP_CELL_NAME, HP_FIGURE_TEXT, 20, 0, "What was run.");
-    hp_view_add(table, "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Whether it runs.");
-    hp_view_add(table, "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1, "Its process; of a run the first one.");
-    hp_view_add(table, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2, "How many were measured.");
-    hp_view_add(table, "age", "Age", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3, "Since it began.");
+    table->if_empty =
+        "No program is being measured. Run 'hotpath run ./program' in another terminal; it appears here.";
+    hp_view_add(table, "command", "Program", HP_CELL_NAME, HP_FIGURE_TEXT, 20, 0, "The command.");
+    hp_view_add(table, "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Its state.");
+    hp_view_add(table, "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1,
+                "Its process id; for a run, that of the first process.");
+    hp_view_add(table, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2,
+                "Number of measured processes.");
+    hp_view_add(table, "age", "Age", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3, "Time since it began.");
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, console->programs.count);
     for (size_t at = 0; rows != NULL && at < console->programs.count; at++) {
         const struct hp_program *program = &console->programs.all[at];
@@ -201,8 +204,7 @@ static void make_functions(struct hp_console *console)
 {
     hp_view_functions(console, hp_console_sub(console));
     if (console->watched.unknown > 0)
-        console->table.if_empty =
-            "Of this stretch nothing is known yet of its functions: t shows them since the start.";
+        console->table.if_empty = "No function history for this time range yet: t shows totals since the start.";
     else if (console->table.if_empty == NULL)
         console->table.if_empty = "No function was measured. Was the program compiled with -DHOTPATH?";
 }

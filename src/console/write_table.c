@@ -107,7 +107,7 @@ void hp_console_write_table(struct hp_console *console, bool is_json)
     FILE *file = fopen(path, "wxe");
     if (file == NULL) {
         snprintf(console->message, sizeof console->message,
-                 "Cannot write %s here: it is there already, or the folder is not yours", path);
+                 "Cannot create %s here: it exists already, or the directory is not writable", path);
         return;
     }
     if (is_json)

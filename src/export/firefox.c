@@ -608,7 +608,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_firefox = {
     .name = "firefox",
-    .about = "JSON of profiler.firefox.com",
+    .about = "JSON for profiler.firefox.com",
     .has_lines = true,
     .write = write,
 };

@@ -60,7 +60,7 @@ static void put_data(struct hp_json *json, const struct hp_export_call *call, bo
 {
     hp_json_begin_object(json);
     hp_json_put_string(json, "type", SCHEMA);
-    hp_json_put_string(json, "kept", call->is_slowest ? "the slowest" : "one of the latest");
+    hp_json_put_string(json, "kept", call->is_slowest ? "slowest call" : "recent call");
     hp_json_put_string(json, "thread", call->thread);
     if (call->note != NULL)
         hp_json_put_string(json, "note", call->note);
@@ -115,7 +115,7 @@ void hp_firefox_put_schema(struct hp_json *json)
     hp_json_put_string(json, "tooltipLabel", "{marker.name}");
     hp_json_put_string(json, "tableLabel", "{marker.data.thread} {marker.data.note}");
     hp_json_put_string(json, "chartLabel", "{marker.name}");
-    hp_json_put_string(json, "description", "A call of a measured function whose moment was kept.");
+    hp_json_put_string(json, "description", "A call of a measured function that was recorded with its time.");
     hp_json_key(json, "display");
     hp_json_begin_array(json);
     for (size_t at = 0; at < sizeof places / sizeof places[0]; at++)

@@ -73,14 +73,14 @@ const char *hp_cpu_advice(uint32_t refusal)
     case EACCES:
         return "sysctl kernel.perf_event_paranoid=2";
     case EPERM:
-        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
+        return "docker run --cap-add PERFMON, or allow perf_event_open in another way";
     case EMFILE:
     case ENFILE:
         return "ulimit -n 1024";
     case EBUSY:
-        return "a program without a handler for SIGIO";
+        return "do not handle SIGIO in the program";
     default:
-        return "a kernel that has perf events";
+        return "use a kernel with perf events";
     }
 }
 

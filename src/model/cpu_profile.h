@@ -59,6 +59,6 @@ const char *hp_cpu_advice(uint32_t refusal);
 bool hp_run_has_cpu(const struct hp_run *run);
 
 /* The text of a section without data. */
-#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+#define HP_NO_CPU "CPU time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
 
 #endif

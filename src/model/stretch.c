@@ -261,10 +261,10 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const
     cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
     cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
     if (cutting.stretch == NULL || cutting.bytes == NULL)
-        return "not enough memory for a stretch of the run";
+        return "not enough memory for a time range of the run";
     cutting.stretch->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.stretch->waits);
     if (cutting.stretch->waits == NULL)
-        return "not enough memory for a stretch of the run";
+        return "not enough memory for a time range of the run";
     cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
     cutting.stretch->from_ns = from_ns;
     cutting.stretch->to_ns = to_ns;
@@ -278,9 +278,8 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const
         add_threads(&cutting, session, is_whole);
     }
     if (!cutting.has_history)
-        return "there is no history of this run, so no stretch of it is known: 'hotpath run' keeps one of what "
-               "goes "
-               "on for longer than half a second";
+        return "this run has no history, so --from and --to do not work: 'hotpath run' keeps a history of runs "
+               "longer than half a second";
     list_sites(&cutting);
     run->elapsed_ticks =
         hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);

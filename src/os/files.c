@@ -273,7 +273,7 @@ const char *hp_file_error(int number)
 {
     switch (number) {
     case ENOENT:
-        return "no such file or folder";
+        return "no such file or directory";
     case EACCES:
     case EPERM:
         return "permission denied";
@@ -285,23 +285,23 @@ const char *hp_file_error(int number)
     case EFBIG:
         return "file too large";
     case EISDIR:
-        return "is a folder";
+        return "is a directory";
     case EINVAL:
         return "not a regular file";
     case ENOTDIR:
-        return "not a folder";
+        return "not a directory";
     case ELOOP:
         return "too many symbolic links";
     case ENXIO:
-        return "nobody reads it";
+        return "no reader";
     case EPIPE:
-        return "nobody reads it any more";
+        return "its reader has closed it";
     case EAGAIN:
         return "its reader has stopped reading";
     case ENAMETOOLONG:
         return "name too long";
     case ENOMEM:
-        return "no memory";
+        return "not enough memory";
     case EMFILE:
     case ENFILE:
         return "too many open files";

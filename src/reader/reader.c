@@ -127,7 +127,7 @@ bool hp_reader_refresh(struct hp_reader *reader)
     bool is_good = false;
     reader->problem = "";
     if (reader->count == 0)
-        return fail(reader, "there is no session to read");
+        return fail(reader, "no session to read");
     for (unsigned try = 0; try < MOST_TRIES && !is_good; try++) {
         reading = (struct hp_reading){.begun_ns = hp_clock_monotonic_ns()};
         if (!read_once(reader))

@@ -206,7 +206,7 @@ static bool fail_foreign(struct hp_session_file *file, const char *path, uid_t o
 {
     char why[128];
     const struct passwd *user = getpwuid(owner);
-    snprintf(why, sizeof why, "it belongs to user %.40s (%u), who can read it, as can root",
+    snprintf(why, sizeof why, "it belongs to user %.40s (%u); only they and root can read it",
              user ? user->pw_name : "?", (unsigned)owner);
     return fail(file, path, why);
 }
@@ -313,7 +313,7 @@ static bool open_with(struct hp_session_file *file, int fd, const char *path, si
     file->fd = -1;
     if (fd < 0)
         return fail(file, path,
-                    errno == ELOOP    ? "it is a link, which is not followed here"
+                    errno == ELOOP    ? "it is a symbolic link, which is not followed here"
                     : errno == EINVAL ? "not a regular file"
                                       : strerror(errno));
     const bool is_open = read_file(file, fd, &reading);

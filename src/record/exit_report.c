@@ -87,7 +87,7 @@ static void say_output_failed(const char *what, const char *path)
 static void say_no_memory(const struct hp_session *session)
 {
     const char *path = session->store.path;
-    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
+    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; to see it: hotpath report " : "",
                            path};
     say_parts(parts, sizeof parts / sizeof parts[0]);
 }

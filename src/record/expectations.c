@@ -33,17 +33,16 @@ static void say(const struct hotpath_unexpected *unexpected)
     hp_text_string(&line, ": ");
     hp_text_string(&line, unexpected->function);
     if (unexpected->is_counted) {
-        hp_text_string(&line, " may allocate ");
+        hp_text_string(&line, " exceeded its allocation limit of ");
         hp_text_u64(&line, unexpected->expected);
-        hp_text_string(&line, unexpected->expected == 1 ? " time and did so " : " times and did so ");
+        hp_text_string(&line, ": it allocated ");
         hp_text_u64(&line, unexpected->count);
         hp_text_string(&line, unexpected->count == 1 ? " time, " : " times, ");
         hp_text_u64(&line, unexpected->bytes);
         hp_text_string(&line, unexpected->bytes == 1 ? " byte" : " bytes");
     } else {
-        hp_text_string(&line,
-                       ": allocations cannot be counted here: link the program with -lhotpath_alloc, and let "
-                       "no session begin or end inside the scope");
+        hp_text_string(&line, ": allocations cannot be counted here: link the program with -lhotpath_alloc, and do "
+                              "not start or stop a session inside the scope");
     }
     hp_say(hp_text_end(&line));
 }

@@ -182,28 +182,26 @@ static void explain_place(const struct hp_settings *settings, const struct hp_st
     if (!store->is_memory)
         return;
     if (settings->record.dir[0] != '\0')
-        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
-               "1 MB free); the session is kept in memory and ends with the process");
+        hp_say("hotpath: the directory in HOTPATH_DIR is not usable (it must belong to you, be writable only by "
+               "you, and have 1 MB free); the session is kept in memory and is lost when the process ends");
     else if (store->is_foreign)
-        hp_say(
-            "hotpath: a folder for sessions (hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) is "
-            "not ours, "
-            "or others can write to it; remove it, or set HOTPATH_DIR; the session is kept in memory and ends with "
-            "the process");
+        hp_say("hotpath: a directory for sessions (hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) "
+               "belongs to another user, or is writable by others; remove it, or set HOTPATH_DIR; the session is "
+               "kept in memory and is lost when the process ends");
 }
 
 static void explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
-        hp_say("hotpath: a session is active already and goes on; stop it before starting another");
+        hp_say("hotpath: a session is already active and continues; stop it before starting another");
     if (status == HOTPATH_OK && (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC))
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
-        hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
-               "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
+        hp_say("hotpath: nothing is recorded: no memory or file space for a session; set HOTPATH_DIR to a "
+               "directory with free space, or raise the address space limit");
     if (status == HOTPATH_E_OPTIONS)
-        hp_say("hotpath: nothing is recorded: the options are not of this version of the library; "
-               "zero-fill struct hotpath_options and set its size");
+        hp_say("hotpath: nothing is recorded: the options are not of this version of the library; zero-fill struct "
+               "hotpath_options and set its size");
 }
 
 /* Another thread may stop the session at any time, so it is held while in use. */
@@ -240,7 +238,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (status == HOTPATH_OK) {
         hp_waits_start(&settings->record);
         if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
-            hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
+            hp_say("hotpath: CPU time is not sampled: HOTPATH_RESERVE does not allow the system calls for it");
     }
     return status;
 }
@@ -410,7 +408,7 @@ const char *hotpath_strerror(int status)
     case HOTPATH_OK:
         return "done";
     case HOTPATH_E_ACTIVE:
-        return "a session is active already";
+        return "a session is already active";
     case HOTPATH_E_INACTIVE:
         return "no session is active";
     case HOTPATH_E_OFF:

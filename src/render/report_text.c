@@ -141,13 +141,13 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
         hp_text_u64(line, run->process_count);
         hp_text_string(line, cut_short == 1 ? " processes was" : " processes were");
         hp_text_string(line, is_killed ? " cut off in the middle of measured calls"
-                                       : " killed, or left by _exit, in the middle of measured calls");
+                                       : " killed, or ended by _exit, in the middle of measured calls");
     } else {
         hp_text_string(line, is_killed
                                  ? "it was in the middle of measured calls"
-                                 : "the process was killed, or left by _exit, in the middle of measured calls");
+                                 : "the process was killed, or ended by _exit, in the middle of measured calls");
     }
-    hp_text_string(line, ", which are counted up to their last sign");
+    hp_text_string(line, ", which are counted up to their last recorded time");
 }
 
 /* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
@@ -233,7 +233,7 @@ static bool put_brief(const hotpath_results *results, struct hp_text *out, const
         put_totals(brief.lines[at], out, style);
     if (brief.line_count > 0)
         hp_prose_put_note(style, out,
-                          "These as tables: hotpath report -v, or one of them: hotpath report --section NAME");
+                          "All tables: hotpath report -v; one table: hotpath report --section NAME");
     for (size_t at = 0; at < brief.table_count; at++)
         if (!hp_table_put_section(results, brief.tables[at], out, style, &said))
             return false;

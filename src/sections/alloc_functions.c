@@ -26,56 +26,55 @@ enum { HAS_ZONES = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Its name, or the place in the library where it has none."},
+     "Its name, or its address in the library if it has none."},
     {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(library),
-     "The program or library that it is in; null: none."},
+     "The program or library that contains it; null: none."},
     {"samples", "Samples", HOTPATH_UNIT_COUNT, 0, AT(samples),
-     "Allocations of its own that the numbers come from."},
+     "Samples of its own allocations, on which the numbers are based."},
     {"self_bytes", "Self", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
-     "Bytes that it asked for itself, or had the C library ask for."},
+     "Bytes that it allocated itself, or through the C library."},
     {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
      AT(own_percent)},
-    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocks), "In so many allocations."},
-    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(total), "With all that it called."},
+    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocks), "Number of these allocations."},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(total), "Including callees."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
      AT(total_percent)},
     {"peak_bytes", "At Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(peak),
-     "Of its own, what lived when the heap of its process was at its largest."},
-    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, 0, AT(total_peak), "With all that it called."},
+     "Of self_bytes, what was live when the heap of its process was largest."},
+    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, 0, AT(total_peak), "Including callees."},
     {"left_bytes", "Never Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(left),
-     "Of its own, what lived when its process ended."},
-    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, 0, AT(total_left), "With all that it called."},
-    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, AT(total_blocks), "With all that it called."},
+     "Of self_bytes, what was live when its process ended."},
+    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, 0, AT(total_left), "Including callees."},
+    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, AT(total_blocks), "Including callees."},
     {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, AT(peak_blocks)},
     {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, AT(left_blocks)},
     {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(zones),
-     "The measured functions that it allocated in, innermost ones only, with their parts of total_bytes; null: "
-     "none, "
-     "or it is not known.",
+     "The innermost measured functions in which it allocated, with their shares of total_bytes; null: none, or "
+     "unknown.",
      .shown_by = HAS_ZONES},
-    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone), "The one of these with most of it; null: none."},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone),
+     "The measured function with the largest share; null: none."},
     {"zone_bytes", "Zone Bytes", HOTPATH_UNIT_BYTES, 0, AT(zone_bytes),
-     "Of total_bytes, what was allocated there."},
-    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
+     "The part of total_bytes allocated in that zone."},
+    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source file; null: unknown."},
 };
 
 static const struct hp_column_spec total_table[] = {
     {.key = "bytes",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Allocated, estimated; what was counted is exact, and "
-              "in the other sections."},
+     .about = "Allocated, estimated from samples; the other sections have exact counts."},
     {.key = "blocks", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "At the largest of each process."},
+    {.key = "peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "At the largest heap of each process."},
     {.key = "left_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Never freed."},
     {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
     {.key = "whole",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Samples whose stack was followed to the start of its thread."},
-    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples for which there was no room."},
+     .about = "Samples whose stack was unwound to the start of the thread."},
+    {.key = "lost", .unit = HOTPATH_UNIT_COUNT, .about = "Samples dropped for lack of space."},
     {.key = "mean_bytes",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Between two samples, on average; more in programs that allocate quickly."},
+     .about = "Average between two samples; larger in programs that allocate quickly."},
 };
 
 struct view {
@@ -202,8 +201,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         view.profile = &none;
     section->description = "Allocated bytes by function, from sampled allocations with their stacks.";
     section->percent_of = "rows";
-    section->if_empty = view.profile->allocs == 0 ? "nobody sampled allocations: 'hotpath run' does, where it can"
-                                                  : "no function was found allocating";
+    section->if_empty = view.profile->allocs == 0 ? "no allocation samples: 'hotpath run' takes them where it can"
+                                                  : "no allocating function was sampled";
     const uint32_t facts = view.profile->zones[HP_ZONES_OF_HEAP].count > 0 ? HAS_ZONES : 0u;
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.own, HP_MAX_COLUMNS))
@@ -220,7 +219,6 @@ const struct hp_section_type hp_section_alloc_functions = {
     .fill = fill,
     HP_COLUMNS(column_table),
     HP_TOTALS(total_table),
-    .about =
-        "Allocated bytes by function, from sampled allocations with their stacks, whether or not functions are "
-        "measured.",
+    .about = "Allocated bytes by function, from sampled allocations with their stacks. Works without measured "
+             "functions.",
     .always = "percent_of|order|totals"};

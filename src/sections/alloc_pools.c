@@ -29,7 +29,7 @@ static const struct hp_column_spec column_table[] = {
     {"freed_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
     {"live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live)},
     {"peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(peak),
-     "Of several processes, the highest that one of them had."},
+     "Of several processes, the highest."},
     {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
     {"live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
     {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(peak_blocks)},
@@ -139,8 +139,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results};
     struct columns columns = {0};
-    section->description = "Memory that the program hands out itself.";
-    section->if_empty = "the program has told of no pool of its own";
+    section->description = "Memory pools of the program itself.";
+    section->if_empty = "the program has registered no pools";
     if (!gather(&view) || !hp_section_describe(results, section, 0, &columns) ||
         !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
         !hp_section_make_rows(results, section, view.count))
@@ -156,6 +156,5 @@ const struct hp_section_type hp_section_alloc_pools = {.name = "alloc-pools",
                                                        .has_data = has_data,
                                                        .fill = fill,
                                                        HP_COLUMNS(column_table),
-                                                       .about =
-                                                           "Memory that the program hands out itself, by name.",
+                                                       .about = "Memory pools of the program itself, by name.",
                                                        .always = "order"};

@@ -38,18 +38,18 @@ static const struct kind bytes_kind = {
     .own = HP_ALLOC_OWN_BYTES,
     .all = HP_ALLOC_ALL_BYTES,
     .peak = HP_ALLOC_PEAK_BYTES,
-    .exclusive = "Exclusive allocation bytes by each function",
-    .cumulative = "Cumulative allocation bytes by each function",
-    .highest = "Most bytes that lived at once during a call of each function",
+    .exclusive = "Allocated bytes by function, without measured callees",
+    .cumulative = "Allocated bytes by function, including callees",
+    .highest = "Peak live bytes during a call, by function",
 };
 
 static const struct kind count_kind = {
     .own = HP_ALLOC_OWN_COUNT,
     .all = HP_ALLOC_ALL_COUNT,
     .peak = HP_ALLOC_PEAK_BLOCKS,
-    .exclusive = "Exclusive allocation count by each function",
-    .cumulative = "Cumulative allocation count by each function",
-    .highest = "Most blocks that lived at once during a call of each function",
+    .exclusive = "Allocations by function, without measured callees",
+    .cumulative = "Allocations by function, including callees",
+    .highest = "Peak live blocks during a call, by function",
 };
 
 /* A future row. */
@@ -419,9 +419,9 @@ static bool note_peak(struct view *view)
     char bytes[LINE_BYTES];
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "the peak of all threads together is known to within ");
+    hp_text_string(&line, "the peak of all threads together is accurate to ");
     hp_units_bytes(&line, view->allocs->peak_error);
-    hp_text_string(&line, ", 32 KB for each");
+    hp_text_string(&line, ", 32 KB per thread");
     const char *copy = keep_line(view, &line);
     if (copy != NULL)
         hp_section_note(view->section, copy);
@@ -438,7 +438,7 @@ static bool note_earlier(struct view *view)
         hp_units_bytes(&line, view->allocs->earlier_bytes);
     else
         put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
-    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
+    hp_text_string(&line, " were freed that had been allocated before measuring began");
     const char *copy = keep_line(view, &line);
     if (copy != NULL)
         hp_section_note(view->section, copy);
@@ -454,11 +454,10 @@ static bool note_unknown(struct view *view)
     if (unknown == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what ");
+    hp_text_string(&line, "allocations of ");
     put_count(&line, unknown, " process", " processes");
-    hp_text_string(&line,
-                   " allocated was not counted: malloc was not watched there; functions that were called nowhere "
-                   "else have no row");
+    hp_text_string(
+        &line, " were not counted, because malloc was not watched there; functions called only there have no row");
     const char *copy = keep_line(view, &line);
     if (copy != NULL)
         hp_section_note(view->section, copy);
@@ -470,14 +469,13 @@ static bool add_notes(struct view *view)
     struct hotpath_section *section = view->section;
     const uint64_t earlier = view->kind == &bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
     hp_section_note_sites(view->results, section, view->columns.calls,
-                          HP_OUTSIDE " was allocated outside of all measured functions");
+                          HP_OUTSIDE " was allocated outside of measured functions");
     if (section->row_count > 0)
-        hp_section_note(
-            section, view->kind == &bytes_kind
-                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
-                           "behind) are usable bytes, with functions inside"
-                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
-                           "with functions inside");
+        hp_section_note(section, view->kind == &bytes_kind
+                                     ? "Total is requested bytes; Peak (the highest of any call) and Net (left "
+                                       "behind by calls) are usable bytes, callees included"
+                                     : "Peak (the highest of any call) and Net (left behind by calls) are live "
+                                       "blocks, callees included");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
     if (!note_unknown(view) || (earlier > 0 && !note_earlier(view)))
@@ -495,7 +493,7 @@ static bool set_description(struct view *view)
     hp_text_string(&line, view->is_peak_first               ? view->kind->highest
                           : settings->show.alloc_cumulative ? view->kind->cumulative
                                                             : view->kind->exclusive);
-    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
+    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", per thread." : ".");
     view->section->description = keep_line(view, &line);
     return view->section->description != NULL;
 }
@@ -548,11 +546,10 @@ static bool fill_count(struct hotpath_results *results, struct hotpath_section *
 }
 
 #define ABOUT                                                                                                      \
-    "Exclusive totals of all rows add up to the totals, which are absent when no allocations were recorded."
+    "The exclusive totals of all rows add up to the totals. These are absent if no allocations were recorded."
 #define ABOUT_ROW                                                                                                  \
-    "A function, and what its calls allocated; calls that allocated nothing count as zeros. The row <outside> "    \
-    "has what was "                                                                                                \
-    "allocated outside of all measured functions: it has no calls, and no peak of its own."
+    "A function and what its calls allocated; calls that allocated nothing count as zeros. The row <outside> has " \
+    "what was allocated outside of measured functions: it has no calls and no peak."
 
 const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .in_brief = HP_BRIEF_LINE,

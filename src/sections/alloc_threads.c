@@ -28,21 +28,20 @@ static const struct hp_column_spec column_table[] = {
     {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(bytes)},
     {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
     {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live),
-     "Allocated less freed here: below zero in a thread that frees what others have allocated."},
+     "Allocated minus freed by this thread; negative if it frees blocks of other threads."},
     {"peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(peak)},
-    {"foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(foreign_count),
-     "Blocks freed here that other threads had allocated."},
-    {"foreign_freed_usable_bytes", "Bytes for others", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(foreign_bytes)},
-    {"outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, AT(outside),
-     "Asked for outside of all measured functions."},
+    {"foreign_freed_blocks", "Freed for Others", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(foreign_count),
+     "Blocks freed here that other threads allocated."},
+    {"foreign_freed_usable_bytes", "Bytes for Others", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(foreign_bytes)},
+    {"outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, AT(outside), "Allocated outside of measured functions."},
     {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
     {"live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
     {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, AT(peak_blocks)},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
     {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
-     "Threads that are counted here, one after the other."},
+     "Number of threads in this row, which ran one after the other."},
 };
 
 /* Thread names may be equal, numbers are not. */
@@ -90,16 +89,14 @@ static void add_notes(struct hotpath_section *section, const struct hp_allocs *a
         has_others |= allocs->threads[at].label == NULL;
     }
     if (section->row_count > 0)
+        hp_section_note(section, "Allocated is requested bytes; Freed, Net (left behind) and Peak are usable "
+                                 "bytes. Net is negative in a thread that frees blocks of other threads");
+    if (has_shared)
         hp_section_note(
             section,
-            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
-            "that frees what others have allocated can have less than nothing");
-    if (has_shared)
-        hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
+            "(n threads): threads that ran one after the other share a row; the number is that of the last");
     if (has_others)
-        hp_section_note(section, NO_THREAD " are threads that had no record yet, or none any more");
+        hp_section_note(section, NO_THREAD " are threads without a record, at their start or end");
 }
 
 static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
@@ -114,7 +111,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (order == NULL)
         return false;
     struct columns columns = {0};
-    section->description = "What each thread allocated and freed.";
+    section->description = "Allocations and frees per thread.";
     section->if_empty = HP_NO_ALLOCS;
     section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
@@ -141,5 +138,5 @@ const struct hp_section_type hp_section_alloc_threads = {
     .fill = fill,
     HP_COLUMNS(column_table),
     .about_row =
-        "A thread. The row <others> stands for the threads of a process that had no record yet, or none any more.",
+        "A thread. The row <others> stands for the threads of a process that had no record yet, or no longer.",
     .always = "order"};

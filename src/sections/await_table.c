@@ -18,15 +18,14 @@ struct columns {
 static const struct hp_column_spec column_table[] = {
     {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
     {"awaited", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(awaited),
-     "A label of tasks; <other>: the rest of the time in which it did not run."},
+     "A label of tasks; <other>: the rest of the time in which the task did not run."},
     {"count", "Count", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(count),
-     "How many of these have ended; null: not known."},
+     "How many of these have ended; null: unknown."},
     {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(waiting),
-     "In which one was open, and the task did not run. Several at once count each."},
-    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "The same for each of them."},
+     "Time in which one was pending and the task did not run. Concurrent ones each count."},
+    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average), "Average time per request."},
     {"percent_waiting", "% Waiting", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent),
-     "Of the time in which the task did not run."},
+     "Percent of the time in which the task did not run."},
 };
 
 struct view {
@@ -102,7 +101,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct entry *entries = hp_arena_take_array(arena, most, sizeof *entries);
     const void **rows = hp_arena_take_array(arena, most, sizeof(void *));
     section->description = "What tasks waited for.";
-    section->if_empty = "nobody knows what tasks waited for: adapters of libraries do, see docs/async.md";
+    section->if_empty = "not known what tasks waited for: library adapters record it, see docs/async.md";
     if (entries == NULL || rows == NULL || !hp_section_describe(results, section, 0, &view->columns) ||
         !hp_order_choose(results, section, view->columns.waiting, HP_MAX_COLUMNS))
         return false;
@@ -123,5 +122,5 @@ const struct hp_section_type hp_section_awaits = {
     .has_data = has_data,
     .fill = fill,
     HP_COLUMNS(column_table),
-    .about = "What tasks waited for, where adapters know.",
-    .about_row = "Requests of one label that tasks of another one waited for."};
+    .about = "What tasks waited for, as recorded by library adapters.",
+    .about_row = "Requests of one label that tasks of another label waited for."};

@@ -38,15 +38,13 @@ static const struct hp_bottleneck *busiest(const struct hp_bottlenecks *view)
                : NULL;
 }
 
-/*
- * Names the function with the most CPU time, if it is another one: ". Of the processor time, 94 % is in sync_work"
- */
+/* Names the function with the most CPU time, if it is another one: ". Of the CPU time, 94 % is in sync_work" */
 static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line, const struct hp_bottleneck *first)
 {
     const struct hp_bottleneck *other = busiest(view);
     if (view->cpu == NULL || other == NULL || other == first)
         return;
-    hp_text_string(line, ". Of the processor time, ");
+    hp_text_string(line, ". Of the CPU time, ");
     hp_bottleneck_put_share(line, hp_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
     hp_text_string(line, " is in ");
     hp_bottleneck_put_name(line, other->site);
@@ -333,7 +331,7 @@ static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view,
         put_process(line, view, busiest, is_one_of_many);
         hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
         hp_bottleneck_put_share(line, hp_part_of(outside->cpu_ns, total_cpu_ns));
-        hp_text_string(line, " of the processor time. ");
+        hp_text_string(line, " of the CPU time. ");
         return true;
     }
     if (outside_ns > first->work_ns) {
@@ -415,7 +413,7 @@ static void put_waiter(struct hp_text *line, const struct hp_bottlenecks *view,
     hp_text_string(line, ". ");
 }
 
-/* "The bottleneck is parse in libxml2.so.2: 38 % of the processor time is its own. " */
+/* "The bottleneck is parse in libxml2.so.2: 38 % of the CPU time, without callees. " */
 static void put_function(struct hp_text *line, const struct hp_bottlenecks *view,
                          const struct hp_found_function *function)
 {
@@ -432,10 +430,10 @@ static void put_function(struct hp_text *line, const struct hp_bottlenecks *view
     }
     hp_bottleneck_put_share(line, hp_part_of((double)(function->user_ns + function->kernel_ns),
                                              (double)view->results->model->functions->cpu_ns));
-    hp_text_string(line, " of the processor time is its own. ");
+    hp_text_string(line, " of the CPU time, without callees. ");
 }
 
-/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
+/* "The program used 1.32 s of CPU time and waited 3.74 s, mainly for run queue" */
 static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
 {
     struct hp_site_waits waits = {0};
@@ -453,13 +451,13 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
     if (has_used) {
         hp_text_string(line, "used ");
         hp_units_ns(line, used_ns);
-        hp_text_string(line, " of processor time");
+        hp_text_string(line, " of CPU time");
     }
     if (waited_ns == 0)
         return;
     hp_text_string(line, has_used ? " and " : "");
     put_waited(line, view, (double)waited_ns);
-    hp_text_string(line, ", longest for ");
+    hp_text_string(line, ", mainly for ");
     hp_text_string(line, hp_wait_cause_name(hp_bottleneck_largest_cause(&waits, true, false)));
 }
 
@@ -527,7 +525,7 @@ static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *
         return false;
     put_jam(line, &jam, true);
     if (view->count > 0 && is_told(first_at_work(view))) {
-        hp_text_string(line, ". Most time of its own has ");
+        hp_text_string(line, ". The function with the most time of its own is ");
         put_entry(line, view, first_at_work(view));
     }
     return true;

@@ -58,18 +58,18 @@ static void put_few(struct hp_text *line, uint64_t count, const char *one, const
 static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     if (!entry->evidence.has_waits) {
-        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        hp_text_string(line, "; cause unknown: use 'hotpath run'");
         return;
     }
     if (entry->cause == NULL) {
-        hp_text_string(line, "; nobody saw what for");
+        hp_text_string(line, "; cause unknown");
         return;
     }
     hp_text_string(line, entry->is_named ? ", " : "; only ");
     hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
+    hp_text_string(line, entry->is_named ? " of that for " : " of that was seen, for ");
     hp_text_string(line, entry->cause);
-    put_few(line, entry->looks, " look", " looks");
+    put_few(line, entry->looks, " sample", " samples");
 }
 
 static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
@@ -79,7 +79,7 @@ static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
     hp_text_u64(line, entry->allocs.own_count);
     hp_text_string(line, " allocations, ");
     hp_units_bytes(line, entry->allocs.own_bytes);
-    hp_text_string(line, ", which take ");
+    hp_text_string(line, ", taking ");
     if (judgement->alloc_part < 0.95)
         hp_bottleneck_put_share(line, judgement->alloc_part);
     else
@@ -98,7 +98,7 @@ bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry)
 
 static void put_found(struct hp_text *line, const struct hp_judgement *judgement)
 {
-    hp_text_string(line, " are scaled up from the calls that were timed; work was found for ");
+    hp_text_string(line, " are extrapolated from the timed calls; it was seen working for ");
     hp_units_ns(line, judgement->busy_ns);
     if (!judgement->knows_waiting)
         return;
@@ -111,7 +111,7 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
     const struct hp_judgement *judgement = &entry->judgement;
     switch (judgement->verdict) {
     case HP_VERDICT_CPU_BOUND:
-        put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+        put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not seen waiting for ", judgement->busy_ns,
                    entry);
         put_mode(line, entry);
         if (entry->cpu != NULL)
@@ -129,7 +129,7 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
         put_allocs(line, entry);
         break;
     case HP_VERDICT_STARVED:
-        put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        put_of_own(line, "ready to run, but without a CPU, for ", judgement->queue_ns, entry);
         hp_text_string(line, "; busy for ");
         hp_units_ns(line, judgement->busy_ns);
         break;
@@ -144,7 +144,7 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
         hp_units_ns(line, entry->wall_ns);
         hp_text_string(line, " are too short to tell, at ");
         hp_text_fixed(line, hp_part_of(entry->evidence.samples_due, entry->wall_ns / SECOND), 0);
-        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        hp_text_string(line, entry->evidence.has_cpu ? " samples per second" : " samples per second");
         break;
     case HP_VERDICT_UNKNOWN:
     case HP_VERDICTS:
@@ -153,7 +153,7 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
         if (hp_bottleneck_is_guessed(entry))
             put_found(line, judgement);
         else
-            hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+            hp_text_string(line, " may be work or waiting: run it with HOTPATH_CPU=1 or 'hotpath run'");
         break;
     }
 }

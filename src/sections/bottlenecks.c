@@ -33,41 +33,44 @@ enum {
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
     {"verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(verdict),
-     .about = "too-short: too few samples to tell; unknown: neither processor time nor waiting was measured.",
+     .about = "too-short: too few samples to tell; unknown: neither CPU time nor waiting was measured.",
      .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown"},
     {"percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(wall_percent),
-     "work_ns, of what percent_of of the section says; idle time is no part of that."},
+     "work_ns as a percentage of percent_of; idle time is excluded."},
     {"percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(cpu_percent),
-     "cpu_ns, of self_ns; null also where that is too short.", .shown_by = HAS_CPU},
+     "cpu_ns as a percentage of self_ns; null if that is too short.", .shown_by = HAS_CPU},
     {"percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
-     AT(waiting_percent), "waiting_ns, of self_ns; null also where that is too short.", .shown_by = KNOWS_WAITING},
+     AT(waiting_percent), "waiting_ns as a percentage of self_ns; null if that is too short.",
+     .shown_by = KNOWS_WAITING},
     {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
-     "The cause of most of its waiting, and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
-     "null: it was not found waiting.",
+     "The main cause of its waiting and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
+     "null: it was never seen waiting.",
      .shown_by = HAS_WAITS},
     {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
-     AT(alloc_percent), "own_bytes, of all bytes that the run asked for.", .shown_by = HP_FACT_ALLOCS},
+     AT(alloc_percent), "own_bytes as a percentage of all bytes that the run requested.",
+     .shown_by = HP_FACT_ALLOCS},
     {"why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW | HP_COLUMN_SHOWN, AT(why),
-     "A sentence with the numbers that led to the verdict."},
+     "The numbers behind the verdict, as a sentence."},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self)},
-    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(work), "self_ns without idle_ns."},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(work), "self_ns minus idle_ns."},
     {"idle_ns", "Idle", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(idle),
-     "Of waiting_ns, what is nobody's work; null: nobody watched."},
-    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(cpu), "Its own processor time."},
+     "The part of waiting_ns that is idle time; null: waits were not recorded."},
+    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(cpu), "CPU time of the function itself."},
     {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(kernel)},
     {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(samples)},
     {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waiting),
-     "self_ns without cpu_ns; where that was not sampled, as it was watched."},
+     "self_ns minus cpu_ns; as seen by the wait sampler if CPU time was not sampled."},
     {"run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(queue),
-     "Of that, ready to run without a processor."},
-    {"waits_for_ns", "For Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waits_for_ns),
-     "Of that, for the cause in waits_for."},
-    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(looks), "How often it was found so."},
+     "The part of waiting_ns spent ready to run, but without a CPU."},
+    {"waits_for_ns", "Cause Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waits_for_ns),
+     "The part of waiting_ns for the cause in waits_for."},
+    {"looks", "Wait Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(looks),
+     "Number of samples that found it waiting for that."},
     {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes)},
     {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(count)},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
@@ -190,13 +193,16 @@ static void add_notes(struct view *view)
     if (has_scaled)
         hp_share_note_scaled(view->all.results->model->profile, section);
     if (section->row_count > 0)
-        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
-                                 : view->all.allocs != NULL
-                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
-                                       "Wait % are parts of its own time"
-                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+        hp_section_note(section,
+                        !knows_waiting ? "Wall %: time in the function itself. Alloc %: bytes allocated by the "
+                                         "function itself. Both are of the total"
+                        : view->all.allocs != NULL
+                            ? "Wall %: time in the function itself. Alloc %: bytes allocated by the function "
+                              "itself. Both are of the total; CPU % and Wait % are of the function's own time"
+                            : "Wall %: time in the function itself, of the total; CPU % and Wait % are of the "
+                              "function's own time");
     if (view->all.is_unsampled && !hp_bottlenecks_has_stacks(&view->all))
-        hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
+        hp_section_note(section, "CPU time is not shown: too few samples");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
 }
@@ -211,9 +217,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     hp_bottlenecks_set_whole(&view.all);
     if (!has_data(results)) {
-        section->if_empty =
-            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
-            "what is waited for and allocated";
+        section->if_empty = "only time was measured: HOTPATH_CPU=1 samples CPU time, 'hotpath run' also records "
+                            "waits and allocations";
         return hp_section_make_rows(results, section, 0);
     }
     if (!hp_bottlenecks_gather(&view.all))
@@ -222,9 +227,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->if_empty =
         hp_section_why_empty(section, results->model->profile->site_count,
                              hp_bottlenecks_first_function(&view.all) != NULL
-                                 ? "no function was measured; the next table has those that stacks found. "
-                                   "Was the program compiled with -DHOTPATH?"
-                                 : "no function was measured, so nobody knows where in it");
+                                 ? "no function was measured; the next table shows the functions found by stack "
+                                   "sampling. Was the program compiled with -DHOTPATH?"
+                                 : "no function was measured, and there are too few stack samples to name one");
     if (!hp_bottlenecks_set_headline(&view.all) || !fill_rows(&view))
         return false;
     add_notes(&view);
@@ -239,7 +244,7 @@ const struct hp_section_type hp_section_bottlenecks = {
     .has_data = has_data,
     .fill = fill,
     HP_COLUMNS(column_table),
-    .about = "The functions that take the most time by themselves, and what they do with it; there where more than "
-             "time was measured. The rules are in docs/verdict.md.",
-    .about_row = "A function without measured ones inside, over all threads. What was not measured is null.",
+    .about = "The functions with the most time of their own, and how they spend it; present if more than time was "
+             "measured. The rules are in docs/verdict.md.",
+    .about_row = "A function without measured callees, over all threads. What was not measured is null.",
     .always = "percent_of|order"};

@@ -41,17 +41,17 @@ static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "The function; as in timing."},
     {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(ago),
-     "From the end of the call to now, or to the end of the run."},
+     "Time from the end of the call to now, or to the end of the run."},
     {"duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(duration)},
     {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(alloc_bytes),
-     "Asked for, in this call and what it called; absent when no allocations were recorded.",
+     "Bytes requested by this call and its callees; absent if no allocations were recorded.",
      .needs = HP_FACT_ALLOCS},
     {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(alloc_count), .needs = HP_FACT_ALLOCS},
     {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(note), "What the program said about the call with HOTPATH_NOTE; null when nothing.", .shown_by = HAS_NOTES},
+     AT(note), "The text that the program attached with HOTPATH_NOTE; null: none.", .shown_by = HAS_NOTES},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(thread),
-     "The name of the thread; null when it is not known any more.", .shown_by = HAS_THREADS},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(tid), "Of the thread that made the call.",
+     "The name of the thread; null: no longer known.", .shown_by = HAS_THREADS},
+    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(tid), "The thread that made the call.",
      .shown_by = HAS_THREADS},
     {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
 };
@@ -219,7 +219,7 @@ static bool has_data(const struct hotpath_results *results)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results};
-    section->description = "The latest calls, newest first.";
+    section->description = "Latest calls, newest first.";
     for (size_t at = 0; at < results->model->run.count; at++)
         view.now = results->model->run.sessions[at]->now_ticks > view.now
                        ? results->model->run.sessions[at]->now_ticks
@@ -227,17 +227,16 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!gather(&view) || !rank(&view))
         return false;
     section->total_rows = view.count;
-    section->if_empty = has_data(results)
-                            ? "no function whose calls are logged matches the focus"
-                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
-                              "to the functions whose latest calls are to be kept";
+    section->if_empty = has_data(results) ? "no logged function matches the focus"
+                                          : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set "
+                                            "HOTPATH_LOG to the functions whose latest calls should be kept";
     const size_t count = cut(&view);
     if (!describe(&view, section, count) || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
         fill_row(&view, &section->rows[at], view.order[at]);
     if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
-        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
+        hp_section_note(section, "Ago: time from the end of a call to the end of the run");
     return true;
 }
 
@@ -246,4 +245,4 @@ const struct hp_section_type hp_section_calls = {
     .has_data = has_data,
     .fill = fill,
     HP_COLUMNS(column_table),
-    .about = "The latest calls of functions whose calls are logged: by function, then the newest first."};
+    .about = "The latest calls of logged functions: by function, then newest first."};

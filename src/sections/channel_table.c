@@ -27,60 +27,58 @@ static const struct hp_column_spec column_table[] = {
     {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(object.instance),
      HP_OBJECT_ABOUT_INSTANCE},
     {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(object.state),
-     "closed: it has ended; full: a sender waits, or as much is inside as there is room for; empty: nothing is "
-     "inside; open: "
-     "anything else.",
+     "closed: it has ended; full: a sender waits, or the queue is at its capacity; empty: the queue is empty; "
+     "open: anything else.",
      .words = "open|closed|full|empty"},
     {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(sent),
-     "Items that went in; of pipes and sockets, calls that wrote something. null: nobody was seen to send."},
+     "Items sent; for pipes and sockets, calls that wrote something. null: no sender was seen."},
     {"received", "Received", HOTPATH_UNIT_COUNT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(received),
-     "The same of what came out."},
+     "Items received; for pipes and sockets, calls that read something. null: no receiver was seen."},
     {"sent_bytes", "Sent Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(sent_bytes), .shown_by = PIPES},
     {"received_bytes", "Received Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(received_bytes), .shown_by = PIPES},
     {"queue", "Queue", HOTPATH_UNIT_COUNT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(queue),
-     "Items that are inside: sent, less received and dropped, and never below 0. null: one side was not seen, or "
-     "it is "
-     "a pipe or socket.",
+     "Items in the queue: sent minus received and dropped, never below 0. null: one side was not seen, or it is a "
+     "pipe or socket.",
      .shown_by = QUEUES},
     {"queue_bytes", "Queue Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(queue_bytes),
-     "Of pipes and sockets: bytes that are inside, sent_bytes less received_bytes. null: one side was not seen, or "
-     "it "
-     "is none.",
+     "For pipes and sockets: bytes in the queue, sent_bytes minus received_bytes. null: one side was not seen, or "
+     "it is neither.",
      .shown_by = PIPES},
     {"queue_mean", "Avg Queue", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Items that were inside on average, while the channel was in use.", .shown_by = QUEUES},
+     "Average queue length while the channel was in use.", .shown_by = QUEUES},
     {"queue_max", "Max Queue", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most),
-     "The longest of the lengths that were told; null: none was.", .shown_by = QUEUES},
+     "The longest queue length that was reported; null: none was.", .shown_by = QUEUES},
     {"capacity", "Capacity", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(capacity),
-     "Of several channels the largest; null: it was not told."},
+     "Capacity; of several channels the largest; null: it was not reported."},
     {"delay_mean_ns", "Avg Delay", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(delay),
-     "How long an item was inside, on average; those that still are count with their age.", .shown_by = QUEUES},
+     "Average time that an item spent in the queue; items still in it count with their age.", .shown_by = QUEUES},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile of how long items were inside, of those with an id whose delay was measured.", .before = "delay",
-     .title_before = "Delay", .shown_by = QUEUES},
+     "A percentile of the time that items spent in the queue, for items with an id whose delay was measured.",
+     .before = "delay", .title_before = "Delay", .shown_by = QUEUES},
     {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(rate),
-     "Items sent per second, from the first use of those who send to the last."},
+     "Items sent per second, between the senders' first and last use."},
     {"percent_full", "Full %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(full_percent),
-     "full_ns as a share of the time of all threads that send, while the channel was in use."},
+     "full_ns as a share of the time of all sending threads while the channel was in use."},
     {"percent_empty", "Empty %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(empty_percent),
-     "empty_ns as a share of the time of all threads that receive, while the channel was in use."},
+     "empty_ns as a share of the time of all receiving threads while the channel was in use."},
     {"full_ns", "Full", HOTPATH_UNIT_NS, 0, AT(full),
-     "How long senders waited, all together; waits that are not over count up to now."},
-    {"empty_ns", "Empty", HOTPATH_UNIT_NS, 0, AT(empty), "The same of receivers."},
-    {"full_waits", "Full Waits", HOTPATH_UNIT_COUNT, 0, AT(full_waits), "Waits of senders that are over."},
-    {"empty_waits", "Empty Waits", HOTPATH_UNIT_COUNT, 0, AT(empty_waits), "Waits of receivers that are over."},
-    {"refused", "Refused", HOTPATH_UNIT_COUNT, 0, AT(refused), "Items that did not go in."},
-    {"dropped", "Dropped", HOTPATH_UNIT_COUNT, 0, AT(dropped), "Items that went in and will not come out."},
+     "Total time that senders waited; unfinished waits count up to now."},
+    {"empty_ns", "Empty", HOTPATH_UNIT_NS, 0, AT(empty),
+     "Total time that receivers waited; unfinished waits count up to now."},
+    {"full_waits", "Full Waits", HOTPATH_UNIT_COUNT, 0, AT(full_waits), "Finished waits of senders."},
+    {"empty_waits", "Empty Waits", HOTPATH_UNIT_COUNT, 0, AT(empty_waits), "Finished waits of receivers."},
+    {"refused", "Refused", HOTPATH_UNIT_COUNT, 0, AT(refused), "Items that were rejected."},
+    {"dropped", "Dropped", HOTPATH_UNIT_COUNT, 0, AT(dropped), "Items that were accepted and then dropped."},
     {"senders", "Senders", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(senders),
-     "The measured functions or blocks that threads were in when they sent, lately; those that sent most first."},
+     "The measured functions or blocks that sent recently, the busiest first."},
     {"receivers", "Receivers", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(receivers), "The same of those that receive."},
+     AT(receivers), "The measured functions or blocks that received recently, the busiest first."},
     {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
-     "The latest texts of HOTPATH_CHANNEL_TEXT, the newest first, where HOTPATH_LOG wants the label."},
+     "The latest texts of HOTPATH_CHANNEL_TEXT, newest first, if HOTPATH_LOG includes the label."},
     {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(object.instances),
      HP_OBJECT_ABOUT_INSTANCES},
     {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(object.live), HP_OBJECT_ABOUT_LIVE},
@@ -231,7 +229,7 @@ static void add_notes(struct hotpath_section *section)
 {
     for (size_t at = 0; at < section->row_count; at++)
         if (section->rows[at].is_open) {
-            hp_section_note(section, "* something is inside, or waits: it counts with the time up to now");
+            hp_section_note(section, "* items are still queued, or a thread waits: counted up to now");
             return;
         }
 }
@@ -259,7 +257,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     *view = (struct view){.distribution = distribution};
     section->description = "What goes through queues, pipes and rings, and who waits for whom.";
-    section->if_empty = "no channels were recorded: HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED do so";
+    section->if_empty =
+        "no channels were recorded: record them with HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED";
     const struct hp_run *run = &results->model->run;
     const uint32_t facts =
         (hp_run_has_objects(run, is_pipe) ? PIPES : 0u) | (hp_run_has_objects(run, is_queue) ? QUEUES : 0u);

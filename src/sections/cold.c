@@ -51,13 +51,14 @@ struct columns {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "As the linker has it."},
-    {"size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(size), "Of its machine code."},
+     "The symbol name."},
+    {"size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(size),
+     "The size of its machine code."},
     {"image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(image),
-     "The program or library it is in, without its folder."},
+     "The program or library that contains it, without its directory."},
     {"source", "Source", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(source),
-     "The source file of a static function, as the compiler was told; null where it is not known."},
-    {"path", "Path", HOTPATH_UNIT_TEXT, 0, AT(path), "The program or library with its folder."},
+     "The source file of a static function; null: unknown."},
+    {"path", "Path", HOTPATH_UNIT_TEXT, 0, AT(path), "The program or library with its directory."},
 };
 
 /* Which of a session's functions were recorded; NULL: all. */
@@ -285,10 +286,10 @@ static bool add_image(struct view *view, struct known **known, size_t count)
 {
     const char *image = known[0]->image;
     struct hp_functions functions = {0};
-    char problem[160] = ": its functions are not listed, since it ";
+    char problem[160] = ": its functions are not listed, because it ";
     const char *reason = hp_cold_reader(view->results->model->arena, image, &functions);
     if (reason == NULL && !is_the_same(view, known, count, &functions))
-        reason = "was built anew after this run: what was called is not where it was";
+        reason = "was rebuilt after this run, so its addresses no longer match";
     if (reason == NULL) {
         view->images++;
         return add_cold(view, &functions, image);
@@ -382,29 +383,28 @@ static void add_notes(const struct view *view)
         lost |= results->trust->lost[losses[at]];
     if (lost != 0)
         hp_section_note(view->section,
-                        "not everything could be recorded (see the last line): some of these may have "
-                        "been called");
+                        "not everything could be recorded (see the last line): some of these may have been called");
     if (has_filter(&results->model->run))
         hp_section_note(view->section,
-                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+                        "functions excluded by HOTPATH_FILTER are not listed: whether they were called is unknown");
     if (view->unrecognised > 0)
-        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
-                                       "there may be more than these");
+        hp_section_note(view->section, "some called functions cannot be told apart from others in their file: "
+                                       "there may be more uncalled ones");
 }
 
 static const char *if_empty(const struct view *view)
 {
     if (view->known_count == 0)
-        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+        return "no function was instrumented by the compiler: compile with -finstrument-functions and run with "
                "HOTPATH=1";
-    return view->images == 0 ? "no program or library could be looked into"
-                             : "every function that the compiler measures, and that matches the focus, was called";
+    return view->images == 0 ? "no program or library could be read"
+                             : "every instrumented function that matches the focus was called";
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results, .section = section};
-    section->description = "Functions that the compiler measures and nobody called.";
+    section->description = "Compiler-instrumented functions that were never called.";
     if (!hp_section_describe(results, section, 0, &view.columns) ||
         !hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !read_choices(&view) ||
         !gather_known(&view) || !gather_called(&view) || !add_images(&view))
@@ -426,8 +426,8 @@ const struct hp_section_type hp_section_cold = {
     .name = "cold",
     .is_on_request = true,
     .is_available = is_available,
-    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .elsewhere = " is not part of reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = fill,
     HP_COLUMNS(column_table),
-    .about_row = "A function that was compiled with -finstrument-functions and not called.",
+    .about_row = "A function that was compiled with -finstrument-functions and never called.",
     .always = "order"};

@@ -32,17 +32,15 @@ static const struct hp_column_spec column_table[] = {
      AT(thread), .needs = HP_FACT_BY_THREAD},
     {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples)},
     {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SHOWN, AT(time),
-     "Its own, or with measured functions inside: see `cpu` at the top."},
+     "CPU time of the function itself, or including measured callees: see `cpu` at the top."},
     {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(kernel),
      "By samples that found it in a system call."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(percent), "Of all processor time of the run."},
-    {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, AT(error),
-     "By how much cpu_ns may be off: plus or minus one standard deviation of what so few samples can tell."},
+     AT(percent), "Percent of the CPU time of the run."},
+    {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, AT(error), "Standard error of cpu_ns, from the number of samples."},
     {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own)},
-    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all),
-     "With measured functions inside; recursion counts once."},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all), "Including measured callees; recursion counts once."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
     {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
 };
@@ -51,13 +49,13 @@ static const struct hp_column_spec total_table[] = {
     {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
     {.key = "perf_samples",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Taken by perf, of user mode; the others by timers."},
+     .about = "Samples taken by perf, in user mode; the others are by timers."},
     {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
     {.key = "user_ns", .unit = HOTPATH_UNIT_COUNT},
     {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
     {.key = "sampled_ns",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Of threads that were sampled: since their first measured call."},
+     .about = "CPU time of sampled threads, since their first measured call."},
 };
 
 /* A future row. */
@@ -307,17 +305,16 @@ static void add_notes(struct view *view)
     struct hotpath_section *section = view->section;
     const bool has_outside = has_row(view, HP_OUTSIDE);
     hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
-                          HP_OUTSIDE " was used outside of all measured functions");
+                          HP_OUTSIDE " is CPU time outside of measured functions");
     if (has_row(view, HP_STARTUP))
-        hp_section_note(section,
-                        HP_STARTUP " was used before the program was measured: by the dynamic linker, and by "
-                                   "what runs before main");
+        hp_section_note(section, HP_STARTUP
+                        " is CPU time before measuring began: the dynamic linker, and code that runs before main");
     if (view->is_unranked)
-        hp_section_note(section, "~ too few samples to rank these functions: they are in the order of their names");
+        hp_section_note(section, "~ too few samples to rank these functions: they are sorted by name");
     else if (has_rough_row(view))
-        hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
+        hp_section_note(section, "~ too few samples: may be off by a quarter or more");
     if (view->cpu->has_timers || !view->cpu->has_perf)
-        hp_section_note(section, "sampled on the kernel's ticks alone: what is in step with them may be far off");
+        hp_section_note(section, "sampled on kernel ticks only: code that runs in step with them may be far off");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -329,11 +326,10 @@ static bool has_data(const struct hotpath_results *results) { return hp_run_has_
 static const char *description_of(const struct hp_settings *settings)
 {
     if (settings->show.by == HP_BY_THREAD)
-        return settings->show.cpu_inclusive
-                   ? "Processor time of each function and those it calls, thread by thread."
-                   : "Exclusive processor time by each function, thread by thread.";
-    return settings->show.cpu_inclusive ? "Processor time of each function and those it calls."
-                                        : "Exclusive processor time by each function.";
+        return settings->show.cpu_inclusive ? "CPU time by function, including callees, per thread."
+                                            : "CPU time by function, without measured callees, per thread.";
+    return settings->show.cpu_inclusive ? "CPU time by function, including callees."
+                                        : "CPU time by function, without measured callees.";
 }
 
 /* The profile of the results has its own; for one by thread it is computed. */
@@ -370,7 +366,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "no processor time was found to be used while the session was active");
+                                             "no CPU time was used while the session was active");
     add_totals(view);
     if (!set_summary(view) || !fill_rows(view))
         return false;
@@ -387,8 +383,8 @@ const struct hp_section_type hp_section_cpu = {
     .fill = fill,
     HP_COLUMNS(column_table),
     HP_TOTALS(total_table),
-    .about = "Exclusive times of all rows add up to the total. Totals are those of all processes together, by "
-             "their own clocks, and absent when processor time was not sampled.",
-    .about_row = "A function, and the processor time it used. The row <outside> has what was used outside of all "
-                 "measured functions, <startup> what processes used before they were measured.",
+    .about = "The exclusive times of all rows add up to the total. Totals cover all processes, by their own "
+             "clocks, and are absent if CPU time was not sampled.",
+    .about_row = "A function and its CPU time. The row <outside> is CPU time outside of measured functions, "
+                 "<startup> is CPU time before measuring began.",
     .always = "order"};

@@ -27,53 +27,51 @@ enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_ZONES = HP_F
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Its name, or the place in the library where it has none."},
+     "Its name, or its address in the library if it has none."},
     {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(library),
-     "The program or library that it is in; null: none."},
-    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples), "That found it running.",
+     "The program or library that contains it; null: none."},
+    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples), "Samples that found it running.",
      .shown_by = HAS_SAMPLES},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
-     "Processor time of its own: samples by their period.", .shown_by = HAS_SAMPLES},
+     "CPU time of the function itself: samples times their period.", .shown_by = HAS_SAMPLES},
     {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
      AT(own_percent), .shown_by = HAS_SAMPLES},
     {"user_ns", "User", HOTPATH_UNIT_NS, 0, AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, AT(kernel)},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(total), "With all that it called.",
+    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(total), "Including callees.",
      .shown_by = HAS_SAMPLES},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
      AT(total_percent), .shown_by = HAS_SAMPLES},
     {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(waiting),
-     "Time that it waited by itself or in the C library that it called, not counting time ready to run.",
-     .shown_by = HAS_WAITS},
+     "Time that it waited itself or in the C library, without time in the run queue.", .shown_by = HAS_WAITS},
     {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
-     "The cause of most of that, and the longest of that kind: \"disk: /data/x.db\"; null: it was not found "
-     "waiting.",
+     "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\"; null: it was never "
+     "seen waiting.",
      .shown_by = HAS_WAITS},
-    {"idle_ns", "Idle", HOTPATH_UNIT_NS, 0, AT(idle), "Of waiting_ns, what is nobody's work."},
-    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How often it was found waiting anew."},
-    {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "With all that it called."},
+    {"idle_ns", "Idle", HOTPATH_UNIT_NS, 0, AT(idle), "The part of waiting_ns that is idle time."},
+    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How many waits were seen."},
+    {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "Including callees."},
     {"work_ns", "Work", HOTPATH_UNIT_NS, 0, AT(work), "self_ns and waiting_ns without idle_ns."},
     {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, 0, AT(alloc),
-     "Bytes that it allocated itself, or had the C library allocate, estimated by samples; 0 where nobody took "
-     "any."},
-    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, AT(total_alloc), "With all that it called."},
+     "Bytes that it allocated itself or through the C library, estimated from samples; 0 if there are none."},
+    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, AT(total_alloc), "Including callees."},
     {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(zones),
-     "The measured functions that it was found in, innermost ones only, with their parts of total_ns: \"parse 75 "
-     "%, "
-     "load 25 %\"; null: none, or it is not known.",
+     "The innermost measured functions in which it ran, with their shares of total_ns: \"parse 75 %, load 25 %\"; "
+     "null: none, or unknown.",
      .shown_by = HAS_ZONES},
-    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone), "The one of these with most of it; null: none."},
-    {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, AT(zone_ns), "Of total_ns, what was spent there."},
+    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone),
+     "The measured function with the largest share; null: none."},
+    {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, AT(zone_ns), "The part of total_ns spent in that zone."},
     {"waiting_zones", "Waits In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
      AT(waiting_zones),
-     "The measured functions that it was found waiting in, with their parts of total_waiting_ns."},
+     "The innermost measured functions in which it waited, with their shares of total_waiting_ns."},
     {"waiting_zone", "Waiting Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(waiting_zone),
-     "The one of these with most of it; null: none."},
+     "The measured function with the largest share; null: none."},
     {"waiting_zone_ns", "Waiting Zone Time", HOTPATH_UNIT_NS, 0, AT(waiting_zone_ns),
-     "Of total_waiting_ns, what was spent there."},
-    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source; null: not known."},
+     "The part of total_waiting_ns spent in that zone."},
+    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source file; null: unknown."},
 };
 
 static const struct hp_column_spec total_table[] = {
@@ -82,30 +80,30 @@ static const struct hp_column_spec total_table[] = {
     {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
     {.key = "whole",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Samples whose stack was followed to the start of its thread."},
+     .about = "Samples whose stack was unwound to the start of the thread."},
     {.key = "lost",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Samples for which there was no room, or whose process had ended before it could be asked where its "
-              "code is."},
-    {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of the samples."},
+     .about =
+         "Samples dropped for lack of space, or because their process ended before its mappings could be read."},
+    {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Sampling period."},
     {.key = "by_timers",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken by timers in the program, as perf is refused."},
+     .about = "1: samples are taken by timers in the program, because perf is not allowed."},
     {.key = "by_program",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken in the program, which knows its zones."},
+     .about = "1: samples are taken in the program, with their zones."},
     {.key = "refused",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Threads that timers could not sample, as their alternate stacks for signals are too small."},
+     .about = "Threads that timers could not sample, because their alternate signal stacks are too small."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
-    {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of that, what is nobody's work."},
-    {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How often a thread was found waiting anew."},
+    {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "The part of waited_ns that is idle time."},
+    {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How many waits were seen."},
     {.key = "waits_whole",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Of these, with a stack to the start of its thread."},
+     .about = "Waits whose stack was unwound to the start of the thread."},
     {.key = "waits_recovered",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Of these, with a caller that was found by a search of the stack."},
+     .about = "Waits with a caller found by searching the stack."},
 };
 
 struct view {
@@ -178,7 +176,7 @@ static void put_whole(struct hp_text *line, uint64_t count, const char *one, con
         return;
     hp_text_string(line, ", ");
     hp_text_fixed(line, 100 * (double)whole / (double)count, 1);
-    hp_text_string(line, " % of them with their whole stack");
+    hp_text_string(line, " % with complete stacks");
 }
 
 /* "; threads waited 2.03 s; 117 waits, 98.3 % of them with their whole stack, 12 recovered" */
@@ -211,9 +209,9 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
         }
         put_whole(&line, profile->samples, " sample", " samples", profile->whole);
         if (profile->source == HP_STACKS_BY_TIMERS)
-            hp_text_string(&line, ", by timers in the program, as perf is refused");
+            hp_text_string(&line, ", taken by timers in the program, because perf is not allowed");
         else if (profile->source == HP_STACKS_BY_PROGRAM)
-            hp_text_string(&line, ", taken in the program, which knows its zones");
+            hp_text_string(&line, ", taken in the program, with their zones");
     }
     if (profile->waits > 0)
         put_waiting(&line, profile);
@@ -275,7 +273,7 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
             shown[count++] = &profile->all[at];
     section->total_rows = count;
     if (count > 0 && has_few_samples(view) && has_few_looks(view))
-        hp_section_note(section, "too few samples to rank functions: here are those that were found running");
+        hp_section_note(section, "too few samples to rank functions: these were found running");
     return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
                                           shown, count, fill_row, view);
 }
@@ -290,7 +288,7 @@ static bool note_refused(const struct view *view, struct hotpath_section *sectio
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_u64(&line, view->profile->refused);
     hp_text_string(&line, view->profile->refused == 1 ? " thread" : " threads");
-    hp_text_string(&line, " could not be sampled: alternate stacks of the program for signals are too small");
+    hp_text_string(&line, " could not be sampled: their alternate signal stacks are too small");
     const char *note = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     if (note != NULL)
         hp_section_note(section, note);
@@ -309,11 +307,12 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .profile = results->model->functions};
     if (view.profile == NULL)
         view.profile = &none;
-    section->description = view.profile->waits > 0 ? "Processor time and waiting by function, from stacks."
-                                                   : "Processor time by function, from stacks.";
+    section->description = view.profile->waits > 0 ? "CPU time and waiting by function, from stacks."
+                                                   : "CPU time by function, from stacks.";
     section->percent_of = "rows";
-    section->if_empty = view.profile == &none ? "nobody took stacks: 'hotpath run' does, where the kernel lets it"
-                                              : "no function was found running";
+    section->if_empty = view.profile == &none
+                            ? "no stacks were sampled: 'hotpath run' samples them if the kernel allows it"
+                            : "no function was found running";
     const uint32_t facts = (view.profile->samples > 0 ? HAS_SAMPLES : 0u) |
                            (view.profile->waits > 0 ? HAS_WAITS : 0u) |
                            (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u);
@@ -333,5 +332,5 @@ const struct hp_section_type hp_section_functions = {
     .fill = fill,
     HP_COLUMNS(column_table),
     HP_TOTALS(total_table),
-    .about = "Processor time and waiting by function, from stacks, whether or not functions are measured.",
+    .about = "CPU time and waiting by function, from stacks. Works without measured functions.",
     .always = "percent_of|order|totals"};

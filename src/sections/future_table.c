@@ -32,52 +32,51 @@ enum { HAS_AWAITS = HP_FACT_OWN, HAS_LONG_POLLS = HP_FACT_OWN << 1 };
 static const struct hp_column_spec column_table[] = {
     {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
     {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
-     "Tasks that were created: ended, cancelled, still open."},
+     "Tasks created: ended, cancelled or still open."},
     {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
-     "Stretches in which they ran; null: none was told."},
+     "How often they ran; null: not reported."},
     {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open), "Tasks that have not ended; their time counts up to now."},
     {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, 0, AT(cancelled), "Tasks that ended without a result."},
     {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Time from creation to end, on average."},
+     "Average time from creation to end."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile of that, of tasks that have ended: p99_9_ns is P99.9."},
+     "A percentile of that time, for ended tasks: p99_9_ns is P99.9."},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
-     "The time of all of them together, which is more than the run's where several are open at once."},
-    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(busy), "In which they ran."},
+     "The sum over all tasks; exceeds the time of the run if several are open at once."},
+    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(busy), "Time in which they ran."},
     {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(waiting),
-     "In which they did not."},
+     "Time in which they did not run."},
     {"percent_busy", "% Busy", HOTPATH_UNIT_PERCENT, HP_COLUMN_MAYBE, AT(busy_percent),
-     "Busy, as a part of their time."},
+     "Busy time as a percentage of total time."},
     {"avg_poll_ns", "Avg Poll", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(average_poll)},
     {"max_poll_ns", "Max Poll", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(longest_poll)},
     {"long_polls", "Long Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(long_polls),
-     "Polls of 10 ms and more, which keep others of the same thread waiting."},
+     "Polls of 10 ms and more, which block other tasks of the same thread."},
     {"in_flight", "In Flight", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(in_flight),
-     "How many were open on average, from the first to the end of the last."},
+     "Average number of open tasks, from the first creation to the last end."},
     {"max_open", "Max Open", HOTPATH_UNIT_COUNT, 0, AT(most_open),
-     "The most that were open at once, at least: it is looked at with one in 64 that a thread creates, and with "
-     "its first 64."},
+     "The most tasks open at once, at least: sampled at each thread's first 64 creations and at one in 64 after "
+     "that."},
     {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes),
-     "What their polls asked for, with measured functions inside."},
+     "Bytes requested by their polls, measured callees included."},
     {"bytes_per_call", "Bytes/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(bytes_per_call)},
     {"bytes_per_poll", "Bytes/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(bytes_per_poll)},
     {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(blocks)},
     {"allocations_per_call", "Allocations/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(blocks_per_call)},
     {"allocations_per_poll", "Allocations/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(blocks_per_poll)},
     {"misused", "Misused", HOTPATH_UNIT_COUNT, 0, AT(misused),
-     "Uses of tasks that had ended already, or that were running elsewhere."},
+     "Uses of tasks that had already ended or were running elsewhere."},
     {"state", "State", HOTPATH_UNIT_STATE, 0, AT(state), "Whether some are open.", .words = "open|ended"},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Thread records that created or ended some."},
     {"waits_for", "Waits For", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
-     "What they waited for, where adapters know, the longest first; all of it is in the section awaits.",
+     "What they waited for, if adapters record it, the longest first; the section awaits has the details.",
      .shown_by = HAS_AWAITS},
     {"slowest_poll", "In Max Poll", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(slowest_poll),
-     "What ran inside the longest poll of which that is known; all of it is shown by --slowest NAME.",
+     AT(slowest_poll), "What ran inside the longest poll for which that is known; --slowest NAME has the details.",
      .shown_by = HAS_LONG_POLLS},
     {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
-     "The latest results, newest first, of labels that are logged (HOTPATH_LOG)."},
+     "The latest results, newest first, for logged labels (HOTPATH_LOG)."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
 };
 
@@ -245,9 +244,8 @@ static void add_notes(struct hotpath_section *section, const struct hp_tasks *ta
         misused += tasks->all[at].sums.count[HP_TASK_MISUSED];
     }
     if (long_polls > 0)
-        hp_section_note(section, "polls of 10 ms and more keep all other tasks of their thread waiting: see the "
-                                 "column long_polls, and --slowest NAME "
-                                 "for what ran inside the longest");
+        hp_section_note(section, "polls of 10 ms and more block all other tasks of their thread: see the column "
+                                 "long_polls, and --slowest NAME for what ran inside the longest");
     if (misused > 0)
         hp_section_note(
             section, "tasks were used after they had ended, or while they ran elsewhere: see the column misused");
@@ -275,8 +273,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         .slow_polls = hp_slow_polls_of(results->model->arena, &results->model->run, results->model->profile, tasks),
         .distribution = hp_arena_take(results->model->arena, sizeof *view->distribution)};
     const void **entries = hp_arena_take_array(results->model->arena, tasks->count + 1, sizeof(void *));
-    section->description = "Tasks, from their creation to their end.";
-    section->if_empty = "no tasks were recorded: HOTPATH_TASK begins one";
+    section->description = "Tasks, from creation to end.";
+    section->if_empty = "no tasks were recorded: record them with HOTPATH_TASK";
     if (view->distribution == NULL || view->slow_polls == NULL || entries == NULL ||
         !hp_section_describe(results, section, facts_of(tasks), &view->columns) ||
         !hp_order_choose(results, section, view->columns.total, HP_MAX_COLUMNS))
@@ -298,6 +296,6 @@ const struct hp_section_type hp_section_futures = {.name = "futures",
                                                    .has_data = has_data,
                                                    .fill = fill,
                                                    HP_COLUMNS(column_table),
-                                                   .about = "Tasks, from their creation to their end.",
+                                                   .about = "Tasks, from creation to end.",
                                                    .about_row = "All tasks of a label.",
                                                    .always = "order"};

@@ -28,30 +28,29 @@ enum { HAS_CALLBACKS = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Loop", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The label; of a loop that was found, the library and function that runs it, or what waits and in which "
+     "The label; for a loop that was detected, the library and function that runs it, or the waiting call and its "
      "function."},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_THREAD | HP_COLUMN_MAYBE, AT(thread)},
     {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(turns),
-     "How often it did something between two waits, or before the first, or after the last."},
+     "How often it did work: between two waits, before the first, or after the last."},
     {"events", "Events", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(events),
-     "What its waits returned; null where the program tells of its waits itself."},
+     "Events that its waits returned; null if the program reports its waits itself."},
     {"events_per_turn", "Per Turn", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(per_turn)},
     {"percent_busy", "Busy", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART | HP_COLUMN_MAYBE,
-     AT(busy_share), "Its share of turns in the time that the loop ran; the rest it waited."},
+     AT(busy_share), "Time in turns as a share of the loop's run time; the rest is waiting."},
     {"mean_turn_ns", "Mean Turn", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(mean)},
     {"longest_turn_ns", "Longest", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(longest),
      "The longest turn."},
     {"mean_delay_ns", "Delay", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(delay),
-     "How long an event waits on average that comes at a random moment, until the turn has ended."},
+     "Average delay of an event that arrives at a random time, until the current turn ends."},
     {"_delay_ns", " Delay", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile of the same: of the moments, not of the turns."},
-    {"blocked_turns", "Blocked", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocked), "Turns of more than 10 ms."},
+     "A percentile of that delay."},
+    {"blocked_turns", "Blocked", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocked), "Turns longer than 10 ms."},
     {"callback", "Callback", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(callback),
      "The measured function that took most of the longest turn; null: none was seen.", .shown_by = HAS_CALLBACKS},
-    {"callback_ns", "In Callback", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(inside),
-     "What it took of the longest turn."},
+    {"callback_ns", "In Callback", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(inside), "Its part of the longest turn."},
     {"place", "Place", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(place),
-     "The program or library that waits; of a label its place in the sources."},
+     "The program or library that waits; for a label its source location."},
     {"busy_ns", "Busy Time", HOTPATH_UNIT_NS, 0, AT(busy)},
     {"waited_ns", "Waited", HOTPATH_UNIT_NS, 0, AT(waited)},
     {"longest_at_ns", "Longest At", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(longest_at),
@@ -174,7 +173,7 @@ static bool add_note(struct view *view)
         return true;
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, loop->record->name);
-    hp_text_string(&text, " did nothing else for ");
+    hp_text_string(&text, " was blocked for ");
     hp_units_ns(&text, hp_run_ns(run_of(view), loop->longest));
     if (callback_of(view, loop) != NULL) {
         hp_text_string(&text, ", ");
@@ -182,7 +181,7 @@ static bool add_note(struct view *view)
         hp_text_string(&text, " of it in ");
         hp_utf8_put_safe(&text, callback_of(view, loop), strlen(callback_of(view, loop)));
     }
-    hp_text_string(&text, ": what came meanwhile had to wait");
+    hp_text_string(&text, ": events that arrived meanwhile had to wait");
     const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
     if (copy != NULL)
         hp_section_note(view->section, copy);
@@ -245,9 +244,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     *view = (struct view){.results = results, .section = section};
     view->turns = hp_arena_take(model->arena, sizeof *view->turns);
-    section->description = "Event loops, and how long what they wait for has to wait for them.";
-    section->if_empty = "no event loops were seen: 'hotpath run' sees those over epoll, poll and select, "
-                        "HOTPATH_LOOP_WAIT tells of others";
+    section->description = "Event loops, and how long their events are delayed.";
+    section->if_empty = "no event loops were seen: 'hotpath run' detects those based on epoll, poll and select; "
+                        "record others with HOTPATH_LOOP_WAIT";
     return view->turns != NULL && hp_section_describe(results, section, facts_of(view, loops), &view->columns) &&
            hp_order_choose(results, section, view->columns.busy, HP_MAX_COLUMNS) && fill_rows(view, loops) &&
            add_note(view);

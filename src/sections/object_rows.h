@@ -35,10 +35,10 @@ struct hp_object_cells {
  */
 #define HP_OBJECT_ABOUT_INSTANCE                                                                                   \
     "The address of an instance; " HP_OBJECT_OTHER                                                                 \
-    ": all that have no row of their own; null: the row is about all of them."
+    ": all instances without a row of their own; null: the row covers all instances."
 #define HP_OBJECT_ABOUT_INSTANCES                                                                                  \
-    "Instances that had a record, those that have ended included; null in the row of one."
-#define HP_OBJECT_ABOUT_LIVE "Of these, those that have not ended."
+    "Instances that had a record, including ended ones; null in the row of one instance."
+#define HP_OBJECT_ABOUT_LIVE "Instances that have not ended."
 #define HP_OBJECT_ABOUT_THREADS "Thread records that used it."
 
 /* A future row. */

@@ -14,10 +14,10 @@ struct columns {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"age_ns", "Age", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(age), "Since it was created."},
+    {"age_ns", "Age", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(age), "Time since its creation."},
     {"state", "State", HOTPATH_UNIT_STATE, HP_COLUMN_SHOWN, AT(state), .words = "running|waiting"},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(polls), "That have ended."},
-    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(busy), "In which it ran."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(polls), "Polls that have ended."},
+    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(busy), "Time in which it ran."},
     {"pid", "Process", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(process), .needs = HP_FACT_PROCESSES},
 };
 

@@ -45,31 +45,30 @@ enum { HAS_CPU = HP_FACT_OWN };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The process id and the command, shortened if it is long; or where there are very many processes, the program "
-     "and how many they were."},
+     "The process id and the command, shortened if it is long; if there are very many processes, the program and "
+     "their number."},
     {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(state),
-     .about = "As that of the report; outside: it left no session and was seen only from outside. Of several "
-              "processes, that of the first.",
+     .about = "The state, as in the report; outside: it left no session and was seen only from outside. For "
+              "several processes, that of the first.",
      .words = "running|finished|ended|outside"},
     {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(started),
-     "From the start of the first session to that of this one."},
+     "Time from the start of the first session to the start of this one."},
     {"elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(elapsed)},
     {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
-     "Processor time of the process; null where it was not asked for.", .shown_by = HAS_CPU},
+     "CPU time of the process; null: not requested.", .shown_by = HAS_CPU},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(threads), "Threads that ever recorded."},
     {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
-     "In zones that are not inside other zones, added up over threads; when the main function is excluded, without "
-     "what it does itself."},
+     "Time in outermost zones, summed over threads; if the main function is excluded, without its own time."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent),
-     "Of the sum over all processes."},
+     "Percent of the sum over all processes."},
     {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
     {"parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, AT(parent_pid)},
     {"command", "Command", HOTPATH_UNIT_TEXT, 0, AT(command)},
-    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count), "How many processes the row is about."},
+    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count), "Number of processes in the row."},
     {"reason", "Reason", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(reason),
-     "Why it could not be followed; null where it was."},
+     "Why it could not be followed; null: it was followed."},
     {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
 };
 
@@ -273,7 +272,7 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
 {
     size_t named = 0, outside = 0;
     if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
-        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+        hp_section_note(section, "ended: by a signal, _exit or exec; counted up to its last recorded time");
     for (size_t at = 0; at < count; at++) {
         if (order[at]->snapshot->header.outside == 0)
             continue;
@@ -284,14 +283,14 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
         outside++;
     }
     if (outside > named)
-        hp_section_note(section, "more could not be followed; the column 'reason' says why");
+        hp_section_note(section, "more processes could not be followed; see the column 'reason'");
     bool has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;
     if (has_scaled)
         hp_share_note_scaled(results->model->profile, section);
     if (results->settings->show.exclude_wrapper)
-        hp_section_note(section, "Total is without what the main function does itself");
+        hp_section_note(section, "Total excludes the main function's own time");
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -302,7 +301,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
-    section->description = "Time in zones, process by process.";
+    section->description = "Time in zones per process.";
     section->percent_of = "rows";
     struct process **order = rank(&view, &count);
     section->total_rows = count;

@@ -92,7 +92,7 @@ static void warn_unknown(struct hotpath_results *results, const char *name, size
     char bytes[400];
     struct hp_text known;
     hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known are short, auto, all");
+    hp_text_string(&known, ": known sections are short, auto, all");
     for (size_t at = 0; at < hp_section_type_count; at++) {
         hp_text_string(&known, ", ");
         hp_text_string(&known, hp_section_types[at]->name);
@@ -161,9 +161,8 @@ static void note_linked_names(const struct hotpath_results *results, struct hotp
     if (has_linked_names(section))
         hp_section_note(section,
                         results->model->run.read_name == NULL
-                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
-                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
-                              "there is something to read it with");
+                            ? "_Z... is a mangled C++ name: 'hotpath report' demangles it"
+                            : "_Z... is a mangled C++ name: 'hotpath doctor' shows what is needed to demangle it");
 }
 
 /* In a stretch of the run. One line names them all. */
@@ -179,8 +178,7 @@ static void leave_out_without_history(struct hotpath_results *results, bool *cho
             chosen[at] = false;
         }
     if (names.length > 0)
-        hp_results_warn(results, "there is no history of", bytes, names.length,
-                        ": what these sections show is known of the whole run alone");
+        hp_results_warn(results, "no history for", bytes, names.length, ": these sections cover only whole runs");
 }
 
 static bool fill_chosen(struct hotpath_results *results)
@@ -225,8 +223,8 @@ static void warn_without_history(struct hotpath_results *results)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_u64(&line, stretch->unknown);
-    hp_text_string(&line, stretch->unknown == 1 ? " function is left out: there is no history of it"
-                                                : " functions are left out: there is no history of them");
+    hp_text_string(&line, stretch->unknown == 1 ? " function is left out, because it has no history"
+                                                : " functions are left out, because they have no history");
     const char *copy = hp_arena_copy(results->model->arena, line.bytes, line.length);
     if (copy != NULL)
         hp_results_warn_line(results, copy);
@@ -236,9 +234,8 @@ static void warn_without_history(struct hotpath_results *results)
 static void warn_no_allocs(struct hotpath_results *results)
 {
     if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
-        hp_results_warn_line(results,
-                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
-                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
+        hp_results_warn_line(results, "HOTPATH asks for allocations, but none were recorded: malloc is watched in "
+                                      "programs that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
 /* Functions and blocks, except the one with HOTPATH_MAIN. */
@@ -255,8 +252,7 @@ static void warn_no_match(struct hotpath_results *results)
 {
     const char *filter = results->settings->record.filter;
     if (filter[0] != '\0' && !has_called(results->model->profile))
-        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
-                        "");
+        hp_results_warn(results, "no called function matches the filter", filter, strlen(filter), "");
 }
 
 static bool has_column(const struct hotpath_results *results, const char *name, size_t length)
@@ -287,7 +283,7 @@ static void warn_unknown_order(struct hotpath_results *results)
             return;
     if (sort[0] != '\0' && results->section_count > 0)
         hp_results_warn(results, "unknown column", name, strlen(name),
-                        " to sort by: no section of this report has it; rows are in their usual order");
+                        " to sort by: no section of this report has it; rows are in their default order");
 }
 
 /* False: no memory. */
@@ -304,7 +300,7 @@ static bool set_focus(struct hotpath_results *results)
     if (hp_pattern_list_compile(results->focus, focus, false, &after))
         return true;
     hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    hp_results_warn(results, "the focus is not a list of patterns:", focus, strlen(focus), hp_text_end(&after));
     return true;
 }
 
@@ -372,10 +368,10 @@ static void warn_left_out(struct hotpath_results *results, bool is_same_boot, co
 
 static void warn_all_left_out(struct hotpath_results *results)
 {
-    warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
-                  " are left out: their clocks are of another kind than that of the first process");
-    warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
-                  " are left out: they ran on another machine, or before the machine was started anew");
+    warn_left_out(results, true, " is left out: its clock is of a different kind than that of the first process",
+                  " are left out: their clocks are of a different kind than that of the first process");
+    warn_left_out(results, false, " is left out: it ran on another machine, or before a reboot",
+                  " are left out: they ran on another machine, or before a reboot");
 }
 
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,

@@ -6,9 +6,10 @@
 void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
 {
     if (profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are extrapolated");
     if (profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+        hp_section_note(section,
+                        "^ one call in 256 is timed, because measuring would take longer than the function");
 }
 
 const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled)
@@ -26,11 +27,10 @@ const char *hp_share_open_note(const struct hp_profile *profile)
         has_others |= session->open > 0 && !is_ended;
     }
     if (has_ended && has_others)
-        return "* still running when the report was made, or when its process ended: counted up to then, or "
-               "up "
-               "to the last sign";
-    return has_ended ? "* still running when the process ended: counted up to its last sign"
-                     : "* still running when the report was made: counted up to then";
+        return "* still running at the time of the report, or when its process was killed: counted up to then, or "
+               "up to its last recorded time";
+    return has_ended ? "* still running when the process was killed: counted up to its last recorded time"
+                     : "* still running at the time of the report: counted up to then";
 }
 
 static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
@@ -80,15 +80,13 @@ const char *hp_share_note(const struct hp_profile *profile, const char *percent_
     if (strcmp(percent_of, "main") == 0)
         return has_every_session_main(profile)
                    ? NULL
-                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+                   : "% Total is of the main row, but not every process ran it: rows can exceed 100 %";
     if (profile->run->stretch != NULL)
-        return "% Total is of the time of the stretch";
+        return "% Total is of the time range";
     if (profile->run->count == 1)
-        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
-    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
-                                          "processes have different main "
-                                          "functions: a row can have more than 100 %"
-                                        : "% Total is of the time from the first start to the last end, since no "
-                                          "process had a HOTPATH_MAIN(): a "
-                                          "row can have more than 100 %";
+        return "% Total is of the session time, because there was no HOTPATH_MAIN()";
+    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, because "
+                                          "the processes have different main functions: rows can exceed 100 %"
+                                        : "% Total is of the time from the first start to the last end, because no "
+                                          "process had a HOTPATH_MAIN(): rows can exceed 100 %";
 }

@@ -28,9 +28,8 @@ const char *hp_share_open_note(const struct hp_profile *profile);
 void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
 /* The column for it. */
 #define HP_ABOUT_SCALED                                                                                            \
-    "Which times of the row are estimates, scaled up from calls of which not all were timed: none, self (of "      \
-    "functions "                                                                                                   \
-    "inside not all calls were), all."
+    "Which times of the row are extrapolated, because not all calls were timed: none, self (not all calls of "     \
+    "callees were timed), all."
 #define HP_SCALED_WORDS "none|self|all"
 /* Which times of a row are scaled up: "none", "self", "all". */
 const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled);

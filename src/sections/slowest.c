@@ -74,31 +74,31 @@ static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
     {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(total), "Recursion counts once. null when no call was timed."},
+     AT(total), "Recursion counts once. null: no call was timed."},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(self),
-     "Not spent in measured functions inside; null when what was inside was not kept."},
+     "Without measured callees; null: the calls inside were not kept."},
     {"percent_call", "% Call", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(percent),
-     "Of the time of the call at the top."},
+     "Percent of the time of the call at the top."},
     {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_bytes),
-     "Asked for in the call at the top and what it called; null below it; absent when no allocations were "
+     "Bytes requested by the call at the top and its callees; null below it; absent if no allocations were "
      "recorded.",
      .needs = HP_FACT_ALLOCS},
     {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_count),
      .needs = HP_FACT_ALLOCS},
     {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(note),
-     "What the program said about the call with HOTPATH_NOTE; below the top, about the last such call that had "
+     "The text that the program attached with HOTPATH_NOTE; below the top, that of the last such call that had "
      "one.",
      .shown_by = HAS_NOTES},
     {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(started),
-     "From the start of its session to the start of the call. This and what follows is null below the top, and "
-     "when what was inside was not kept.",
+     "Time from the start of the session to the start of the call. This and the following columns are null below "
+     "the top, and if the calls inside were not kept.",
      .shown_by = HAS_SEVERAL},
     {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(ago),
-     "From the end of the call to now, or to the end of the run."},
+     "Time from the end of the call to now, or to the end of the run."},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(thread),
-     "The name of the thread; null when it is not known any more."},
+     "The name of the thread; null: no longer known."},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(tid), .shown_by = HAS_SEVERAL},
     {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(pid),
      .shown_by = HAS_SEVERAL | HP_FACT_PROCESSES},
@@ -575,13 +575,13 @@ static const char *if_empty(const struct view *view)
     struct hp_text line;
     const char *name = view->results->settings->show.slowest;
     if (name[0] == '\0')
-        return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
+        return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and the calls "
                "inside";
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "no function that was called matches '");
+    hp_text_string(&line, "no called function matches '");
     put_name(&line, name);
     hp_text_char(&line, '\'');
-    return keep_line(view, &line, "no function that was called matches the name");
+    return keep_line(view, &line, "no called function matches the name");
 }
 
 static void note_not_kept(const struct view *view)
@@ -598,14 +598,14 @@ static void note_not_kept(const struct view *view)
     if (count == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what was inside was not kept: calls of ");
+    hp_text_string(&line, "the calls inside were not kept: calls of ");
     if (count == 1)
         put_name(&line, missing->site->name);
     else
         hp_text_u64(&line, count);
     hp_text_string(&line, count == 1 ? "" : " functions");
-    hp_text_string(&line, " are too short to be looked into, or are not over, or sampling was on");
-    hp_section_note(view->section, keep_line(view, &line, "what was inside was not kept"));
+    hp_text_string(&line, " are too short, or have not ended, or sampling was on");
+    hp_section_note(view->section, keep_line(view, &line, "the calls inside were not kept"));
 }
 
 static void note_left_out(const struct view *view)
@@ -619,9 +619,9 @@ static void note_left_out(const struct view *view)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? " more path of calls inside was not kept: the shortest"
-                                     : " more paths of calls inside were not kept: the shortest ones");
-    hp_section_note(view->section, keep_line(view, &line, "more was inside and was not kept"));
+    hp_text_string(&line, count == 1 ? " more call path was not kept, the shortest"
+                                     : " more call paths were not kept, the shortest ones");
+    hp_section_note(view->section, keep_line(view, &line, "more call paths were not kept"));
 }
 
 /* Names the first function whose longest call is not the one shown. */
@@ -640,8 +640,9 @@ static void note_slower(const struct view *view)
     put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
     hp_units_ns(&line, hp_run_ns(&view->results->model->run, view->order[at]->details.max));
-    hp_text_string(&line, ", and is not over or was not looked into");
-    hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not looked into"));
+    hp_text_string(&line, ", but has not ended or was not recorded in detail");
+    hp_section_note(view->section,
+                    keep_line(view, &line, "other calls took longer, but were not recorded in detail"));
 }
 
 static void note_sampled(struct hotpath_section *section)
@@ -650,7 +651,7 @@ static void note_sampled(struct hotpath_section *section)
     for (size_t at = 0; at < section->row_count; at++)
         has_sampled |= section->rows[at].is_sampled;
     if (has_sampled)
-        hp_section_note(section, "^ too small to be timed each time: scaled up from the calls that were");
+        hp_section_note(section, "^ too short to be timed every time: extrapolated from the timed calls");
 }
 
 /* ------------------------------------------------------------------------------------------- section */
@@ -676,6 +677,6 @@ const struct hp_section_type hp_section_slowest = {
     .fill = fill,
     .is_tree = true,
     HP_COLUMNS(column_table),
-    .about = "The slowest call of each function that HOTPATH_SLOWEST means, and what ran inside it.",
-    .about_row = "At the top a call; below it what the calls of one path inside it took together.",
+    .about = "The slowest call of each function that HOTPATH_SLOWEST names, and what ran inside it.",
+    .about_row = "At the top a call; below it, the time of all calls of one path inside it.",
     .always = "percent_of"};

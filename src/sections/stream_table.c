@@ -23,31 +23,27 @@ static const struct hp_column_spec column_table[] = {
     {"instance", "Instance", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(object.instance),
      HP_OBJECT_ABOUT_INSTANCE},
     {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(object.state),
-     "producing: the producer is at work; consuming: the consumer has an item; idle: neither; null: of several "
-     "streams.",
+     "producing: the producer is working; consuming: the consumer has an item; idle: neither; null: the row covers "
+     "several streams.",
      .words = "producing|consuming|idle|ended"},
-    {"items", "Items", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(items), "That were yielded."},
+    {"items", "Items", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(items), "Items yielded."},
     {"item_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(bytes)},
     {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(rate),
      "Items per second, from the first yield to the last."},
     {"gap_mean_ns", "Avg Gap", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(gap),
-     "From one yield to the next."},
+     "Time from one yield to the next."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile of these, over all streams of the label.", .before = "gap", .title_before = "Gap"},
+     "A percentile of the gaps, over all streams of the label.", .before = "gap", .title_before = "Gap"},
     {"produce_mean_ns", "Producer", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(produce),
-     "What the producer takes for an item: its scopes up to their last yield, and all of those that yield "
-     "nothing."},
+     AT(produce), "Producer time per item: its scopes up to their last yield, and scopes that yield nothing."},
     {"consume_mean_ns", "Consumer", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(consume), "What the consumer takes for an item, until it asks for more; the last one is not among them."},
-    {"produced_ns", "Produced", HOTPATH_UNIT_NS, 0, AT(produced), "All time of the producer."},
-    {"consumed_ns", "Consumed", HOTPATH_UNIT_NS, 0, AT(consumed), "All time of the consumer."},
+     AT(consume), "Consumer time per item, until it asks for the next; the last item does not count."},
+    {"produced_ns", "Produced", HOTPATH_UNIT_NS, 0, AT(produced), "Total time of the producer."},
+    {"consumed_ns", "Consumed", HOTPATH_UNIT_NS, 0, AT(consumed), "Total time of the consumer."},
     {"producers", "Producers", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(producers),
-     "The measured functions or blocks that threads were in when they yielded, lately; those that did so most "
-     "first."},
+     AT(producers), "The measured functions or blocks that yielded recently, the busiest first."},
     {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
-     "The latest texts of HOTPATH_STREAM_TEXT, the newest first, where HOTPATH_LOG wants the label."},
+     "The latest texts of HOTPATH_STREAM_TEXT, newest first, if HOTPATH_LOG includes the label."},
     {"instances", "Instances", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(object.instances),
      HP_OBJECT_ABOUT_INSTANCES},
     {"live", "Live", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(object.live), HP_OBJECT_ABOUT_LIVE},
@@ -133,8 +129,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL || distribution == NULL)
         return false;
     *view = (struct view){.distribution = distribution};
-    section->description = "What generators, iterators and readers yield, and who takes the time for it.";
-    section->if_empty = "no streams were recorded: HOTPATH_STREAM_NEXT and HOTPATH_STREAM_ITEM do so";
+    section->description = "Generators, iterators and readers: items, and producer and consumer time.";
+    section->if_empty = "no streams were recorded: record them with HOTPATH_STREAM_NEXT and HOTPATH_STREAM_ITEM";
     return hp_section_describe(results, section, 0, &view->columns) &&
            hp_object_rows_collect(&view->rows, results, hp_is_stream) &&
            hp_object_rows_show(&view->rows, section, view->columns.items, fill_row, view);

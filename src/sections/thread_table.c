@@ -23,51 +23,52 @@ enum { IS_WATCHED = HP_FACT_OWN, HAS_LIVING = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Name and number of the thread, or of the last of several with the same name: then sums are of all of them, "
-     "and "
-     "percentages of each, on average. <others> is what a process used beside the threads that were seen."},
+     "Name and number of the thread, or of the last of several with the same name: sums then cover all of them, "
+     "and percentages are the average of each. <others> is what a process used in threads that were never seen."},
     {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(state),
-     "Alive is a thread that nobody watched, or several.", .words = "running|waiting|disk|stopped|alive|ended"},
+     "alive: the thread was not watched, or the row has several threads.",
+     .words = "running|waiting|disk|stopped|alive|ended"},
     {"percent_now", "% Now", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(now),
-     "Of one processor, at the latest sample; null: it has ended, or nobody watched.",
+     "Percent of one CPU, at the latest sample; null: it has ended, or was not watched.",
      .shown_by = IS_WATCHED | HAS_LIVING},
     {"percent_max", "% Max", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most),
-     "The most of one sample.", .shown_by = IS_WATCHED},
+     "The highest percentage in any sample.", .shown_by = IS_WATCHED},
     {"percent_average", "% Avg", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Over its life.", .shown_by = IS_WATCHED},
+     "Average over its lifetime.", .shown_by = IS_WATCHED},
     {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
-     "Null: it was not sampled, and nobody watched."},
+     "null: neither sampled nor watched."},
     {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(user)},
     {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(kernel)},
-    {"voluntary_switches", "Gave Way", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(voluntary),
-     "How often it gave its processor away, to wait.", .shown_by = IS_WATCHED},
+    {"voluntary_switches", "Vol. Switches", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(voluntary),
+     "Voluntary context switches: the thread gave up the CPU to wait.", .shown_by = IS_WATCHED},
     {"involuntary_switches", "Preempted", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(involuntary),
-     "How often its processor was taken from it.", .shown_by = IS_WATCHED},
+     "Involuntary context switches: the kernel took the CPU away.", .shown_by = IS_WATCHED},
     {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(allocated),
      .shown_by = HP_FACT_ALLOCS},
     {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(freed),
      .shown_by = HP_FACT_ALLOCS},
     {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(live),
-     "Allocated less freed here: below zero in a thread that frees what others have allocated.",
+     "Allocated minus freed by this thread; negative if it frees blocks of other threads.",
      .shown_by = HP_FACT_ALLOCS},
     {"current", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(current), "The innermost measured function that it is in; null: it has ended, or records nothing.",
      .shown_by = HAS_LIVING},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
     {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads), "Threads that are counted here."},
+    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads), "Number of threads in this row."},
     {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(lived)},
-    {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waited),
-     "Seen waiting; null when nobody watched."},
+    {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waited), "Time seen waiting; null: not watched."},
     {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(waits),
-     "The same by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS},
+     "Waiting by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS},
 };
 
 static const struct hp_column_spec total_table[] = {
-    {.key = "threads", .unit = HOTPATH_UNIT_COUNT, .about = "That live."},
-    {.key = "most_threads", .unit = HOTPATH_UNIT_COUNT, .about = "At a time, of one process."},
-    {.key = "rss_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "What of all processes that run is in memory."},
-    {.key = "rss_peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "The most that was, of one process."},
+    {.key = "threads", .unit = HOTPATH_UNIT_COUNT, .about = "Running threads."},
+    {.key = "most_threads",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "The most threads at the same time in one process."},
+    {.key = "rss_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Resident memory of all running processes."},
+    {.key = "rss_peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "The highest resident memory of any process."},
     {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
 };
 
@@ -209,12 +210,10 @@ static bool set_summary(const struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     if (crew->threads > 0) {
         hp_text_u64(&line, crew->threads);
-        hp_text_string(&line, crew->threads == 1 ? " thread lives, " : " threads live, ");
+        hp_text_string(&line, crew->threads == 1 ? " thread running, " : " threads running, ");
     }
     hp_text_u64(&line, crew->most);
-    hp_text_string(&line, crew->threads > 0 ? " at a time did"
-                          : crew->most == 1 ? " thread"
-                                            : " threads at a time");
+    hp_text_string(&line, crew->threads > 0 ? " at peak" : crew->most == 1 ? " thread" : " threads at peak");
     if (crew->rss_bytes > 0)
         put_bytes(&line, "; memory in use: ", crew->rss_bytes);
     if (crew->rss_peak_bytes > 0)
@@ -233,17 +232,14 @@ static void add_notes(const struct view *view)
         has_unwatched |= !member->is_watched && !member->is_rest;
     }
     if (has_shared)
-        hp_section_note(view->section,
-                        "(n threads) of the same name are counted together; shares are of each of them, "
-                        "on average, and the number is that of the last");
+        hp_section_note(view->section, "(n threads): threads with the same name share a row; percentages are their "
+                                       "average, and the number is that of the last");
     if (has_rest)
-        hp_section_note(view->section,
-                        "<others> is what the process used beside the threads that were seen: some may have come "
-                        "and gone between two looks");
+        hp_section_note(view->section, "<others> is what the process used in threads that were never seen: they "
+                                       "may have started and ended between two samples");
     if (has_unwatched)
-        hp_section_note(view->section,
-                        "nobody watched, so there is no more of threads than they recorded themselves: "
-                        "'hotpath run' does, and so does HOTPATH_WAITS=1");
+        hp_section_note(view->section, "threads were not watched, so there is only what they recorded themselves: "
+                                       "use 'hotpath run' or HOTPATH_WAITS=1");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)
@@ -262,7 +258,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .section = section, .crew = hp_model_crew(results->model)};
     if (view.crew == NULL || !describe(&view))
         return false;
-    section->description = "What each thread used.";
+    section->description = "Threads and what they used.";
     section->if_empty = "no thread was seen";
     section->total_rows = view.crew->count;
     add_totals(section, view.crew);
@@ -281,7 +277,7 @@ const struct hp_section_type hp_section_threads = {
     .fill = fill,
     HP_COLUMNS(column_table),
     HP_TOTALS(total_table),
-    .about = "What threads used, those included that have ended, as far as somebody watched.",
-    .about_row = "A thread, or several of the same name. The row <others> is what a process used beside the "
-                 "threads that were seen.",
+    .about = "What threads used, including ended ones, as far as they were watched.",
+    .about_row = "A thread, or several of the same name. The row <others> is what a process used in threads that "
+                 "were never seen.",
     .always = "order|totals"};

@@ -26,22 +26,22 @@ static const struct hp_column_spec column_table[] = {
     {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(what),
      .words = "cpu|kernel|memory|threads|allocated|waiting|calls|time"},
     {"line", "Over Time", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(line),
-     "A picture of the whole run, from its beginning to its end or now."},
+     "A chart of the whole run, from its start to its end or now."},
     {"last", "Last", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(last)},
     {"max", "Max", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(highest)},
     {"average", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(average)},
     {"unit", "Unit", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(unit),
-     "What the numbers of the row are: percent of one processor, or of the time of one thread.",
+     "The unit of the row: percent of one CPU, or of the time of one thread.",
      .words = "%|bytes|threads|per second"},
-    {"from_ns", "From", HOTPATH_UNIT_NS, 0, AT(from), "From when on there is history of it, since the start."},
+    {"from_ns", "From", HOTPATH_UNIT_NS, 0, AT(from), "Start of its history, since the start of the run."},
     {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
     {"series", "Series", HOTPATH_UNIT_SERIES, 0, AT(series),
-     "The number of each moment: when it begins, since the start of the run, and the value in `unit`."},
+     "The value of each time slot: its start since the start of the run, and the value in `unit`."},
 };
 
 static const struct hp_column_spec total_table[] = {
-    {.key = "slots", .unit = HOTPATH_UNIT_COUNT, .about = "Moments in time that there are values of."},
-    {.key = "slot_ns", .unit = HOTPATH_UNIT_COUNT, .about = "How long each of them is."},
+    {.key = "slots", .unit = HOTPATH_UNIT_COUNT, .about = "Number of time slots."},
+    {.key = "slot_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Length of a time slot."},
 };
 
 struct view {
@@ -150,9 +150,9 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_u64(&line, view->timeline->slots);
-    hp_text_string(&line, view->timeline->slots == 1 ? " moment of " : " moments of ");
+    hp_text_string(&line, view->timeline->slots == 1 ? " time slot of " : " time slots of ");
     hp_units_ns(&line, (double)view->timeline->slot_ns);
-    hp_text_string(&line, view->results->model->run.count > 1 ? ", of the first process" : "");
+    hp_text_string(&line, view->results->model->run.count > 1 ? ", for the first process" : "");
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;
 }
@@ -166,14 +166,12 @@ static bool has_data(const struct hotpath_results *results)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results, .timeline = hp_model_timeline(results->model)};
-    section->description = "How it went over time.";
+    section->description = "The run over time.";
     if (view.timeline == NULL || !hp_section_describe(results, section, 0, &view.columns) || !choose(&view))
         return false;
-    section->if_empty =
-        view.timeline->session == NULL
-            ? "there is no history: nobody watched for long enough. 'hotpath run' keeps one, beside the "
-              "session"
-            : "there is no history of that";
+    section->if_empty = view.timeline->session == NULL ? "no history: the run was not watched for long enough. "
+                                                         "'hotpath run' keeps a history beside the session"
+                                                       : "no history for that";
     section->total_rows = view.count;
     hp_section_add_total(section, "slots", view.timeline->slots);
     hp_section_add_total(section, "slot_ns", view.timeline->slot_ns);

@@ -33,41 +33,40 @@ struct columns {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Unique within the report; by thread, together with the thread."},
+     "Unique within the report; per thread, unique together with the thread."},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN, AT(thread),
      .needs = HP_FACT_BY_THREAD},
     {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
      "All calls: ended, left by longjmp, still open."},
     {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Over all calls that were timed."},
+     "Average over all timed calls."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
-     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent when time is exclusive.", .needs = HP_FACT_INCLUSIVE,
+     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent if time is exclusive.", .needs = HP_FACT_INCLUSIVE,
      .shown_by = HP_FACT_WHOLE},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
      AT(total), "Recursion counts once."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self),
-     "Not spent in measured functions inside."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self), "Without measured callees."},
     {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_cpu),
-     "In a stretch of the run: on a processor, in the function itself.", .needs = HP_FACT_PART_CPU},
+     "In a time range: CPU time of the function itself.", .needs = HP_FACT_PART_CPU},
     {"own_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_bytes),
-     "In a stretch of the run: what calls that ended in it asked for themselves.", .needs = HP_FACT_PART_BYTES},
+     "In a time range: bytes that calls which ended in it requested themselves.", .needs = HP_FACT_PART_BYTES},
     {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
     {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
     {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(histogram),
-     "How many calls took how long, [from, below, calls]: those that were timed. Absent when time is exclusive.",
+     "Distribution of call durations, [from, below, calls]: timed calls only. Absent if time is exclusive.",
      .needs = HP_FACT_INCLUSIVE},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
-     "Threads that called it; null in a stretch of the run."},
+     "Threads that called it; null in a time range."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
     {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open),
-     "Calls that were still running; counted up to the moment of the report. Null in a stretch of the run."},
+     "Calls still running, counted up to the time of the report. null in a time range."},
     {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, AT(overhead),
-     "The part of total_ns that measuring itself may be, at most."},
+     "The part of total_ns that may be measuring overhead, at most."},
     {"timed", "Timed", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(timed),
-     "Calls that were timed. The others are in `calls`, and times are scaled up for them; percentiles, min_ns and "
-     "max_ns are of the timed ones."},
+     "Calls that were timed. The others are in `calls`, and times are extrapolated to them; percentiles, min_ns "
+     "and max_ns are of the timed ones."},
     {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, AT(sampling),
      .about = "Why not all calls were timed: none (all were), sampled (HOTPATH_TIME_SAMPLING_RATE), limited (too "
               "short: HOTPATH_MEASURING_BOUND).",
@@ -328,11 +327,11 @@ static void add_notes(const struct view *view)
     if (has_marked)
         hp_share_note_scaled(profile, section);
     if (has_rough)
-        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+        hp_section_note(section, "~ more than 10 % of this time may be measuring overhead");
     if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
-        hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
+        hp_section_note(
+            section,
+            "(n threads): threads that ran one after the other share a row; the number is that of the last");
     const char *share_note = hp_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);
@@ -343,10 +342,9 @@ static void add_notes(const struct view *view)
 static const char *describe_rows(const struct hp_settings *settings)
 {
     if (settings->show.by == HP_BY_THREAD)
-        return settings->show.time_exclusive
-                   ? "Function execution time, thread by thread, without measured functions inside."
-                   : "Function execution time, thread by thread.";
-    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
+        return settings->show.time_exclusive ? "Function execution time, per thread, without measured callees."
+                                             : "Function execution time, per thread.";
+    return settings->show.time_exclusive ? "Function execution time, without measured callees."
                                          : "Function execution time.";
 }
 
@@ -393,11 +391,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     section->description = describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty = profile->site_count > 0
-                            ? "no function matches the focus"
-                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
-                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-                              "into blocks, that run while the session is active";
+    section->if_empty =
+        profile->site_count > 0
+            ? "no function matches the focus"
+            : "nothing was measured. Was the program compiled with -DHOTPATH? Put HOTPATH_MEASURE() into "
+              "functions, or HOTPATH_BLOCK(\"label\") into blocks, that run while the session is active";
     section->total_rows = rank(view, sites);
     size_t count = drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)
@@ -422,5 +420,5 @@ const struct hp_section_type hp_section_timing = {.name = "timing",
                                                   .is_of_measured = true,
                                                   .fill = fill,
                                                   HP_COLUMNS(column_table),
-                                                  .about_row = "A function, and the time that its calls took.",
+                                                  .about_row = "A function and the time that its calls took.",
                                                   .always = "percent_of|order"};

@@ -9,40 +9,41 @@
 #include "units.h"
 
 const struct hp_loss_words hp_loss_words[] = {
-    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: its thread could have no record",
-                       "zones were not recorded: their threads could have no record"},
-    [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
-                       "paths of calls found no space in the call tree: their calls are under <other>"},
-    [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
-                         "durations are in no percentile: no space for them"},
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
+                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_NODES] = {"nodes", "call path did not fit into the call tree: its calls are under <other>",
+                       "call paths did not fit into the call tree: their calls are under <other>"},
+    [HP_LOSS_BUCKETS] = {"buckets", "duration is missing in percentiles: no space for it",
+                         "durations are missing in percentiles: no space for them"},
     [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
                        "sites were not recorded: no space for them"},
-    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
-                           "zones were left by longjmp or the like: timed up to their last sign"},
+    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or similar: timed up to its last recorded time",
+                           "zones were left by longjmp or similar: timed up to their last recorded time"},
     [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread: not timed",
                          "zones were closed on another thread: not timed"},
-    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
-                       "zones were nested too deep: not recorded"},
-    [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
-                       "durations were below zero: counted as zero"},
+    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deeply: not recorded",
+                       "zones were nested too deeply: not recorded"},
+    [HP_LOSS_CLOCK] = {"clock", "duration was negative: counted as zero",
+                       "durations were negative: counted as zero"},
     [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
                           "forked children could not write a session file"},
     [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
-    [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
-                        "calls have their allocations in no row: no space for them"},
-    [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
-                         "samples of processor time were counted as outside: no space for their zones"},
-    [HP_LOSS_STACKS] = {"stacks",
-                        "thread was not sampled: a small stack, and an alternate one of the program's own",
-                        "threads were not sampled: small stacks, and alternate ones of the program's own"},
-    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, but for its last destructors",
-                       "zones were not recorded: their threads had ended, but for their last destructors"},
-    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
-                        "zones were not recorded: their threads came when no more system calls could be made"},
-    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
-                           "processes could not be followed, only seen from outside"},
-    [HP_LOSS_LANES] = {"lanes", "switch found its lane on another thread, ended, or without space: not followed",
-                       "switches found their lanes on another thread, ended, or without space: not followed"},
+    [HP_LOSS_ALLOCS] = {"allocations", "call is missing in the allocation table: no space for it",
+                        "calls are missing in the allocation table: no space for them"},
+    [HP_LOSS_SAMPLES] = {"samples", "CPU sample was counted as outside: no space for its zone",
+                         "CPU samples were counted as outside: no space for their zones"},
+    [HP_LOSS_STACKS] =
+        {"stacks", "thread was not sampled: its stack is small, and it has its own alternate signal stack",
+         "threads were not sampled: their stacks are small, and they have their own alternate signal stacks"},
+    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, except for its last destructors",
+                       "zones were not recorded: their threads had ended, except for their last destructors"},
+    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread started after system calls were forbidden",
+                        "zones were not recorded: their threads started after system calls were forbidden"},
+    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only observed from outside",
+                           "processes could not be followed, only observed from outside"},
+    [HP_LOSS_LANES] = {"lanes",
+                       "lane switch was ignored: the lane was on another thread, had ended, or had no space",
+                       "lane switches were ignored: the lanes were on other threads, had ended, or had no space"},
     [HP_LOSS_VALUES] = {"values", "update of a value or another object was not counted: no space for it",
                         "updates of values and other objects were not counted: no space for them"},
 };
@@ -53,13 +54,13 @@ const char *hp_trust_refusal(const struct hp_trust *trust)
 {
     switch (trust->refusal) {
     case HP_REFUSAL_CAPACITY:
-        return "the session is as large as it may become";
+        return "the session has reached its size limit";
     case HP_REFUSAL_ADDRESSES:
-        return "a limit of the process, or a neighbour in its memory, kept the session from growing";
+        return "the session could not grow: a limit of the process, or memory in use next to it";
     case HP_REFUSAL_SPACE:
-        return "the file system had no space for the session to grow";
+        return "the session could not grow: no space in the file system";
     case HP_REFUSAL_FILE:
-        return "the file of the session could not be opened again to grow";
+        return "the session could not grow: its file could not be reopened";
     default:
         return NULL;
     }
@@ -69,9 +70,9 @@ const char *hp_trust_storage(const struct hp_trust *trust)
 {
     switch (trust->storage) {
     case HP_STORAGE_MEMORY:
-        return "kept in memory, since no folder had space";
+        return "kept in memory, because no directory had space";
     case HP_STORAGE_NO_FOLDER:
-        return "kept in memory, since a folder for sessions belongs to somebody else or can be written by others";
+        return "kept in memory, because a directory for sessions belongs to another user or is writable by others";
     default:
         return NULL;
     }
@@ -79,21 +80,21 @@ const char *hp_trust_storage(const struct hp_trust *trust)
 
 const char *hp_trust_sandbox(const struct hp_trust *trust)
 {
-    return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
-                                 "needed space was lost"
+    return trust->is_sandboxed ? "a process entered a sandbox: it was not sampled from then on, and records that "
+                                 "needed more space were lost"
                                : NULL;
 }
 
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
 {
     if (run->count == 1) {
-        hp_text_string(text, "the file is cut off");
+        hp_text_string(text, "the session file is truncated");
         return;
     }
     hp_text_u64(text, run->cut_off);
     hp_text_string(text, " of ");
     hp_text_u64(text, run->count);
-    hp_text_string(text, run->cut_off == 1 ? " files is cut off" : " files are cut off");
+    hp_text_string(text, run->cut_off == 1 ? " session files is truncated" : " session files are truncated");
 }
 
 static void put_clock(const struct hp_trust *trust, struct hp_text *text)
@@ -133,7 +134,7 @@ static void put_share(const struct hp_trust *trust, struct hp_text *text)
 static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
     if (!(trust->zone_cost_ns > 0)) {
-        hp_text_string(text, "; what one zone costs is not known");
+        hp_text_string(text, "; zone cost unknown");
         return;
     }
     hp_text_string(text, "; one zone costs ");
@@ -143,13 +144,13 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, " % of the run");
 }
 
-/* "; processor time by stacks, 477 samples by perf": if nothing is measured, and no thread samples itself. */
+/* "; CPU time from stacks, 477 samples by perf": if nothing is measured, and no thread samples itself. */
 static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;
     if (functions == NULL || functions->samples == 0 || (trust->cpu != NULL && trust->cpu->total.samples > 0))
         return false;
-    hp_text_string(text, "; processor time by stacks, ");
+    hp_text_string(text, "; CPU time from stacks, ");
     hp_text_u64(text, functions->samples);
     hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
     hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
@@ -164,10 +165,10 @@ static void put_zoneless(const struct hp_trust *trust, struct hp_text *text)
     const struct hp_function_profile *functions = trust->functions;
     if (functions != NULL && functions->samples > 0 && functions->source == HP_STACKS_BY_PERF &&
         trust->cpu != NULL && trust->cpu->total.samples > 0)
-        hp_text_string(text, "; stacks are by perf, which knows no zones (--zone-stacks has them)");
+        hp_text_string(text, "; stacks are sampled by perf, without zones (--zone-stacks adds them)");
 }
 
-/* "; processor time by perf and timers, 991 of 997 samples a second" */
+/* "; CPU time by perf and timers, 991 of 997 samples per second" */
 static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
     if (put_stacks(trust, text))
@@ -175,7 +176,7 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);
-    hp_text_string(text, "; processor time by ");
+    hp_text_string(text, "; CPU time by ");
     hp_text_string(text, hp_cpu_engine_name(trust->cpu));
     hp_text_string(text, ", ");
     hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
@@ -183,9 +184,9 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
         hp_text_string(text, " of ");
         hp_text_u64(text, trust->cpu->rate);
     }
-    hp_text_string(text, " samples a second");
+    hp_text_string(text, " samples per second");
     if (advice != NULL) {
-        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
+        hp_text_string(text, " (perf, which is more precise, is not allowed; to allow it: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }
@@ -199,18 +200,18 @@ static void put_sentence(struct hp_text *text, const char *sentence)
     hp_text_string(text, sentence);
 }
 
-/* "; what 1 process allocated was not counted" */
+/* "; allocations of 1 process were not counted" */
 static void put_uncounted(const struct hp_trust *trust, struct hp_text *text)
 {
     if (trust->uncounted == 0)
         return;
-    hp_text_string(text, "; what ");
+    hp_text_string(text, "; allocations of ");
     hp_text_u64(text, trust->uncounted);
     hp_text_string(text, trust->uncounted == 1 ? " process" : " processes");
-    hp_text_string(text, " allocated was not counted");
+    hp_text_string(text, " were not counted");
 }
 
-/* "; 3 samples of stacks were lost: ..." */
+/* "; 3 stack samples were lost: ..." */
 static bool put_lost_of(struct hp_text *text, uint64_t count, const char *one, const char *many)
 {
     if (count == 0)
@@ -242,14 +243,14 @@ static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
     if (functions == NULL)
         return false;
     const bool has_lost =
-        put_lost_of(text, functions->lost, "sample of a stack was lost: no space for it, or its process had ended",
-                    "samples of stacks were lost: no space for them, or their processes had ended");
+        put_lost_of(text, functions->lost, "stack sample was lost: no space for it, or its process had ended",
+                    "stack samples were lost: no space for them, or their processes had ended");
     const bool has_lost_allocs =
-        put_lost_of(text, functions->allocs_lost, "sampled allocation was lost: no space for it",
-                    "sampled allocations were lost: no space for them");
+        put_lost_of(text, functions->allocs_lost, "allocation sample was lost: no space for it",
+                    "allocation samples were lost: no space for them");
     const struct hp_unmade *unmade = &functions->unmade;
     const bool has_unmade = put_unmade(text, "; stacks of ", unmade->samples, unmade->error);
-    return put_unmade(text, "; stacks of allocations of ", unmade->heaps, unmade->error) || has_unmade ||
+    return put_unmade(text, "; allocation stacks of ", unmade->heaps, unmade->error) || has_unmade ||
            has_lost_allocs || has_lost;
 }
 
@@ -272,7 +273,7 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
-        hp_text_string(text, " losses of a kind that this hotpath does not know");
+        hp_text_string(text, " losses of a kind unknown to this version of hotpath");
     } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0) {
         hp_text_string(text, "; nothing was lost");
     }

@@ -21,29 +21,29 @@ struct columns {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Value", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The key; of HOTPATH_DEBUG the text of the expression."},
+     "The key; for HOTPATH_DEBUG the text of the expression."},
     {"kind", "Kind", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(kind), .words = "value|gauge|count|debug"},
     {"updates", "Updates", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(updates)},
     {"last", "Last", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(last), "The newest value as text; of a gauge its level."},
+     AT(last), "The latest value as text; for a gauge its level."},
     {"min", "Min", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(least)},
     {"mean", "Mean", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(mean)},
     {"", "", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
      "A percentile: p99_9 is P99.9."},
     {"max", "Max", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most)},
     {"total", "Total", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(total),
-     "Of a count; null of others."},
+     "Only for counts; null for others."},
     {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(rate),
-     "Per second, from the first update to the last: updates; of a count what was counted."},
+     "Updates per second, from the first update to the last; for counts, the sum per second."},
     {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
-     "The latest values, the newest first."},
+     "The latest values, newest first."},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Thread records that updated it."},
     {"sampled", "Sampled", HOTPATH_UNIT_TEXT, 0, AT(sampled),
-     "yes: several threads add to this gauge; all but its last level is of one in 16 of its levels.",
+     "yes: several threads add to this gauge; its last level is exact, all else is based on one in 16 levels.",
      .words = "yes|no"},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
     {"last_number", "Number", HOTPATH_UNIT_VALUE, HP_COLUMN_MAYBE, AT(number),
-     "The newest value, or the level, as a number; null where it is none."},
+     "The latest value, or the level, as a number; null: it is not a number."},
 };
 
 struct view {
@@ -205,9 +205,8 @@ static void add_notes(const struct view *view)
     const struct hotpath_section *section = view->section;
     for (size_t at = 0; at < section->row_count; at++)
         if (strcmp(section->rows[at].cells[view->columns.sampled].text, "yes") == 0) {
-            hp_section_note(view->section,
-                            "several threads add to a gauge: what is said of it is its last level, which "
-                            "is exact, and one in 16 of those before");
+            hp_section_note(view->section, "several threads add to a gauge: its last level is exact, everything "
+                                           "else is based on one in 16 levels");
             return;
         }
 }
@@ -225,9 +224,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     *view = (struct view){.results = results, .section = section};
     view->distribution = hp_arena_take(results->model->arena, sizeof *view->distribution);
-    section->description = "Values of the program's own.";
-    section->if_empty =
-        "no values were recorded: HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_COUNT and HOTPATH_DEBUG do so";
+    section->description = "Values recorded by the program.";
+    section->if_empty = "no values were recorded: record them with HOTPATH_VALUE, HOTPATH_GAUGE_SET, HOTPATH_COUNT "
+                        "and HOTPATH_DEBUG";
     if (view->distribution == NULL || !hp_section_describe(results, section, 0, &view->columns) ||
         !hp_order_choose(results, section, view->columns.updates, HP_MAX_COLUMNS) || !fill_rows(view, objects))
         return false;

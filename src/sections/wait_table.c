@@ -24,42 +24,45 @@ struct columns {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The function, or <outside> of all measured ones."},
+     "The function, or <outside>: outside of measured functions."},
     {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(cause),
      .words = HP_WAIT_CAUSE_WORDS},
     {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(call),
-     "The system call; null: none, or not known."},
+     "The system call; null: none, or unknown."},
     {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(what),
-     "The file, socket, pipe or child, or the end of its name; of locks and threads where the other thread is; "
-     "null: not known."},
-    {"looks", "Looks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(looks), "How often a thread was found so."},
+     "The file, socket, pipe or child, or the end of its name; for locks and threads, where the other thread is; "
+     "null: unknown."},
+    {"looks", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(looks),
+     "Number of samples that found a thread waiting here."},
     {"waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(time)},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(percent)},
     {"beside_ns", "Beside", HOTPATH_UNIT_NS, 0, AT(beside),
-     "Of waited_ns, while another thread of the run was at work."},
+     "The part of waited_ns during which another thread of the run was working."},
     {"other", "Other", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(other),
-     "The function in which the thread is that has the lock, or that is waited for; null: not known."},
+     "The function that holds the lock or is waited for; null: unknown."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
 };
 
 static const struct hp_column_spec total_table[] = {
     {.key = "watched_ns",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Time of all threads together that was watched: running, ready to run or waiting."},
+     .about = "Watched time of all threads together: running, ready to run or waiting."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "left_out_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Waiting that is in no row, for want of space."},
+    {.key = "left_out_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Waiting time without a row, for lack of space."},
     {.key = "misplaced_ns",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Nor is this: seen in functions beyond the time that these took."},
-    {.key = "looks", .unit = HOTPATH_UNIT_COUNT, .about = "At threads."},
+     .about = "Waiting time without a row: attributed to functions beyond the time they took."},
+    {.key = "looks", .unit = HOTPATH_UNIT_COUNT, .about = "Samples of threads."},
     {.key = "period_us",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Mean time between two looks at a process; of several, the longest."},
-    {.key = "watcher_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Processor time that watching took."},
+     .about = "Mean time between two samples of a process; of several processes, the longest."},
+    {.key = "watcher_ns", .unit = HOTPATH_UNIT_COUNT, .about = "CPU time of the wait sampler."},
     {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "unwatched_threads", .unit = HOTPATH_UNIT_COUNT, .about = "For which there was no place, at least."},
+    {.key = "unwatched_threads",
+     .unit = HOTPATH_UNIT_COUNT,
+     .about = "Threads that were not watched, at least, for lack of space."},
 };
 
 struct view {
@@ -84,7 +87,7 @@ static double share(const struct view *view, uint64_t ns)
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 samples, every 10.00 ms, took 2.00 ms" */
 static bool set_summary(struct view *view)
 {
     char bytes[256];
@@ -105,7 +108,7 @@ static bool set_summary(struct view *view)
     }
     hp_text_string(&line, "; ");
     hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
+    hp_text_string(&line, waits->looks == 1 ? " sample, every " : " samples, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -122,7 +125,7 @@ static bool note_missing(struct view *view, uint64_t ns, const char *why)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_units_ns(&line, (double)ns);
-    hp_text_string(&line, " of waiting are in no row: ");
+    hp_text_string(&line, " of waiting time has no row: ");
     hp_text_string(&line, why);
     const char *note = keep_line(view, &line);
     if (note != NULL)
@@ -133,14 +136,13 @@ static bool note_missing(struct view *view, uint64_t ns, const char *why)
 static bool add_notes(struct view *view)
 {
     if (view->waits->is_blind)
-        hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
-                                       "show that of programs with other rights");
-    if (view->waits->unwatched > 0)
         hp_section_note(view->section,
-                        "not all threads were watched all the time: at most 128 processes at a time are, "
-                        "and 512 threads of each");
-    return note_missing(view, view->waits->left_out_ns, "more places than there was space for") &&
-           note_missing(view, view->waits->misplaced_ns, "found in functions that did not take as long");
+                        "some system calls are unknown: the kernel hides them for programs with other privileges");
+    if (view->waits->unwatched > 0)
+        hp_section_note(view->section, "not all threads were watched all the time: the limit is 128 processes at a "
+                                       "time with 512 threads each");
+    return note_missing(view, view->waits->left_out_ns, "no space for more rows") &&
+           note_missing(view, view->waits->misplaced_ns, "attributed to functions that did not take that long");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
@@ -230,10 +232,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view.waits == NULL || !hp_section_describe(results, section, 0, &view.columns) ||
         !hp_order_choose(results, section, view.columns.time, view.columns.percent) || !choose(&view))
         return false;
-    section->if_empty =
-        view.waits->sessions == 0
-            ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
-            : "no thread was found waiting";
+    section->if_empty = view.waits->sessions == 0 ? "waits were not recorded: use 'hotpath run' or HOTPATH_WAITS=1"
+                                                  : "no thread was seen waiting";
     section->total_rows = view.count;
     add_totals(section, view.waits);
     return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
@@ -249,5 +249,5 @@ const struct hp_section_type hp_section_waits = {.name = "waits",
                                                  .fill = fill,
                                                  HP_COLUMNS(column_table),
                                                  HP_TOTALS(total_table),
-                                                 .about = "What threads waited for, as far as somebody watched.",
+                                                 .about = "What threads waited for, as far as they were watched.",
                                                  .always = "percent_of|order|totals"};

@@ -124,5 +124,5 @@ void hp_answer_make(struct hp_serving *serving, const struct hp_request *request
     else
         answer_session(serving, request, accept, ret_answer);
     if (ret_answer->status == 0)
-        hp_answer_problem(ret_answer, 503, "hotpath serve has not enough memory for that");
+        hp_answer_problem(ret_answer, 503, "hotpath serve is out of memory");
 }

@@ -79,17 +79,17 @@ bool hp_listener_open(struct hp_listener *listener, const char *address, uint16_
     socklen_t length;
     *listener = (struct hp_listener){.fd = -1};
     if (!read_address(address, port, &place, &length)) {
-        snprintf(problem, size, "'%s' is no address of a machine, as 127.0.0.1 and ::1 are", address);
+        snprintf(problem, size, "'%s' is not an address such as 127.0.0.1 or ::1", address);
         return false;
     }
     listener->fd = listen_at(&place, length);
     if (listener->fd < 0 && errno == EADDRINUSE && is_any_port_fine && read_address(address, 0, &place, &length))
         listener->fd = listen_at(&place, length);
     if (listener->fd < 0) {
-        snprintf(problem, size, "cannot listen at %s, port %u: %s", address, (unsigned)port,
-                 errno == EADDRINUSE      ? "the port is taken; name another with --port"
-                 : errno == EADDRNOTAVAIL ? "that is no address of this machine"
-                 : errno == EACCES        ? "ports below 1024 need privileges; name another with --port"
+        snprintf(problem, size, "cannot listen on %s, port %u: %s", address, (unsigned)port,
+                 errno == EADDRINUSE      ? "the port is in use; choose another with --port"
+                 : errno == EADDRNOTAVAIL ? "this machine does not have that address"
+                 : errno == EACCES        ? "ports below 1024 need privileges; choose another with --port"
                                           : strerror(errno));
         return false;
     }

@@ -241,9 +241,9 @@ static void put_functions(const struct metrics *metrics)
         double scale;
     } families[VALUES] = {
         [CALLS] = {"hotpath_function_calls", NULL, "Calls of a measured function.", 1},
-        [TOTAL] = {"hotpath_function_seconds", "seconds", "Time in a function and what it called, of all threads.",
+        [TOTAL] = {"hotpath_function_seconds", "seconds", "Time in a function and its callees, over all threads.",
                    1e-9},
-        [SELF] = {"hotpath_function_self_seconds", "seconds", "Time in a function itself, of all threads.", 1e-9},
+        [SELF] = {"hotpath_function_self_seconds", "seconds", "Time in a function itself, over all threads.", 1e-9},
         [USER] = {"hotpath_function_cpu_user_seconds", "seconds", "CPU time of a function itself in user mode.",
                   1e-9},
         [KERNEL] = {"hotpath_function_cpu_kernel_seconds", "seconds",
@@ -295,13 +295,13 @@ static void put_about(const struct metrics *metrics, struct hp_model *model)
     put_gauge(metrics, "hotpath_processes", NULL, "Processes of the run.", (double)model->run.process_count);
     const struct hp_run_crew *crew = hp_run_has_crew(&model->run) ? hp_model_crew(model) : NULL;
     if (crew != NULL) {
-        put_gauge(metrics, "hotpath_threads", NULL, "Threads that live.", (double)crew->threads);
-        put_gauge(metrics, "hotpath_resident_bytes", "bytes", "Memory of the processes that run.",
+        put_gauge(metrics, "hotpath_threads", NULL, "Running threads.", (double)crew->threads);
+        put_gauge(metrics, "hotpath_resident_bytes", "bytes", "Resident memory of running processes.",
                   (double)crew->rss_bytes);
     }
     for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
         lost += trust->lost[at];
-    put_head(metrics, "hotpath_lost_records", "counter", NULL, "What could not be recorded.");
+    put_head(metrics, "hotpath_lost_records", "counter", NULL, "Records that were lost.");
     put_sample(metrics, "hotpath_lost_records", "_total", NULL, NULL, (double)lost);
 }
 

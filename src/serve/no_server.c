@@ -6,7 +6,7 @@
 
 const char *hp_server_is_missing(void)
 {
-    return "this hotpath was built without a server: install libmicrohttpd-dev and build it again";
+    return "this hotpath was built without a server: install libmicrohttpd-dev and rebuild it";
 }
 
 bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listener,

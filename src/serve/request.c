@@ -86,11 +86,11 @@ static const char *read_query(struct hp_request *request, const char *query)
         const size_t length = strcspn(query, "&"), name = strcspn(query, "=&");
         struct parameter *parameter = find_parameter(all, sizeof all / sizeof all[0], query, name);
         if (parameter == NULL)
-            return "there are the parameters token, session and section, and no others";
+            return "unknown parameter; allowed are token, session and section";
         if (parameter->is_given)
             return "a parameter is given twice";
         if (name == length || !read_value(parameter->value, parameter->size, query + name + 1, length - name - 1))
-            return "the value of a parameter is missing, too long or not encoded as in addresses";
+            return "a parameter value is missing, too long or not URL-encoded";
         parameter->is_given = true;
         query += length;
         query += *query == '&';
@@ -103,13 +103,13 @@ const char *hp_request_read(struct hp_request *request, const char *target, unsi
     *request = (struct hp_request){.route = HP_ROUTE_SESSIONS};
     if (strlen(target) > HP_TARGET_MOST) {
         *ret_status = 414;
-        return "the address is too long";
+        return "the URL is too long";
     }
     const size_t length = strcspn(target, "?");
     const char *problem = target[length] == '?' ? read_query(request, target + length + 1) : NULL;
     *ret_status = problem != NULL ? 400 : 404;
     if (problem == NULL && !find_route(target, length, &request->route))
-        problem = "there are /, /page, /page.json, /events, /report.json and /metrics, and nothing else";
+        problem = "not found; there are /, /page, /page.json, /events, /report.json and /metrics";
     return problem;
 }
 

@@ -82,7 +82,7 @@ static bool add_stacks(struct hp_served *served)
 static bool read_all(struct hp_served *served, const char **ret_problem)
 {
     if (served->reader.count == 0) {
-        *ret_problem = served->reader.problem[0] != '\0' ? served->reader.problem : "there is no session in it yet";
+        *ret_problem = served->reader.problem[0] != '\0' ? served->reader.problem : "no session in it yet";
         return false;
     }
     if (!hp_reader_refresh(&served->reader)) {
@@ -176,8 +176,8 @@ struct hp_served *hp_serving_find(struct hp_serving *serving, const char *name, 
 {
     char path[sizeof serving->served[0]->path];
     *ret_problem = name[0] != '\0'
-                       ? "there is no session of that name; / lists those that there are"
-                       : "there is no session yet: run a program built with -DHOTPATH, best with 'hotpath run'";
+                       ? "no session of that name; see / for a list"
+                       : "no session yet: run a program with 'hotpath run', or one built with -DHOTPATH";
     if (!find_path(serving, name, path, sizeof path))
         return NULL;
     struct hp_served *served = take(serving, path);

@@ -174,7 +174,7 @@ static enum MHD_Result begin_stream(struct server *server, struct MHD_Connection
     struct stream *stream = served != NULL ? calloc(1, sizeof *stream) : NULL;
     if (stream == NULL)
         return refuse(server, connection, served == NULL ? 404 : 503,
-                      served == NULL ? problem : "hotpath serve has not enough memory for that");
+                      served == NULL ? problem : "hotpath serve is out of memory");
     stream->server = server;
     stream->connection = connection;
     memcpy(stream->path, served->path, strlen(served->path) + 1);
@@ -243,13 +243,13 @@ static const char *check(struct server *server, struct MHD_Connection *connectio
         return "hotpath serve only reads: GET and HEAD are allowed";
     *ret_status = 413;
     if ((length != NULL && strcmp(length, "0") != 0) || header_of(server, connection, "Transfer-Encoding") != NULL)
-        return "a request has no body here";
+        return "requests with a body are not accepted";
     *ret_status = 403;
     if (!hp_host_is_ours(host, &server->own))
-        return "the name in the address is not one of this machine: use the address that 'hotpath serve' printed";
+        return "the host name in the URL is not one of this machine: use the address that 'hotpath serve' printed";
     if (hp_request_is_cross_site(header_of(server, connection, "Origin"),
                                  header_of(server, connection, "Sec-Fetch-Site"), host))
-        return "another site asks: open the address that 'hotpath serve' printed yourself";
+        return "request from another site: open the address that 'hotpath serve' printed";
     return NULL;
 }
 
@@ -276,7 +276,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (problem != NULL)
         return refuse(server, connection, status, problem);
     if (visit == NULL)
-        return refuse(server, connection, 503, "hotpath serve has not enough memory for that");
+        return refuse(server, connection, 503, "hotpath serve is out of memory");
     problem = hp_request_read(&request, visit->target, &status);
     if (problem == NULL || status == 404) { /* without a token, it must not reveal what exists */
         if (!has_token(server, connection, &request))
@@ -351,7 +351,7 @@ bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listene
     if (server.daemon == NULL) {
         close(listener->fd);
         snprintf(problem, size, "%s",
-                 server.http == NULL ? hp_server_is_missing() : "the server cannot be started: not enough memory");
+                 server.http == NULL ? hp_server_is_missing() : "cannot start the server: not enough memory");
         return false;
     }
     loop(&server, told);

@@ -93,7 +93,7 @@ void hp_session_list_write(const struct hp_programs *programs, const char *token
 {
     hp_text_bytes(out, (const char *)hp_sessions_page_head, hp_sessions_page_head_size);
     if (programs->count == 0) {
-        hp_text_string(out, "<p>There is no session yet.</p>");
+        hp_text_string(out, "<p>No session yet.</p>");
     } else {
         hp_text_string(
             out,

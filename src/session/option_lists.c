@@ -48,9 +48,9 @@ static bool complain_unreadable(const struct list_reader *reader, int error)
 static bool read_list_file(struct list_reader *reader, const char *path, size_t length)
 {
     if (length == 0)
-        return hp_option_complain(reader->problem, "'@' has no path behind it");
+        return hp_option_complain(reader->problem, "'@' has no path after it");
     if (length >= sizeof reader->path)
-        return hp_option_complain(reader->problem, "the path behind '@' is longer than 1023 bytes");
+        return hp_option_complain(reader->problem, "the path after '@' is longer than 1023 bytes");
     memcpy(reader->path, path, length);
     reader->path[length] = '\0';
     const ssize_t size = hp_file_read_regular(reader->path, reader->file, sizeof reader->file);
@@ -59,7 +59,7 @@ static bool read_list_file(struct list_reader *reader, const char *path, size_t 
     if (size > LIST_FILE_BYTES)
         return complain_about_file(reader, 0, "is longer than 65536 bytes");
     if (memchr(reader->file, '\0', (size_t)size) != NULL)
-        return complain_about_file(reader, 0, "is no text");
+        return complain_about_file(reader, 0, "is not a text file");
     reader->file[size] = '\0';
     return true;
 }
@@ -79,7 +79,7 @@ static bool add_line(struct list_reader *reader, const char *line, size_t length
     if (length == 0 || line[0] == '#')
         return true;
     if (line[0] == '@' || (line[0] == '-' && line[1] == '@'))
-        return complain_about_file(reader, number, "a file cannot name another");
+        return complain_about_file(reader, number, "a list file cannot include another");
     hp_text_init(&what, bytes, sizeof bytes);
     if (!hp_pattern_item_check(line, length, &reader->scratch, &what))
         return complain_about_file(reader, number, hp_text_end(&what));
@@ -121,7 +121,7 @@ static bool compile_list(const char *text, struct hp_text *problem)
 {
     struct hp_pattern_list *list = hp_memory_map(sizeof *list);
     const bool is_good = list != NULL ? hp_pattern_list_compile(list, text, false, problem)
-                                      : hp_option_complain(problem, "there is no memory for it");
+                                      : hp_option_complain(problem, "not enough memory");
     hp_memory_unmap(list, sizeof *list);
     return is_good;
 }
@@ -133,7 +133,7 @@ bool hp_option_parse_patterns(const struct hp_option *option, const char *text, 
     struct hp_text what;
     struct list_reader *reader = hp_memory_map(sizeof *reader);
     if (reader == NULL)
-        return hp_option_complain(ret_problem, "has no effect: there is no memory for it");
+        return hp_option_complain(ret_problem, "has no effect: not enough memory");
     hp_text_init(&what, bytes, sizeof bytes);
     hp_text_init(&reader->list, reader->list_bytes, sizeof reader->list_bytes);
     reader->problem = &what;

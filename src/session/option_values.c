@@ -264,7 +264,7 @@ bool hp_option_parse_sampling_rate(const struct hp_option *option, const char *t
 {
     (void)option;
     if (!read_part(text, &settings->record.time_period))
-        return hp_option_complain(ret_problem, "is not a part of all calls such as 1/16 or 0.0625");
+        return hp_option_complain(ret_problem, "is not a fraction such as 1/16 or 0.0625");
     return true;
 }
 

@@ -130,7 +130,7 @@ static void add_used(struct hp_text *line, const struct resolution *resolution, 
         hp_text_string(line, "the value of ");
         hp_text_string(line, option->variable);
     } else if (resolution->origin[index] == LEVEL_PROGRAM) {
-        hp_text_string(line, "the value the program gives");
+        hp_text_string(line, "the program's own value");
     } else {
         hp_text_string(line, option->initial[0] ? option->initial : option->unset);
     }
@@ -184,9 +184,9 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
         if (strncmp(*environment, "HOTPATH_", strlen("HOTPATH_")) != 0 || is_known_variable(&spelling))
             continue;
         hp_text_init(&line, bytes, sizeof bytes);
-        hp_text_string(&line, "hotpath: there is no variable ");
+        hp_text_string(&line, "hotpath: unknown variable ");
         hp_text_bytes(&line, spelling.word, spelling.length < 60 ? spelling.length : 60);
-        hp_text_string(&line, spelling.best != NULL ? "; did you mean " : "; see hotpath help environment");
+        hp_text_string(&line, spelling.best != NULL ? "; did you mean " : "; see 'hotpath help environment'");
         hp_text_string(&line, spelling.best != NULL ? spelling.best : "");
         hp_text_string(&line, spelling.best != NULL ? "?" : "");
         warn(hp_text_end(&line), context);

@@ -52,7 +52,7 @@ static const char *check_opening(struct hp_snapshot *snapshot)
     if (size < sizeof HP_MAGIC)
         return say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
     if (memcmp(bytes, HP_MAGIC, sizeof HP_MAGIC) != 0)
-        return "not a hotpath session: it does not begin like one";
+        return "not a hotpath session: wrong magic number";
     if (size < opening)
         return say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
     const uint32_t order = hp_load32(bytes + offsetof(struct hp_header, byte_order));
@@ -60,16 +60,16 @@ static const char *check_opening(struct hp_snapshot *snapshot)
     const uint32_t header = hp_load32(bytes + offsetof(struct hp_header, header_bytes));
     if (order != HP_BYTE_ORDER)
         return swapped(order) == HP_BYTE_ORDER
-                   ? "a hotpath session of a machine with the other byte order: read it on such a machine"
-                   : "not a hotpath session: its byte order mark is broken";
+                   ? "a hotpath session of a machine with the opposite byte order: read it on such a machine"
+                   : "not a hotpath session: its byte order mark is invalid";
     if (version != HP_LAYOUT_VERSION)
-        return say(snapshot, "a hotpath session of format version ", version, ", while this hotpath reads version ",
+        return say(snapshot, "a hotpath session of format version ", version, ", but this hotpath reads version ",
                    HP_LAYOUT_VERSION, "");
     if (header != HP_HEADER_BYTES)
-        return say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
+        return say(snapshot, "a damaged hotpath session: its header claims ", header, " bytes instead of ",
                    HP_HEADER_BYTES, "");
     if (size < HP_HEADER_BYTES)
-        return say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES,
+        return say(snapshot, "a hotpath session truncated within its header: ", size, " of ", HP_HEADER_BYTES,
                    " bytes");
     return NULL;
 }

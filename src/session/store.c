@@ -190,7 +190,7 @@ const char *hp_store_create(struct hp_store *store, const struct hp_record_setti
             return NULL;
     if (create_in_memory(store, settings, place))
         return NULL;
-    return "no memory for a session could be mapped";
+    return "no memory for a session";
 }
 
 void hp_store_empty(struct hp_store *store)

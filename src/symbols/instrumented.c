@@ -468,10 +468,10 @@ static const char *read_file(struct reading *reading, struct hp_arena *arena, st
 {
     struct stat status;
     if (!hp_elf_read(&reading->elf, reading->fd))
-        return "is no program or library of this machine's kind";
+        return "is not a program or library for this architecture";
     const bool is_arm = reading->elf.header.e_machine == EM_AARCH64;
     if (!is_arm && reading->elf.header.e_machine != EM_X86_64)
-        return "has machine code that cannot be looked into: only that of x86-64 and aarch64 can";
+        return "has machine code that hotpath cannot read: only x86-64 and aarch64 are supported";
     if (reading->elf.count == 0)
         return "has no symbols: it was stripped";
     if (fstat(reading->fd, &status) != 0)
@@ -492,13 +492,13 @@ const char *hp_instrumented_read(struct hp_arena *arena, const char *path, struc
     struct reading *reading = calloc(1, sizeof *reading);
     if (reading == NULL)
         return "is too large";
-    const char *problem = "is not there any more, or may not be read";
+    const char *problem = "no longer exists or is not readable";
     reading->fd = hp_regular_open(AT_FDCWD, path, O_RDONLY);
     if (reading->fd >= 0) {
         problem = read_file(reading, arena, ret_functions);
         close(reading->fd);
     } else if (errno == EINVAL || errno == EISDIR) {
-        problem = "is no program or library of this machine's kind";
+        problem = "is not a program or library for this architecture";
     }
     for (size_t at = 0; at < reading->code_count; at++)
         hp_memory_unmap((void *)(uintptr_t)reading->code[at].bytes, (size_t)reading->code[at].size);

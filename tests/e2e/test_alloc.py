@@ -278,7 +278,7 @@ def test_a_scope_that_allocates_too_often(box, case):
 def test_what_becomes_of_the_program(box):
     assert box.run("expects", "kept").stderr == ""
     broken = box.run("expects", "broken", status=-6)
-    assert [line.split(": ", 2)[2] for line in broken.lines] == ["scope may allocate 1 time and did so 2 times, 20 bytes"]
+    assert [line.split(": ", 2)[2] for line in broken.lines] == ["scope exceeded its allocation limit of 1: it allocated 2 times, 20 bytes"]
     begun = box.run("expects", "session", status=-6)
     assert "session_inside: allocations cannot be counted here" in begun.lines[0]
 

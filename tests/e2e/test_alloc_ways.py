@@ -381,7 +381,7 @@ def test_children(run):
 def test_not_asked_for(run, options):
     result = run(*options, PROGRAMS / "alloc_host_off", "environment")
     assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
-    assert not counts_allocations(result) and "allocates" not in result.stderr
+    assert not counts_allocations(result) and "are not counted" not in result.stderr
 
 
 def test_asked_for_alone(run):
@@ -404,13 +404,13 @@ def build(folder, *flags):
 
 
 @with_glibc("gcc builds for it")
-@pytest.mark.parametrize("flags, reason", [(["-static"], "linked statically"), (["-static-pie"], "linked statically"),
-                                           (["-fsanitize=address"], "a sanitizer"), (["-fsanitize=thread"], "a sanitizer"),
-                                           (["-fsanitize=leak"], "a sanitizer")])
+@pytest.mark.parametrize("flags, reason", [(["-static"], "statically linked"), (["-static-pie"], "statically linked"),
+                                           (["-fsanitize=address"], "it contains a sanitizer"), (["-fsanitize=thread"], "it contains a sanitizer"),
+                                           (["-fsanitize=leak"], "it contains a sanitizer")])
 def test_programs_that_cannot_take_it(run, folder, flags, reason):
     result = run(build(folder, *flags), status=5)
     assert result.stdout == "out\n"
-    assert f"allocates is not counted: {reason}" in own_lines(result.stderr)[0].replace("it is ", "")
+    assert f"are not counted: {reason}" in own_lines(result.stderr)[0].replace("it is ", "")
 
 
 @needs_root
@@ -420,7 +420,7 @@ def test_programs_with_rights(run, folder):
     shutil.chown(program, "nobody")
     program.chmod(0o4755)
     result = run(program, status=5)
-    assert result.stdout == "out\n" and "it gets rights" in own_lines(result.stderr)[0]
+    assert result.stdout == "out\n" and "it runs with privileges" in own_lines(result.stderr)[0]
 
 
 @with_glibc("the programs of this machine have it")

@@ -126,14 +126,14 @@ def test_help_of_the_environment(cli):
 
 
 @pytest.mark.parametrize("args, words", [
-    ([], "a command is missing"),
-    (["--nonsense"], "'--nonsense' is unknown"),
+    ([], "missing command"),
+    (["--nonsense"], "unknown option '--nonsense'"),
     (["rpeort"], "did you mean 'report'"),
     (["cleam"], "did you mean 'clean'"),
     (["of"], "did you mean 'o"),
-    ([""], "a command is missing"),
-    (["report", "--f", "3"], "'--f' is unknown, ambiguous"),
-    (["report", "--help=1"], "'--help=1' is unknown, ambiguous, or takes no value"),
+    ([""], "missing command"),
+    (["report", "--f", "3"], "'--f' is unknown or ambiguous"),
+    (["report", "--help=1"], "'--help=1' is unknown or ambiguous, or takes no value"),
     (["no-such-program-anywhere"], "no command and no program 'no-such-program-anywhere'"),
     (["help", "nonsense"], "no help about 'nonsense'"),
     (["report", "--nonsense"], "'--nonsense' is unknown"),
@@ -143,12 +143,12 @@ def test_help_of_the_environment(cli):
     (["report", "--limit", "many"], "--limit 'many' is not a number"),
     (["report", "--format", "xml"], "--format 'xml' is not one of table, json"),
     (["report", "--focus", "/(/"], "--focus '/(/' is not a list of texts, globs and /regex/"),
-    (["report", "a", "b"], "not also 'b'"),
-    (["run"], "the program to run is missing"),
+    (["report", "a", "b"], "'b' is one too many"),
+    (["run"], "missing program"),
     (["run", "--timeout", "soon", "true"], "--timeout 'soon' is not a number"),
-    (["on"], "the number of a process is missing"),
-    (["off", "me"], "'me' is not the number of a process"),
-    (["ls", "much"], "'much' is too much"),
+    (["on"], "missing process id"),
+    (["off", "me"], "'me' is not a process id"),
+    (["ls", "much"], "'much' is an extra argument"),
     (["clean", "--keep", "-1"], "--keep '-1' is not a number"),
 ])
 def test_wrong_use(cli, args, words):
@@ -158,12 +158,12 @@ def test_wrong_use(cli, args, words):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["report"], "there is no session yet"),
-    (["report", "1"], "no session of a process 1"),
+    (["report"], "no session yet"),
+    (["report", "1"], "no session of process 1"),
     (["report", "nonsense"], "no session, process or file 'nonsense'"),
     (["report", "/dev/null"], "not a regular file"),
     (["report", "/etc/passwd"], "cannot read '/etc/passwd'"),
-    (["off", "1"], "process 1 has no live session of yours"),
+    (["off", "1"], "process 1 has no live session that you own"),
 ])
 def test_failures(cli, args, words):
     done = cli(*args, status=1)
@@ -248,12 +248,12 @@ def test_a_program_in_path_is_run(cli):
 
 
 @pytest.mark.parametrize("args, said", [
-    (["--section", "timng"], "--section: there is no section 'timng' (did you mean 'timing'?)"),
-    (["--section", "timing,-calltre"], "--section: there is no section 'calltre' (did you mean 'calltree'?)"),
-    (["--section", "zzzzzz"], "--section: there is no section 'zzzzzz'; see hotpath(7)"),
-    (["--columns", "slf"], "--columns: there is no column 'slf' (did you mean 'self'?)"),
-    (["--columns", "self,zzzzzz"], "--columns: there is no column 'zzzzzz'; 'all' shows those there are"),
-    (["--sort", "-totl"], "--sort: there is no column 'totl' (did you mean 'total'?)"),
+    (["--section", "timng"], "--section: no section 'timng' (did you mean 'timing'?)"),
+    (["--section", "timing,-calltre"], "--section: no section 'calltre' (did you mean 'calltree'?)"),
+    (["--section", "zzzzzz"], "--section: no section 'zzzzzz'; see hotpath(7)"),
+    (["--columns", "slf"], "--columns: no column 'slf' (did you mean 'self'?)"),
+    (["--columns", "self,zzzzzz"], "--columns: no column 'zzzzzz'; 'all' shows all columns"),
+    (["--sort", "-totl"], "--sort: no column 'totl' (did you mean 'total'?)"),
 ])
 def test_what_is_not_there_is_refused_before_the_run(cli, args, said):
     done = cli("run", *args, GUEST, "five", status=2)
@@ -269,9 +269,9 @@ def test_what_is_there_is_not_refused(cli, args):
 
 def test_misspelt_variables(cli):
     """Printed once, by the process that reports."""
-    line = "hotpath: there is no variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
+    line = "hotpath: unknown variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
     done = cli("run", GUEST, "five", env={"HOTPATH_LIMITS": "3", "HOTPATH_COLUMNS": "slf"})
-    assert done.lines == ["hotpath: HOTPATH_COLUMNS: there is no column 'slf' (did you mean 'self'?)", line]
+    assert done.lines == ["hotpath: HOTPATH_COLUMNS: no column 'slf' (did you mean 'self'?)", line]
     alone = subprocess.run([GUEST, "five"], capture_output=True, text=True, env=cli.environment({"HOTPATH_LIMITS": "3"}))
     assert alone.stderr.count(line) == 1
     off = subprocess.run([GUEST, "five"], capture_output=True, text=True,
@@ -281,7 +281,7 @@ def test_misspelt_variables(cli):
 
 def test_a_filter_that_matches_nothing(cli):
     done = cli.run("--filter", "nosuch", GUEST, "five")
-    assert done.report.values["warnings"] == ["no measured function that was called matches the filter 'nosuch'"]
+    assert done.report.values["warnings"] == ["no called function matches the filter 'nosuch'"]
     assert cli.run("--filter", "work", GUEST, "five").report.values["warnings"] == []
 
 
@@ -306,8 +306,8 @@ def test_programs_that_cannot_be_run(cli):
 def test_a_program_that_is_not_measured(cli):
     done = cli("run", "--no-preload", "--no-stacks", "sh", "-c", "echo out; exit 3", status=3)
     assert done.stdout == "out\n" and done.lines == [
-        "hotpath: no process of 'sh' left a session. What is to be measured is compiled with -DHOTPATH and linked with "
-        "-lhotpath; see hotpath-run(1)"]
+        "hotpath: no process of 'sh' left a session. Compile the program with -DHOTPATH and link it with "
+        "-lhotpath to measure its functions; see hotpath-run(1)"]
     assert cli.sessions() == []
 
 
@@ -336,7 +336,7 @@ def test_format_none_records_only(cli):
 def test_timeout(cli):
     started = time.monotonic()
     done = cli("run", "--timeout", "200", "sleep", "60", status=-signal.SIGTERM)
-    assert "'sleep' was told to end after 200 ms" in done.stderr and time.monotonic() - started < 30
+    assert "'sleep' was ended after 200 ms" in done.stderr and time.monotonic() - started < 30
     done = cli("run", "--timeout", "200", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done",
                status=-signal.SIGKILL)
     assert time.monotonic() - started < 50
@@ -406,7 +406,7 @@ def test_a_daemon_is_named_and_can_be_read_later(cli):
     lives = cli.folder / "lives"
     lives.touch()
     done = cli.run(GUEST, "daemon", lives)
-    assert "1 process of it still runs and can be seen later with: hotpath report" in done.stderr
+    assert "1 process still runs; to see the result later: hotpath report" in done.stderr
     assert done.report.calls("work") == 2 and done.report.values["state"] == "running"
     assert cli.sessions()[0]["state"] == "live"
     folder = done.stderr.split("hotpath report ")[1].strip()
@@ -512,7 +512,7 @@ def test_pid_namespaces(cli):
     process = subprocess.Popen(inside, stdout=subprocess.PIPE, env=cli.environment(), text=True)
     assert process.stdout.readline() == "waiting\n"
     assert [one["state"] for one in cli.sessions()] == ["live"]  # its runner holds a lock
-    assert "1 live left alone" in cli("clean").stdout
+    assert "1 live skipped" in cli("clean").stdout
     cli("run", "--keep", "1", "--format", "none", GUEST, "five")
     assert len(cli.sessions()) == 2
     lives.unlink()
@@ -524,7 +524,7 @@ def test_pid_namespaces(cli):
                                env=cli.environment(), text=True)
     assert process.stdout.readline() == "waiting\n"
     assert cli.sessions()[0]["state"] == "elsewhere"
-    assert "1 of other pid namespaces left alone" in cli("clean").stdout
+    assert "1 of other pid namespaces skipped" in cli("clean").stdout
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
     assert cli("clean", "--elsewhere").stdout.startswith("removed 1 session, ")
@@ -549,7 +549,7 @@ def test_a_process_in_a_container(cli):
     assert "● live" in cli("console", "--once", pid, env={"LC_ALL": "C.UTF-8"}).stdout.splitlines()[0]
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
-    assert "no session of a process" in cli("report", pid, status=1).stderr
+    assert "no session of process" in cli("report", pid, status=1).stderr
 
 
 def test_a_relative_folder(cli):
@@ -569,7 +569,7 @@ def test_no_folder_for_sessions(cli):
     """The program runs all the same."""
     done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
     assert done.stdout == "ends by exit\n"
-    assert "no folder for the sessions can be had (No space left on device)" in done.stderr and "[hotpath]" in done.stderr
+    assert "no directory for sessions is usable (No space left on device)" in done.stderr and "[hotpath]" in done.stderr
 
 
 # -------------------------------------------------------------------------------------------------------- signals
@@ -879,7 +879,7 @@ def test_the_slowest_call_is_shown_on_request(cli):
     text = cli("report", KEPT, "--slowest", "parse").stdout
     assert "| timing, calls, slowest\n" in text and "slowest - The slowest call of parse: 10.00 µs after the start" in text
     assert r"id=\x1b[7m" in text and "\x1b" not in text
-    assert "3 more paths of calls inside were not kept" in text
+    assert "3 more call paths were not kept" in text
     section = json.loads(cli("report", KEPT, "--slowest", "parse", "-f", "json").stdout)["sections"]["slowest"]
     [call] = section["rows"]
     assert (call["name"], call["calls"], call["total_ns"], call["self_ns"]) == ("parse", 1, 4001, 1000)
@@ -887,7 +887,7 @@ def test_the_slowest_call_is_shown_on_request(cli):
     [inner] = lex["children"]
     assert (lex["calls"], lex["total_ns"], lex["note"]) == (3, 3000, "id=\x1b[7m")
     assert (inner["name"], inner["calls"], inner["children"]) == ("eval", 2, [])
-    assert "no function that was called matches 'nobody'" in cli("report", KEPT, "--slowest", "nobody").stdout
+    assert "no called function matches 'nobody'" in cli("report", KEPT, "--slowest", "nobody").stdout
     assert "needs a value" in cli("report", KEPT, "--slowest", status=2).stderr
     assert "--slowest '/(/'" in cli("report", KEPT, "--slowest", "/(/", status=2).stderr
 
@@ -971,7 +971,7 @@ def test_the_first_thread_has_ended(cli):
     assert process.stdout.readline() == b"waiting\n"
     wait_until(lambda: open(f"/proc/{process.pid}/stat").read().rpartition(")")[2].split()[0] == "Z")
     assert [one["state"] for one in cli.sessions()] == ["live"]
-    assert "1 live left alone" in cli("clean").stdout
+    assert "1 live skipped" in cli("clean").stdout
     lives.unlink()
     cli.box.finish(process)
     assert [one["state"] for one in cli.sessions()] == ["finished"]
@@ -989,7 +989,7 @@ def test_clean(cli):
         (run / "stacks.new").touch()  # hotpath was killed while it wrote them
     assert "would remove 3 sessions" in cli("clean", "-n").stdout
     assert cli("clean", "--keep", "2").stdout.startswith("removed 1 session, ")
-    assert re.fullmatch(r"removed 2 sessions, .*; 1 live left alone\n", cli("clean").stdout)
+    assert re.fullmatch(r"removed 2 sessions, .*; 1 live skipped\n", cli("clean").stdout)
     assert [one["state"] for one in cli.sessions()] == ["live"]
     lives.unlink()
     live.communicate(timeout=TIMEOUT)
@@ -1019,7 +1019,7 @@ def test_off_and_on(cli):
     work = lambda: cli.read(pid).calls("work")
     wait_until(lambda: work() > 10)
     assert cli("off", pid).stdout == f"recording of process {pid} is off\n"
-    assert cli("off", pid).stdout == f"recording of process {pid} was off already\n"
+    assert cli("off", pid).stdout == f"recording of process {pid} was already off\n"
     assert [one["recording"] for one in cli.sessions("-a")] == [False, False]
     stopped_at = work()
     time.sleep(0.2)
@@ -1078,7 +1078,7 @@ def test_links_in_the_folder_are_not_followed(cli, finished):
     assert cli.sessions() == []
     (cli.folder / "1-1.run").symlink_to(elsewhere.parent)
     done = cli("ls")
-    assert "1-1.run' is not looked into: it is a link or not a folder" in done.stderr and done.stdout == ""
+    assert "1-1.run': it is a symbolic link or not a directory" in done.stderr and done.stdout == ""
 
 
 def test_odd_files_in_the_folder(cli, finished):
@@ -1113,7 +1113,7 @@ def test_a_folder_that_is_a_link(cli, finished):
     link = cli.box.folder() / "link"
     link.symlink_to(cli.folder)
     done = cli("ls", env={"HOTPATH_DIR": str(link)})
-    assert "it is a link or not a folder" in done.stderr and done.stdout == ""
+    assert "it is a symbolic link or not a directory" in done.stderr and done.stdout == ""
 
 
 @needs_root
@@ -1153,14 +1153,14 @@ def test_doctor(cli):
     text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
     for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "limits", "proc", "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
-    assert "does not know: HOTPATH_LIMITS" in text
-    assert "2 variables of hotpath are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
+    assert "unknown variables: HOTPATH_LIMITS" in text
+    assert "2 hotpath variables are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
 
 
 @needs_root
 def test_doctor_finds_a_bad_folder(cli):
     text = cli("doctor", env={"HOTPATH_DIR": "/proc"}, status=1).stdout
-    assert re.search(r"^BAD +sessions ", text, re.M) and "mend it with: mkdir" in text
+    assert re.search(r"^BAD +sessions ", text, re.M) and "fix: mkdir" in text
 
 
 # ---------------------------------------------------------------------------------------------------- completions

@@ -203,7 +203,7 @@ def test_pages(ended):
     assert "filter: reserve" in filtered[0] and "reserve_stock" in filtered[2] and filtered[3].strip() == ""
     assert page[0].startswith("┌ reserve_stock  order_desk.c:") and "Esc closes" in page[0]
     assert any("called by  handle" in line for line in page) and any("p50" in line for line in page)
-    assert any("Own" in line and "threads" in line for line in help_) and any("quit" in line for line in help_)
+    assert any("Own" in line and "Threads in the function" in line for line in help_) and any("quit" in line for line in help_)
     assert any("[x] Own" in line for line in columns)
 
 
@@ -322,7 +322,7 @@ def test_stacks_of_one_function(ended):
     whole, only, again = screens(ended, "4 screen / type reserve_stock\n Enter m Enter screen Backspace screen")
     if "No stacks" in "\n".join(whole):
         pytest.skip("no stacks can be had here")
-    assert any("only reserve_stock" in line or "It has no stacks" in line for line in only), "\n".join(only)
+    assert any("only reserve_stock" in line or "No stacks for this measure" in line for line in only), "\n".join(only)
     assert any("all threads" in line for line in again)
 
 
@@ -331,7 +331,7 @@ def test_stacks_of_one_function(ended):
 def test_misuse(cli):
     assert "needs a terminal" in cli("console", status=1).stderr
     assert "no session, process or program 'nobody'" in cli("console", "--once", "nobody", status=1).stderr
-    assert "no size" in cli("console", "--once", "--size", "big", status=2).stderr
+    assert "is not a size" in cli("console", "--once", "--size", "big", status=2).stderr
     assert "0.1 and 10" in cli("console", "--once", "--every", "0", status=2).stderr
     assert "line 2" in cli("console", "--script", "-", input="screen\nnonsense\n", status=1).stderr
     assert "No program is being measured" in cli("console", "--once", env=UTF8).stdout
@@ -625,7 +625,7 @@ def test_a_console_of_linux(desk):
         shell.terminal.wait_for(r"^ready\$$")
         assert shell.ask("stty -g") == shell.settings
         shell.terminal.type(f"TERM=nonsense {desk.cli.program} console order_desk", "Enter")
-        shell.terminal.wait_for(r"terminal that TERM names is not known")
+        shell.terminal.wait_for(r"terminal type in TERM is unknown")
     finally:
         shell.close()
 
@@ -643,7 +643,7 @@ def test_waiting_for_a_program(cli):
         shell.terminal.wait_for(r"■ ended after")
         # The same program once more.
         again = Desk(cli)
-        shell.terminal.wait_for(r"Restarted as \d+, F follows it")
+        shell.terminal.wait_for(r"Restarted as \d+: press F to follow")
         shell.terminal.type("F")
         shell.terminal.wait_for(r"● live")
         again.end()
@@ -691,7 +691,7 @@ def test_demo(cli):
         shell.terminal.type("q")
         shell.terminal.wait_for(r"^status 0$")
         text = plain(shell.terminal.tmux("capture-pane", "-p", "-S", "-200"))
-        assert "all orders are done" in text and "bottlenecks - " in text and "nothing of it is left" in text
+        assert "all orders are done" in text and "bottlenecks - " in text and "its session has been removed" in text
         shell.assert_as_before()
         assert "orders" not in processes_of(cli.folder)
         assert set(cli.folder.iterdir()) - before <= {cli.folder / "config"}

@@ -88,7 +88,7 @@ def test_the_page(stacked):
     functions = [row for row in stacked.report.rows("functions") if row.total_ns > 0]
     assert len(re.findall(r'<td><div><i style="background:', text)) == min(200, len(functions))
     samples = stacked.report.section("functions")["totals"]["samples"]
-    assert re.search(rf'<div id="about">Processor time: [\d.]+ m?s · {samples:,} samples', text)
+    assert re.search(rf'<div id="about">CPU time: [\d.]+ m?s · {samples:,} samples', text)
     assert re.search(r"<title>[^<]*weights · hotpath flame</title>", text)
 
 
@@ -156,7 +156,7 @@ def test_speedscope(stacked):
                       "--allow-file-access-from-files")
     assert re.search(r"<title>[^<]*weights - speedscope</title>", text)
     total = stacked.report.section("functions")["totals"]["cpu_ns"]
-    assert f"{total / 1e6:.2f}ms" in text and "Processor time" in text
+    assert f"{total / 1e6:.2f}ms" in text and "CPU time" in text
 
 
 # --------------------------------------------------------------------------------------------------------- perfetto
@@ -200,6 +200,6 @@ def test_perfetto():
     path = run.cli.folder / "trace"
     run.cli("export", "-f", "perfetto", "-o", path)
     found = json.loads(call(PERFETTO, "-c", PARSE, path))
-    assert found["totals"]["Processor time"] == run.report.section("functions")["totals"]["cpu_ns"]
+    assert found["totals"]["CPU time"] == run.report.section("functions")["totals"]["cpu_ns"]
     assert found["counters"] == {f"{row.what} of {row.name}": [row.unit, len(row.series)] for row in run.report.rows("timeline")}
     run.box.remove()

@@ -604,7 +604,7 @@ def test_malloc_failing_at_the_nth_call_for_all_n(box):
 
 def test_second_start(box):
     result = box.run("control", "twice")
-    assert result.stdout == ("first 0\nsecond -1\nwords a session is active already\nstop 0\nagain -2\n")
+    assert result.stdout == ("first 0\nsecond -1\nwords a session is already active\nstop 0\nagain -2\n")
     assert len(result.lines) == 1 and "active already" in result.lines[0]
     assert result.calls("work") == 2
 

@@ -332,7 +332,7 @@ def test_calls_too_short_to_be_followed(box):
         if result.told["short_ns"] < 20000 * TOO_SHORT_NS:
             break
     assert result.row("tiny").max_ns >= 60e6 and "load" not in inside(row)
-    assert re.search(r"a call of tiny took longer, [\d.]+ ms, and is not over or was not looked into",
+    assert re.search(r"a call of tiny took longer, [\d.]+ ms, but has not ended or was not recorded in detail",
                      table(box, *result.sessions(), "--slowest", "tiny"))
 
 
@@ -518,7 +518,7 @@ def test_rates_that_are_none(box, value):
     for name in ("HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"):
         result = box.run("sampled", "paths", env={name: value})
         [line] = result.lines
-        assert f"{name}='{value}' is not a part of all calls such as 1/16 or 0.0625" in line
+        assert f"{name}='{value}' is not a fraction such as 1/16 or 0.0625" in line
         assert result.row("leaf").timed == result.row("leaf").calls == 807
 
 
@@ -526,7 +526,7 @@ def test_sampled_rows_are_marked(box):
     def shown(rate):
         [session] = box.run("sampled", "paths", rate).sessions()
         return table(box, session)
-    note = "^ sampled: all calls are counted, some are timed; times are scaled up"
+    note = "^ sampled: all calls are counted, some are timed; times are extrapolated"
     lines = [line for line in shown("1/16").splitlines() if line.startswith("|")]
     assert note in shown("1/16") and "^" not in shown("1")
     assert any(line.startswith("| leaf ") and "^" in line for line in lines)

@@ -61,7 +61,7 @@ def test_reporter_and_context_are_a_pair(box):
 def test_report_without_memory(box):
     result = box.run("owners", "nothing")
     assert result.stdout == "report -5\nstop 0\n"
-    assert result.lines == [f"hotpath: no memory for the report; see it with: hotpath report {result.sessions()[0]}"]
+    assert result.lines == [f"hotpath: no memory for the report; to see it: hotpath report {result.sessions()[0]}"]
     assert result.calls("work") == 1
 
 

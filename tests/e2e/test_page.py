@@ -207,7 +207,7 @@ def test_source_text_is_there_only_if_it_is_asked_for(cli):
     for one in told:
         assert one["lines"] == source[one["first"] - 1:one["first"] - 1 + len(one["lines"])]
         assert any(rows[one["file"], one["line"]] in line for line in one["lines"]) and (one["lines"][-1].startswith("}") or len(one["lines"]) == 120)
-    assert "--against and --source are for pages" in cli("report", "--source", status=2).stderr
+    assert "--against and --source require" in cli("report", "--source", status=2).stderr
 
 
 @without_sanitizer("the program is compiled without")

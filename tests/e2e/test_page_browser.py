@@ -502,9 +502,9 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     assert total("zones", "before") == pytest.approx(measured(before), rel=1e-3)
     browser.picture("page-compared.png")
     browser.check()
-    # A missing other run is reported, and only pages can compare.
-    assert "there is no session" in cli("report", "--format", "html", "--against", "nothing", status=1).stderr
-    assert "--against and --source are for pages" in cli("report", "--against", before, status=2).stderr
+    # Another run that is not there is said, and only pages can compare.
+    assert "no session" in cli("report", "--format", "html", "--against", "nothing", status=1).stderr
+    assert "--against and --source require" in cli("report", "--against", before, status=2).stderr
 
 
 def told_at(browser, x, y):

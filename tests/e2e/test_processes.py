@@ -144,7 +144,7 @@ def test_old_option_is_accepted(cli):
 def test_those_that_outlive_it(cli):
     reader, writer = os.pipe()
     done = cli.run(KIN, "stay", stdin=reader)
-    assert processes(done) == 2 and "1 process of it still runs" in done.stderr
+    assert processes(done) == 2 and "1 process still runs" in done.stderr
     os.close(writer)
     os.close(reader)
 
@@ -194,7 +194,7 @@ def test_static_program(cli):
     assert [row.state for row in rows(done)] == ["outside"] and used(done, rows(done)[0], 200)
     assert "static" in rows(done)[0].reason and done.report.lost == {"processes": 1}
     table = cli("run", STATIC, "burn", 50).stderr
-    assert "nothing was lost" not in table and "could not be followed: it is linked statically" in table
+    assert "nothing was lost" not in table and "could not be followed: it is statically linked" in table
 
 
 def test_static_child(cli):
@@ -240,7 +240,7 @@ def test_more_rights(cli, box):
     done = cli.run("sh", "-c", f"{program} burn 100; true")
     assert [row.name.split()[1] for row in outside(done)] == [str(program)] and done.report.lost == {"processes": 1}
     # The kernel tells even its parent nothing of such a program.
-    assert "rights" in outside(done)[0].reason and used(done, outside(done)[0], 100, is_told=False)
+    assert "privileges" in outside(done)[0].reason and used(done, outside(done)[0], 100, is_told=False)
 
 
 @needs_root
@@ -321,7 +321,7 @@ def test_one_that_is_not_counted(cli):
     for section in ("alloc-bytes", "alloc-count"):
         assert [row.name for row in done.report.rows(section)] == ["<outside>"]
     table = cli("run", "env", "LD_PRELOAD=", PROGRAMS / "counts").stderr
-    assert "what 1 process allocated was not counted" in table and "nothing was lost" not in table
+    assert "allocations of 1 process were not counted" in table and "nothing was lost" not in table
     for other in ([KIN, "burn", 1], ["sh", "-c", f"{KIN} fork 3 1; {PROGRAMS}/counts"]):  # some allocate nothing
         assert "uncounted_processes" not in cli.run(*other).report.trust
 

@@ -114,7 +114,7 @@ def test_where_the_kernel_takes_no_stacks(cli, start):
     threads_wait(process, 1)
     cli.program = PROGRAMS / "without_perf"
     done = record(cli, "-p", process.pid, "--for", "300ms")
-    assert done.stderr.startswith("hotpath: its processor time is not sampled: ")
+    assert done.stderr.startswith("hotpath: its CPU time is not sampled: ")
     assert rows(done.report, WAITERS)["on_input"].waits_for == "pipe"
 
 
@@ -133,8 +133,8 @@ def test_until_it_is_interrupted(cli, start):
 def test_what_cannot_be(cli, start):
     process = start("true")
     process.wait()
-    assert "there is no process" in cli("record", "-p", process.pid, status=1).stderr
-    for args, word in (((), "missing"), (("-p", "x"), "not the number"), (("-p", "1", "--for", "soon"), "is no time"),
+    assert "no process" in cli("record", "-p", process.pid, status=1).stderr
+    for args, word in (((), "missing"), (("-p", "x"), "not a process id"), (("-p", "1", "--for", "soon"), "is not a time"),
                        (("-p", "1", "ls"), "too much")):
         assert word in cli("record", *args, status=2).stderr
 

@@ -48,11 +48,11 @@ def test_a_signal_that_ended_the_program_is_named(cli):
 
 @pytest.mark.parametrize("how, text", [
     ("segv", "the program was killed by SIGSEGV; it was in the middle of measured calls, which"),
-    ("_exit", "the process was killed, or left by _exit, in the middle of measured calls, which"),
+    ("_exit", "the process was killed, or ended by _exit, in the middle of measured calls, which"),
 ])
 def test_a_program_that_was_cut_short_is_told(cli, how, text):
     done = cli("run", PROGRAMS / "killed", cli.folder / "progress", how, status=None)
-    assert f"\n{text} are counted up to their last sign\n" in done.stderr
+    assert f"\n{text} are counted up to their last recorded time\n" in done.stderr
 
 
 # ------------------------------------------------------------------------------------------------- the short report

@@ -169,7 +169,7 @@ def test_the_list_names_every_session(cli, serve):
     assert "<script" not in listed
     empty = Cli(cli.box)
     alone = Server(empty)
-    assert "no session yet" in alone.get("/").text
+    assert "No session yet" in alone.get("/").text
     assert alone.get("/report.json").status == 404
     assert alone.end()[0] == 0
 
@@ -443,7 +443,7 @@ def test_it_ends_with_those_who_watch(serve, finished, number):
     watching = [Events(server) for _ in range(3)]
     assert all(events.next()[0] == "report" for events in watching)
     status, said = server.end(number)
-    assert (status, said) == (0, "hotpath: Ctrl-C ends it\n")
+    assert (status, said) == (0, "hotpath: press Ctrl-C to stop\n")
     for events in watching:
         assert events.next() is None
 
@@ -464,17 +464,17 @@ def test_it_never_writes(cli, serve, finished):
 def test_what_is_wrong_is_said(cli, serve, finished):
     server = serve()
     taken = cli("serve", "--port", server.port, status=1).stderr
-    assert taken == f"hotpath: cannot listen at 127.0.0.1, port {server.port}: the port is taken; name another with --port\n"
-    assert cli("serve", "--address", "nowhere", status=1).stderr == "hotpath: 'nowhere' is no address of a machine, as 127.0.0.1 and ::1 are\n"
-    assert "no address of this machine" in cli("serve", "--address", "203.0.113.7", status=1).stderr
+    assert taken == f"hotpath: cannot listen on 127.0.0.1, port {server.port}: the port is in use; choose another with --port\n"
+    assert cli("serve", "--address", "nowhere", status=1).stderr == "hotpath: 'nowhere' is not an address such as 127.0.0.1 or ::1\n"
+    assert "this machine does not have that address" in cli("serve", "--address", "203.0.113.7", status=1).stderr
     for args, words in ((("--port", "65536"), "--port '65536'"), (("--port", "-1"), "--port"), (("--every", "0"), "--every '0'"), (("a", "b"), "one session at a time")):
         assert words in cli("serve", *args, status=2).stderr
-    assert "there is no session, process or program 'nothing'" in cli("serve", "nothing", status=1).stderr
+    assert "no session, process or program 'nothing'" in cli("serve", "nothing", status=1).stderr
     token = cli.folder / "token"
     assert "cannot read the token" in cli("serve", "--token-file", token, status=1).stderr
     for text in ("short\n", "", "x" * 129 + "\n", "with blanks in it here\n"):
         token.write_text(text)
-        assert "is no token" in cli("serve", "--token-file", token, status=1).stderr, text
+        assert "is not a token" in cli("serve", "--token-file", token, status=1).stderr, text
     for text in ("a-token-of-my-own\nand more", "b" * 128, "c" * 128 + "\n"):
         token.write_text(text)
         own = serve("--token-file", token)
@@ -491,7 +491,7 @@ def test_other_machines_come_in_only_where_they_are_let(serve, finished):
         assert server.ask(good, headers={"Host": host}).status == 200, host
     for host in ("evil.example", name + ".evil.example"):
         assert server.ask(good, headers={"Host": host}).status == 403, host
-    assert "others can reach this address" in server.end()[1]
+    assert "other machines can reach this address" in server.end()[1]
 
 
 # ------------------------------------------------------------------------------------------------------------- open
@@ -515,10 +515,10 @@ def test_open_writes_the_page_and_shows_it(cli, finished):
     bare.mkdir()
     named = cli("open", "-o", cli.folder / "here.html", env={"BROWSER": None, "PATH": bare})
     assert named.stdout.strip() == str(cli.folder / "here.html") and (cli.folder / "here.html").exists()
-    assert named.stderr == "hotpath: neither $BROWSER nor xdg-open is there: open the file yourself\n"
+    assert named.stderr == "hotpath: no browser found ($BROWSER, xdg-open): open the file yourself\n"
     shown.unlink()
     cli("open", "--no-open", env={"BROWSER": viewer, "TMPDIR": temporary})
     assert len(list(temporary.iterdir())) == 2
-    assert "there is no session" in cli("open", "nothing", status=1).stderr
+    assert "no session" in cli("open", "nothing", status=1).stderr
     assert len(list(temporary.iterdir())) == 2, "a page that could not be made leaves no file"
     assert not shown.exists()

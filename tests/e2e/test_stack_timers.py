@@ -101,7 +101,7 @@ def test_the_kernel_by_system_call(cli):
 
 def test_in_the_table(cli):
     done = cli("run", STACKED, "split", 800)
-    assert ", by timers in the program, as perf is refused" in done.stderr
+    assert ", taken by timers in the program, because perf is not allowed" in done.stderr
     assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
     assert "by timers in the program" in cli("report").stdout
 

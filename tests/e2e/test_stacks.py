@@ -144,7 +144,7 @@ def test_shown_again(cli):
 
 def test_in_the_table(cli):
     done = cli("run", STACKED, "split", 200)
-    assert re.search(r"^functions - Processor time( and waiting)? by function, from stacks\.", done.stderr, re.M)
+    assert re.search(r"^functions - CPU time( and waiting)? by function, from stacks\.", done.stderr, re.M)
     assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
 
 
@@ -184,4 +184,4 @@ def test_with_nothing_of_ours_in_the_program(cli):
     done = cli.run("--no-preload", STACKED, "split", 200)
     check_split(done)
     assert [row.reason for row in done.report.rows("processes")] == [
-        "nothing of hotpath was loaded into it; what is known of it comes from stacks"]
+        "hotpath was not loaded into it; only its stacks are known"]

@@ -100,7 +100,7 @@ def test_phases(cli, phases):
     assert 0 < waits["second", "pipe"] <= whole.row("second").total_ns and ("first", "pipe") not in waits
     # One line names all sections without a history.
     assert "calltree" not in after.values["sections"]
-    lines = [line for line in after.values["warnings"] if line.startswith("there is no history of '")]
+    lines = [line for line in after.values["warnings"] if line.startswith("no history for '")]
     assert len(lines) == 1 and "calltree" in lines[0] and "threads" in lines[0]
 
 
@@ -128,15 +128,15 @@ def test_table(cli, phases):
     text = cli("report", "--from", "-1s", "--by", "thread", "--columns", "max")
     title = text.stdout.splitlines()[1]
     assert ", from " in title and " of " in title and "P95" not in text.stdout
-    assert "no history of functions by thread" in text.stderr
-    # Less than a sample: the increase between two samples is taken to be even.
+    assert "function history is not kept per thread" in text.stderr
+    # Less than a sample: what came between two of them is taken for even.
     short = cli.read("--from", "260ms", "--to", "300ms")
     assert short.values["stretch"]["from_ns"] == 260_000_000 and short.row("first").total_ns > 0
 
 
 def test_refused(cli):
     for wrong in ("", "x", "2x", "1s1m", "--5s", "101%", "%", "1e3s"):
-        assert "is no moment of a run" in cli("report", f"--from={wrong}", status=2).stderr
+        assert "is not a time such as" in cli("report", f"--from={wrong}", status=2).stderr
     cli.run("--", PROGRAMS / "counts")
-    assert "there is no history of this run" in cli("report", "--to", "50%", status=1).stderr
-    assert "nothing between" in cli("report", "--from", "80%", "--to", "-50%", status=1).stderr
+    assert "this run has no history" in cli("report", "--to", "50%", status=1).stderr
+    assert "nothing was recorded between" in cli("report", "--from", "80%", "--to", "-50%", status=1).stderr

@@ -98,7 +98,7 @@ def test_cxx(box):
 
 def test_the_table(box):
     text = box.run("tasks", "event", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "futures"}).report_path.read_text()
-    assert "futures - Tasks, from their creation to their end." in text and "| Task  | Calls | Polls |" in text
+    assert "futures - Tasks, from creation to end." in text and "| Task  | Calls | Polls |" in text
 
 
 def test_off_at_run_time(box):

@@ -146,7 +146,7 @@ def test_processor_time_alone(box, nature):
         assert row.verdict == "waiting"
     assert [row.waits_for, row.waits_for_ns, row.run_queue_ns, row.looks] == [None] * 4
     if row.verdict == "waiting":
-        assert row.why.endswith("; for what is not known, 'hotpath run' tells")
+        assert row.why.endswith("; cause unknown: use 'hotpath run'")
     check_numbers(measured.report, row, truth)
 
 
@@ -193,15 +193,15 @@ SCENES = {
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
     "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
              r"|The bottleneck is outside of all measured functions, in "
-             + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # it is not preloaded into those
-             + r", with \d+ % of the processor time",
+             + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # into which it is not preloaded
+             + r", with \d+ % of the CPU time",
     "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
     "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
     "filter": r"The bottleneck is read_line: \d+ % of the time(?: that is not idle)?, waiting \(pipe: read\)",
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,
-    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the processor time\. Inside of them it is note",
+    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the CPU time\. Inside of them it is note",
 }
 
 
@@ -232,7 +232,7 @@ def test_nothing_but_time(box):
     asked = box.read(session, "--section", "bottlenecks")
     assert asked.rows("bottlenecks") == []
     follows_the_schema(asked)
-    assert "\nnothing but time was measured: HOTPATH_CPU=1 " in table(box, session, "--section", "bottlenecks")
+    assert "\nonly time was measured: HOTPATH_CPU=1 " in table(box, session, "--section", "bottlenecks")
 
 
 @pytest.fixture(scope="module")

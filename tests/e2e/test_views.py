@@ -74,7 +74,7 @@ def test_an_order_that_there_is_not(box):
     assert names(report) == names(box.read(session))
     [warning] = report.values["warnings"]
     assert "'tid' to sort by" in warning
-    assert "--sort: there is no column 'colour'" in box.read(session, "--sort", "colour", status=2).stderr
+    assert "--sort: no column 'colour'" in box.read(session, "--sort", "colour", status=2).stderr
     assert "--sort 'a,b' is not a column" in box.read(session, "--sort", "a,b", status=2).stderr
 
 

@@ -86,7 +86,7 @@ def test_who_idles(cli):
 
 def test_in_the_table(cli):
     done = cli("run", WAITERS, "mutex", 400)
-    assert "functions - Processor time and waiting by function, from stacks." in done.stderr
+    assert "functions - CPU time and waiting by function, from stacks." in done.stderr
     assert any(re.match(r"\| on_mutex_for .* waiters .* lock ", line) for line in done.stderr.splitlines()), done.stderr
     assert not any("[waiting" in line for line in done.stderr.splitlines())
 

@@ -130,7 +130,7 @@ def test_in_the_report(cli):
     by_name, _ = by_zone(cli)
     for zone in ("first", "second"):
         assert abs(by_name[zone, "main"] / cpu[zone].cpu_ns - 1) < 0.25
-    assert "knows its zones" in cli("report").stdout and "first " in cli("report").stdout
+    assert "with their zones" in cli("report").stdout and "first " in cli("report").stdout
 
 
 def test_labels_of_pprof(cli):
@@ -222,7 +222,7 @@ def test_a_program_that_a_shell_starts(box):
     cli = Cli(box)
     command = ("sh", "-c", f"{PROGRAMS / 'zoned'} split 300; true")
     of = totals(cli.run(*command).report)
-    assert of["by_program"] == 0 and "stacks are by perf, which knows no zones" in cli("report").stdout
+    assert of["by_program"] == 0 and "stacks are sampled by perf, without zones" in cli("report").stdout
     done = run(cli, "--zone-stacks", *command)
     assert totals(done.report)["by_program"] == 1 and "knows no zones" not in cli("report").stdout
     found, _ = by_zone(cli)

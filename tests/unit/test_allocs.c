@@ -170,7 +170,7 @@ static void with_all_that_is_inside(void **state)
     settings.show.alloc_cumulative = true;
     build(&builder);
     fixture_build();
-    assert_string_equal(hotpath_section_description(bytes()), "Cumulative allocation bytes by each function.");
+    assert_string_equal(hotpath_section_description(bytes()), "Allocated bytes by function, including callees.");
     assert_row(0, "main", 12240, 12240, 12240, 100 * 12240 / 12540.0);
     assert_row(1, "fill", 1024, 1024, 10240, 100 * 10240 / 12540.0);
     assert_int_equal(number(bytes(), row_named(bytes(), "<outside>"), "total_bytes"), 300);
@@ -207,7 +207,7 @@ static void counts_have_a_table_of_their_own(void **state)
     fixture_build();
     assert_null(bytes());
     const hotpath_section *count = section_named("alloc-count");
-    assert_string_equal(hotpath_section_description(count), "Exclusive allocation count by each function.");
+    assert_string_equal(hotpath_section_description(count), "Allocations by function, without measured callees.");
     assert_string_equal(cell_of(count, 0, "name").text, "fill");
     assert_int_equal(number(count, 0, "total_count"), 10);
     assert_float_equal(cell_of(count, 0, "avg_count").number, 1, 0);
@@ -283,8 +283,7 @@ static void the_most_that_lived_can_lead(void **state)
     settings.show.alloc_metric = HP_ALLOC_BYTES_MAX;
     build(&builder);
     fixture_build();
-    assert_string_equal(hotpath_section_description(bytes()),
-                        "Most bytes that lived at once during a call of each function.");
+    assert_string_equal(hotpath_section_description(bytes()), "Peak live bytes during a call, by function.");
     assert_string_equal(cell_of(bytes(), 0, "name").text, "main");
     assert_string_equal(cell_of(bytes(), 1, "name").text, "fill");
     assert_int_equal(number(bytes(), 0, "avg_peak_usable_bytes"), 3000);
@@ -477,10 +476,10 @@ static void live_bytes_are_never_below_zero(void **state)
     const char *table = fixture_render(0, false);
     assert_non_null(strstr(table, "\nTotal: 12.8 KB in 18 allocations; usable: 17.2 KB freed, 0 B live, peak about "
                                   "2.8 KB; 4.4 KB freed by another thread\n"));
-    assert_non_null(
-        strstr(table, "\n3.2 KB more were freed than allocated: they are from before the measuring began\n"));
-    assert_non_null(
-        strstr(table, "\nthe peak of all threads together is known to within 64.0 KB, 32 KB for each\n"));
+    assert_non_null(strstr(table, "\n"
+                                  "3.2 KB were freed that had been allocated before measuring began\n"));
+    assert_non_null(strstr(table, "\n"
+                                  "the peak of all threads together is accurate to 64.0 KB, 32 KB per thread\n"));
     settings.output.format = HP_FORMAT_JSON;
     assert_non_null(strstr(fixture_render(0, false),
                            "\"totals\":{\"requested_bytes\":13060,\"allocations\":18,\"freed_usable_bytes\":17600,"
@@ -645,7 +644,8 @@ static void a_table_as_people_see_it(void **state)
     const char *table = fixture_render(0, false);
     assert_memory_equal(table, "[hotpath] 1.00 ms | bottlenecks, timing, alloc\n", 47);
     assert_non_null(strstr(table,
-                           "\nalloc-bytes - Exclusive allocation bytes by each function.\n"
+                           "\n"
+                           "alloc-bytes - Allocated bytes by function, without measured callees.\n"
                            "Total: 12.2 KB in 16 allocations; usable: 12.7 KB freed, 700 B live, peak 3.0 KB\n"
                            "+-----------+-------+--------+--------+---------+---------+--------+-------+\n"
                            "| Function  | Calls |    Avg |    P95 |   Total | % Total |   Peak |   Net |\n"
@@ -672,7 +672,7 @@ static void who_asks_for_allocations_learns_why_there_are_none(void **state)
     fixture_build();
     assert_int_equal(results->warning_count, 1);
     assert_string_equal(results->warnings[0],
-                        "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs that "
+                        "HOTPATH asks for allocations, but none were recorded: malloc is watched in programs that "
                         "are linked with -lhotpath_alloc or started by 'hotpath run'");
     builder_alloc_thread(&builder, thread);
     fixture_build();

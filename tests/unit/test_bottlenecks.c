@@ -113,16 +113,15 @@ static void all_that_was_measured_is_weighed(void **state)
     assert_string_equal(hotpath_section_name(hotpath_results_section(results, 0)), "bottlenecks");
     assert_string_equal(bottlenecks()->percent_of, "main");
     assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
-    assert_string_equal(bottlenecks()->summary,
-                        "The bottleneck is load: 60 % of the time, waiting (disk: /data/large). "
-                        "Of the processor time, 66 % is in compute");
+    assert_string_equal(bottlenecks()->summary, "The bottleneck is load: 60 % of the time, waiting (disk: "
+                                                "/data/large). Of the CPU time, 66 % is in compute");
     assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s, 4.00 s of that for disk: /data/large");
     assert_row(1, "compute", "cpu-bound", "busy for 2.45 s of its 2.50 s, 98 % of that in user mode");
     assert_row(2, "make", "allocation-heavy",
-               "20000000 allocations, 8.6 MB, which take 53 % of the 950.00 ms that it is busy");
+               "20000000 allocations, 8.6 MB, taking 53 % of the 950.00 ms that it is busy");
     assert_row(3, "main", "starved",
-               "ready to run, without a processor, for 200.00 ms of its 499.00 ms; busy for 250.00 ms");
-    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 997 samples a second");
+               "ready to run, but without a CPU, for 200.00 ms of its 499.00 ms; busy for 250.00 ms");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 997 samples per second");
 }
 
 static void numbers_are_in_every_row(void **state)
@@ -162,15 +161,12 @@ static void what_was_not_measured_is_left_empty(void **state)
     build_times();
     build_cpu();
     fixture_build();
-    assert_string_equal(
-        bottlenecks()->summary,
-        "The bottleneck is load: 60 % of the time, waiting. Of the processor time, 66 % is in compute");
-    assert_row(0, "load", "waiting",
-               "waiting for 5.94 s of its 6.00 s; for what is not known, 'hotpath run' tells");
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is load: 60 % of the time, waiting. Of the CPU time, 66 % is in compute");
+    assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s; cause unknown: use 'hotpath run'");
     assert_row(2, "make", "cpu-bound", "busy for 950.00 ms of its 1.00 s, 100 % of that in user mode");
     assert_row(3, "main", "mixed",
-               "busy for 250.00 ms of its 499.00 ms, waiting for 249.00 ms; for what is not known, 'hotpath run' "
-               "tells");
+               "busy for 250.00 ms of its 499.00 ms, waiting for 249.00 ms; cause unknown: use 'hotpath run'");
     assert_none(0, "waits_for");
     assert_none(0, "run_queue_ns");
     assert_none(0, "percent_alloc");
@@ -186,8 +182,8 @@ static void waiting_alone(void **state)
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
     assert_row(0, "load", "waiting", "waiting for 5.60 s of its 6.00 s, 4.00 s of that for disk: /data/large");
-    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.30 s of its 2.50 s");
-    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 100 looks a second");
+    assert_row(1, "compute", "cpu-bound", "not seen waiting for 2.30 s of its 2.50 s");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 100 samples per second");
     assert_none(0, "cpu_ns");
     assert_none(0, "percent_cpu");
     assert_number(0, "percent_waiting", 100 * 5.6 / 6);
@@ -206,7 +202,7 @@ static void waiting_alone_beside_a_process_seen_from_outside(void **state)
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
-    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.30 s of its 2.50 s");
+    assert_row(1, "compute", "cpu-bound", "not seen waiting for 2.30 s of its 2.50 s");
     assert_none(0, "cpu_ns");
 }
 
@@ -220,8 +216,8 @@ static void allocations_alone(void **state)
                         "Most of the time is spent in load: 60 % of the time, whether busy or waiting was not "
                         "measured");
     assert_row(0, "load", "unknown",
-               "its 6.00 s may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
-    assert_row(2, "make", "allocation-heavy", "20000000 allocations, 8.6 MB, which take 50 % of its 1.00 s");
+               "its 6.00 s may be work or waiting: run it with HOTPATH_CPU=1 or 'hotpath run'");
+    assert_row(2, "make", "allocation-heavy", "20000000 allocations, 8.6 MB, taking 50 % of its 1.00 s");
     assert_none(2, "waiting_ns");
 }
 
@@ -237,7 +233,7 @@ static void nothing_but_time_has_none(void **state)
     strcpy(settings.show.report, "bottlenecks");
     fixture_build();
     assert_int_equal(hotpath_section_rows(bottlenecks()), 0);
-    assert_non_null(strstr(fixture_render(0, false), "\nnothing but time was measured: "));
+    assert_non_null(strstr(fixture_render(0, false), "\nonly time was measured: "));
 }
 
 /* Threads side by side: shares of what all of them took. */
@@ -283,8 +279,8 @@ static void work_outside_is_said_first(void **state)
     builder_cpu(&builder, unseen, ((struct hp_thread *)builder_at(&builder, unseen))->root, 9000, 9 * SECOND, 0);
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "The bottleneck is outside of all measured functions, with 71 % of the processor time. "
-                        "Inside of them it is load: 60 % of the time, waiting");
+                        "The bottleneck is outside of all measured functions, with 71 % of the CPU time. Inside of "
+                        "them it is load: 60 % of the time, waiting");
     struct session_builder *other = fixture_add_session();
     const uint32_t its = builder_thread(other);
     builder_header(other)->executable = builder_text(other, "/usr/bin/sort");
@@ -334,7 +330,8 @@ static void a_pool_names_the_job(void **state)
                         "The bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
     assert_row(0, "serve", "cpu-bound", "busy for 6.00 s of its 6.00 s, 100 % of that in user mode");
     assert_row(1, "pop", "idle", "idle for 34.00 s of its 34.00 s, 34.00 s of that for condition");
-    assert_row(2, "main", "idle", "idle for 10.00 s of its 10.00 s, 10.00 s of that for thread in serve (1 look)");
+    assert_row(2, "main", "idle",
+               "idle for 10.00 s of its 10.00 s, 10.00 s of that for thread in serve (1 sample)");
     assert_number(0, "percent_wall", 100);
     assert_number(1, "percent_wall", 0);
     assert_number(1, "self_ns", 34e9);
@@ -352,10 +349,8 @@ static void a_lock_is_work(void **state)
     const uint32_t take = call_of(worker, 0, "take", 9 * SECOND);
     builder_wait(&builder, take, HP_WAIT_LOCK, SYS_futex, "", 9 * SECOND)->other = serve;
     fixture_build();
-    assert_string_equal(
-        bottlenecks()->summary,
-        "The bottleneck is take: 60 % of the time that is not idle, waiting (lock held in serve). Of "
-        "the processor time, 100 % is in serve");
+    assert_string_equal(bottlenecks()->summary, "The bottleneck is take: 60 % of the time that is not idle, "
+                                                "waiting (lock held in serve). Of the CPU time, 100 % is in serve");
 }
 
 /* Who sleeps, or reads from a pipe, while others work is waited for by nobody; alone it is what the time is spent with. */
@@ -468,7 +463,7 @@ static void many_threads_that_wait(void **state)
     builder_wait(&builder, root, HP_WAIT_CONDITION, SYS_futex, "", 4 * SECOND);
     builder_elapse(&builder, 2 * SECOND, 1);
     fixture_build();
-    assert_string_equal(bottlenecks()->summary, "The program had 7.5 threads waiting on average, longest for lock");
+    assert_string_equal(bottlenecks()->summary, "The program had 7.5 threads waiting on average, mainly for lock");
 }
 
 /* Who waits for something names that, whatever came on top; with nothing else found it is not known. */
@@ -482,11 +477,11 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
     builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 240 * MS);
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
-    assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; nobody saw what for");
+    assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; cause unknown");
     builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 250 * MS)->looks = 25;
     fixture_build();
     assert_row(0, "load", "waiting",
-               "waiting for 990.00 ms of its 1.00 s, 250.00 ms of that for pipe: read (25 looks)");
+               "waiting for 990.00 ms of its 1.00 s, 250.00 ms of that for pipe: read (25 samples)");
 }
 
 /* A thousandth of the time, and a quarter of all waiting. */
@@ -511,8 +506,8 @@ static void what_explains_little_has_no_name(void **state)
     assert_none(0, "waits_for");
     assert_number(0, "run_queue_ns", 490e6);
     assert_row(0, "load", "mixed",
-               "busy for 2.00 s of its 4.00 s, waiting for 2.00 s; only 490.00 ms of that were seen, for run queue "
-               "(49 looks)");
+               "busy for 2.00 s of its 4.00 s, waiting for 2.00 s; only 490.00 ms of that was seen, for run queue "
+               "(49 samples)");
     assert_string_equal(cell_of(bottlenecks(), 1, "waits_for").text, "run queue");
     assert_none(2, "waits_for");
     assert_none(3, "waits_for");
@@ -530,7 +525,7 @@ static void a_program_without_functions_waits_for_the_largest_cause(void **state
     builder_wait(&builder, root, HP_WAIT_DISK, SYS_read, "/data/b", 30 * MS);
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
-    assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, longest for disk");
+    assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, mainly for disk");
 }
 
 /* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */
@@ -547,7 +542,7 @@ static void without_samples_processor_time_is_not_known(void **state)
     fixture_build();
     assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "unknown");
     assert_none(0, "cpu_ns");
-    assert_non_null(strstr(fixture_render(0, false), "\nprocessor time is left out: there are too few samples "));
+    assert_non_null(strstr(fixture_render(0, false), "\nCPU time is not shown: too few samples"));
     builder_cpu(&builder, thread, load, 1, 0, 0);
     fixture_build();
     assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "waiting");
@@ -664,7 +659,7 @@ static void a_full_channel_names_its_consumer(void **state)
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
                         "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck. "
-                        "Most time of its own has load: 50 % of the time, waiting");
+                        "The function with the most time of its own is load: 50 % of the time, waiting");
 }
 
 /* Its threads receive in a function of the queue, wait there for 4 of its 5 seconds, and have their work beside it. */

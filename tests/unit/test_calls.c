@@ -345,7 +345,7 @@ static void a_name_is_a_whole_one_or_a_pattern(void **state)
                                   "body");
     fixture_build();
     assert_int_equal(slowest_rows(), 0);
-    assert_string_equal(section_named("slowest")->if_empty, "no function that was called matches 'no\\x1bbody'");
+    assert_string_equal(section_named("slowest")->if_empty, "no called function matches 'no\\x1bbody'");
 }
 
 static void of_all_threads_and_processes_the_slowest_counts(void **state)
@@ -391,18 +391,17 @@ static void a_call_that_was_not_looked_into_is_said(void **state)
     assert_float_equal(cell_of(slowest, 0, "total_ns").number, 600, 0.001);
     assert_false(cell_of(slowest, 0, "self_ns").has_value);
     assert_false(cell_of(slowest, 0, "tid").has_value);
-    assert_true(
-        has_note("what was inside was not kept: calls of lex are too short to be looked into, or are not over, "
-                 "or sampling was on"));
+    assert_true(has_note(
+        "the calls inside were not kept: calls of lex are too short, or have not ended, or sampling was on"));
     strcpy(settings.show.slowest, "/lex|parse/");
     fixture_build();
     assert_int_equal(slowest_rows(), 2);
-    assert_true(has_note("what was inside was not kept: calls of 2 functions are too short"));
+    assert_true(has_note("the calls inside were not kept: calls of 2 functions are too short"));
     builder_slow_call(&builder, lex_node, 0, 500, 500, 0, 0);
     strcpy(settings.show.slowest, "lex");
     fixture_build();
     assert_part(0, 0, "lex", 1, 500, 500, 100);
-    assert_true(has_note("a call of lex took longer, 600.00 ns, and is not over or was not looked into"));
+    assert_true(has_note("a call of lex took longer, 600.00 ns, but has not ended or was not recorded in detail"));
 }
 
 static void rows_that_were_left_out_are_counted(void **state)
@@ -412,7 +411,7 @@ static void rows_that_were_left_out_are_counted(void **state)
     strcpy(settings.show.slowest, "parse");
     ((struct hp_slow_call *)builder_at(&builder, slow))->rows_left_out = 12;
     fixture_build();
-    assert_true(has_note("12 more paths of calls inside were not kept"));
+    assert_true(has_note("12 more call paths were not kept"));
     settings.show.calltree_limit = 2;
     fixture_build();
     assert_int_equal(slowest_rows(), 3); /* the call, and the two hottest rows below it */

@@ -33,7 +33,7 @@ static const char *read_functions(struct hp_arena *arena, const char *path, stru
     else if (strcmp(path, LIBRARY) == 0 && library_problem == NULL)
         *ret_functions = (struct hp_functions){of_library, sizeof of_library / sizeof of_library[0]};
     else
-        return library_problem != NULL ? library_problem : "is not there any more";
+        return library_problem != NULL ? library_problem : "no longer exists";
     return NULL;
 }
 
@@ -154,8 +154,8 @@ static void a_file_that_is_another_now_is_left_out(void **state)
         assert_string_equal(names(), "library_cold");
         assert_int_equal(results->warning_count, 1);
         assert_string_equal(results->warnings[0],
-                            "cold: '" PROGRAM "': its functions are not listed, since it was built anew after this "
-                            "run: what was called is not where it was");
+                            "cold: '" PROGRAM "': its functions are not listed, because it was rebuilt after this "
+                            "run, so its addresses no longer match");
     }
 }
 
@@ -166,9 +166,10 @@ static void a_file_that_cannot_be_read_is_left_out(void **state)
     know(&builder, builder_thread(&builder), "init", "", LIBRARY, 0x500, 1);
     fixture_build();
     assert_string_equal(names(), "");
-    assert_string_equal(results->warnings[0], "cold: '" LIBRARY "': its functions are not listed, since it has no "
-                                              "symbols: it was stripped");
-    assert_string_equal(section_named("cold")->if_empty, "no program or library could be looked into");
+    assert_string_equal(results->warnings[0],
+                        "cold: '" LIBRARY
+                        "': its functions are not listed, because it has no symbols: it was stripped");
+    assert_string_equal(section_named("cold")->if_empty, "no program or library could be read");
 }
 
 static void nothing_measured_by_the_compiler_is_said(void **state)
@@ -179,7 +180,7 @@ static void nothing_measured_by_the_compiler_is_said(void **state)
                  0);
     fixture_build();
     assert_int_equal(reads, 0);
-    assert_non_null(strstr(fixture_render(0, false), "no function was measured by the compiler"));
+    assert_non_null(strstr(fixture_render(0, false), "no function was instrumented by the compiler"));
 }
 
 static void what_is_not_known_is_said(void **state)
@@ -196,7 +197,7 @@ static void what_is_not_known_is_said(void **state)
     assert_int_equal(cold->note_count, 3);
     assert_non_null(strstr(cold->notes[0], "some of these may have been called"));
     assert_non_null(strstr(cold->notes[1], "HOTPATH_FILTER"));
-    assert_non_null(strstr(cold->notes[2], "there may be more than these"));
+    assert_non_null(strstr(cold->notes[2], "there may be more uncalled ones"));
 }
 
 /* As in a process that reports itself. */
@@ -210,8 +211,9 @@ static void without_a_reader_there_is_no_such_section(void **state)
     assert_null(section_named("cold"));
     assert_non_null(section_named("timing"));
     assert_int_equal(results->warning_count, 1);
-    assert_string_equal(results->warnings[0], "the section 'cold' is not part of the reports that a process writes "
-                                              "itself: 'hotpath report --cold' shows it");
+    assert_string_equal(
+        results->warnings[0],
+        "the section 'cold' is not part of reports that a process writes itself: 'hotpath report --cold' shows it");
     static const char *const silent[] = {"all", "auto", "-cold", "all,-cold"};
     for (size_t at = 0; at < sizeof silent / sizeof silent[0]; at++) {
         strcpy(settings.show.report, silent[at]);

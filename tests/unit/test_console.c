@@ -225,9 +225,9 @@ static void without_history_it_says_so(void **state)
     const uint64_t now = 100 * SECOND;
     (void)state;
     open_console(now);
-    assert_non_null(strstr(draw(), "there is no history"));
+    assert_non_null(strstr(draw(), "(no history)"));
     press("[", now);
-    assert_non_null(strstr(draw(), "There is no history of this run"));
+    assert_non_null(strstr(draw(), "This run has no history"));
     press("z", now);
     assert_true(console.watched.is_whole);
     hp_console_free(&console);

@@ -568,10 +568,10 @@ static void ticks_alone_are_told(void **state)
     (void)state;
     build();
     fixture_build();
-    assert_null(strstr(fixture_render(0, false), "ticks alone"));
+    assert_null(strstr(fixture_render(0, false), "sampled on kernel ticks only"));
     builder_header(&builder)->cpu_engine = HP_CPU_TIMERS;
     fixture_build();
-    assert_non_null(strstr(fixture_render(0, false), "ticks alone"));
+    assert_non_null(strstr(fixture_render(0, false), "sampled on kernel ticks only"));
 }
 
 /* What a process used before its session counts where 'hotpath run' has started it, less what it has told as another program. */

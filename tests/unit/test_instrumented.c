@@ -162,13 +162,13 @@ static void what_cannot_be_read_is_said(void **state)
     (void)state;
     struct hp_functions functions = {0};
     assert_string_equal(hp_instrumented_read(&arena, "/nowhere/at/all", &functions),
-                        "is not there any more, or may not be read");
+                        "no longer exists or is not readable");
     assert_string_equal(hp_instrumented_read(&arena, "/", &functions),
-                        "is no program or library of this machine's kind");
+                        "is not a program or library for this architecture");
     assert_string_equal(hp_instrumented_read(&arena, "/dev/zero", &functions),
-                        "is no program or library of this machine's kind");
+                        "is not a program or library for this architecture");
     assert_string_equal(hp_instrumented_read(&arena, SOURCE, &functions),
-                        "is no program or library of this machine's kind");
+                        "is not a program or library for this architecture");
     if (!has_compiler("gcc"))
         skip();
     assert_true(compile("gcc", "-s -O2 -static -fno-pic -no-pie -DHOOKS -Wl,-e,library_never"));

@@ -467,8 +467,8 @@ static void texts_are_bounded(void **state)
          "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID"},
         {"HOTPATH_REPORT_LABEL", settings.record.label, sizeof settings.record.label, "no label"},
         {"HOTPATH_REPORT", settings.show.report, sizeof settings.show.report, "short"},
-        {"HOTPATH_COLUMNS", settings.show.columns, sizeof settings.show.columns, "the usual columns"},
-        {"HOTPATH_SORT", settings.show.sort, sizeof settings.show.sort, "the usual order"},
+        {"HOTPATH_COLUMNS", settings.show.columns, sizeof settings.show.columns, "the default columns"},
+        {"HOTPATH_SORT", settings.show.sort, sizeof settings.show.sort, "the default order"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char value[1100];
@@ -523,11 +523,10 @@ static void lists_of_names(void **state)
         assert_one_warning(expected);
         assert_defaults();
         resolve_variable("HOTPATH_COLUMNS", wrong[i]);
-        snprintf(
-            expected, sizeof expected,
-            "hotpath: HOTPATH_COLUMNS='%s' is not a list of columns such as self,min,max or all; using the usual "
-            "columns",
-            wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_COLUMNS='%s' is not a list of columns such as self,min,max or all; using the "
+                 "default columns",
+                 wrong[i]);
         assert_one_warning(expected);
         assert_defaults();
     }
@@ -548,11 +547,10 @@ static void the_order_is_one_column(void **state)
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
         resolve_variable("HOTPATH_SORT", wrong[i]);
-        snprintf(
-            expected, sizeof expected,
-            "hotpath: HOTPATH_SORT='%s' is not a column such as total, self, calls or name, or -calls; using the "
-            "usual order",
-            wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_SORT='%s' is not a column such as total, self, calls or name, or -calls; using "
+                 "the default order",
+                 wrong[i]);
         assert_one_warning(expected);
         assert_defaults();
     }
@@ -625,11 +623,11 @@ static void patterns(void **state)
     assert_defaults();
     resolve_variable("HOTPATH_FILTER", "x,/a{3,2}/");
     assert_one_warning("hotpath: HOTPATH_FILTER='x,/a{3,2}/' is not a list of texts, globs and /regex/: item 2: a "
-                       "repetition {m,n} runs backwards at byte 3; using no filter (every site)");
+                       "repetition {m,n} is reversed at byte 3; using no filter (every site)");
     assert_defaults();
     resolve_variable("HOTPATH_SKIP", "-");
     assert_one_warning("hotpath: HOTPATH_SKIP='-' is not a list of texts, globs and /regex/: item 1: '-' has "
-                       "nothing behind it to leave out; using nothing left out");
+                       "nothing after it to exclude; using nothing excluded");
     assert_defaults();
 }
 
@@ -712,21 +710,21 @@ static void wrong_files_are_named_with_the_line(void **state)
     resolve_list("HOTPATH_FILTER", "", "one\n\n# two\n  /(/\nthree\n");
     assert_list_warning("line 4 of '$': '(' is never closed at byte 2; using no filter (every site)");
     resolve_list("HOTPATH_FILTER", "x,", "one\n-@other");
-    assert_list_warning("line 2 of '$': a file cannot name another; using no filter (every site)");
+    assert_list_warning("line 2 of '$': a list file cannot include another; using no filter (every site)");
     write_list("a\0b", 3);
     char value[200];
     snprintf(value, sizeof value, "@%s", list_path);
     resolve_variable("HOTPATH_FILTER", value);
-    assert_list_warning("the file '$' is no text; using no filter (every site)");
+    assert_list_warning("the file '$' is not a text file; using no filter (every site)");
     remove(list_path);
     resolve_variable("HOTPATH_FILTER", value);
-    assert_list_warning("the file '$' cannot be read: no such file or folder; using no filter (every site)");
+    assert_list_warning("the file '$' cannot be read: no such file or directory; using no filter (every site)");
     resolve_variable("HOTPATH_FILTER", "@/dev/null");
     assert_list_warning("the file '/dev/null' cannot be read: not a regular file; using no filter (every site)");
     resolve_variable("HOTPATH_FILTER", "@/tmp");
-    assert_list_warning("the file '/tmp' cannot be read: is a folder; using no filter (every site)");
+    assert_list_warning("the file '/tmp' cannot be read: is a directory; using no filter (every site)");
     resolve_variable("HOTPATH_FILTER", "a,@");
-    assert_list_warning("'@' has no path behind it; using no filter (every site)");
+    assert_list_warning("'@' has no path after it; using no filter (every site)");
 }
 
 static void files_are_bounded(void **state)
@@ -966,7 +964,7 @@ static void a_wrong_value_gives_way_to_the_next_level(void **state)
     struct variable wrong_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "yaml"}, {NULL, NULL}};
     resolve(&good, wrong_variable);
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, html, none; "
-                       "using the value the program gives");
+                       "using the program's own value");
     assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve(&wrong, NULL);
     assert_one_warning(
@@ -1234,9 +1232,9 @@ static void variables_that_are_none_are_named(void **state)
     warning_count = 0;
     hp_options_warn_unknown(environment, collect, warnings);
     assert_int_equal(warning_count, 2);
-    assert_string_equal(warnings[0], "hotpath: there is no variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?");
+    assert_string_equal(warnings[0], "hotpath: unknown variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?");
     assert_string_equal(warnings[1],
-                        "hotpath: there is no variable HOTPATH_SOMETHING_ELSE; see hotpath help environment");
+                        "hotpath: unknown variable HOTPATH_SOMETHING_ELSE; see 'hotpath help environment'");
     hp_options_warn_unknown(NULL, collect, warnings);
 }
 

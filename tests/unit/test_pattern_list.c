@@ -164,10 +164,10 @@ static void wrong_lists_say_what_is_wrong(void **state)
         const char *problem;
     } cases[] = {
         {"/(/", "item 1: '(' is never closed at byte 2"},
-        {"a,b,-/x{3,2}/", "item 3: a repetition {m,n} runs backwards at byte 3"},
-        {"a,-", "item 2: '-' has nothing behind it to leave out"},
-        {"file:", "item 1: 'file:' has no name behind it"},
-        {"-file:,x", "item 1: 'file:' has no name behind it"},
+        {"a,b,-/x{3,2}/", "item 3: a repetition {m,n} is reversed at byte 3"},
+        {"a,-", "item 2: '-' has nothing after it to exclude"},
+        {"file:", "item 1: 'file:' has no name after it"},
+        {"-file:,x", "item 1: 'file:' has no name after it"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char bytes[200];

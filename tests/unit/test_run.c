@@ -254,7 +254,7 @@ static void open_zones_count_to_the_end_of_their_own_session(void **state)
     assert_number(0, "min_ns", 3000);
     assert_number(0, "max_ns", 8000);
     assert_int_equal(cell_of(section_named("timing"), 0, "open").count, 2);
-    assert_true(has_note("timing", "* still running when the report was made: counted up to then"));
+    assert_true(has_note("timing", "* still running at the time of the report: counted up to then"));
 }
 
 static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **state)
@@ -268,7 +268,7 @@ static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **stat
     }
     fixture_add_session(); /* has nothing open and no say */
     fixture_build();
-    assert_true(has_note("timing", "when the report was made, or when its process ended"));
+    assert_true(has_note("timing", "at the time of the report, or when its process was killed"));
     builder_header(&builder)->state = HP_STATE_LIVE;
     fixture_build();
     assert_true(has_note("timing", "* still running when the process ended"));
@@ -288,8 +288,8 @@ static void only_processes_that_were_cut_short_are_told(void **state)
     assert_null(strstr(fixture_render(0, false), "measured calls")); /* it went on as another program */
     builder_header(next)->pid = 78;
     assert_non_null(strstr(fixture_render(0, false),
-                           "\n1 of 3 processes was killed, or left by _exit, in the middle of "
-                           "measured calls, which are counted up to their last sign\n"));
+                           "\n1 of 3 processes was killed, or ended by _exit, in the middle of "
+                           "measured calls, which are counted up to their last recorded time\n"));
     builder_header(child)->state = HP_STATE_FINISHED;
     assert_null(strstr(fixture_render(0, false), "measured calls"));
 }
@@ -352,8 +352,8 @@ static void a_child_without_main_leaves_the_main_row(void **state)
     assert_string_equal(timing->percent_of, "main");
     assert_string_equal(timing->main, "main");
     assert_true(timing->rows[0].is_main);
-    assert_true(has_note("timing", "not every process ran that: a row can have more than 100 %"));
-    assert_true(has_note("calltree", "not every process ran that: a row can have more than 100 %"));
+    assert_true(has_note("timing", "not every process ran it: rows can exceed 100 %"));
+    assert_true(has_note("calltree", "not every process ran it: rows can exceed 100 %"));
     assert_place(0, 0, "parse", 1, 4400, 4400);
     assert_place(1, 0, "main", 1, 1000, 400);
     assert_place(2, 1, "parse", 3, 600, 600);
@@ -379,7 +379,7 @@ static void different_mains_are_no_measure(void **state)
     assert_row(1, "main:main", 1, 1000, 400, 20);
     assert_row(2, "parse", 3, 600, 600, 12);
     assert_false(timing->rows[0].is_main);
-    assert_true(has_note("timing", "since the processes have different main functions"));
+    assert_true(has_note("timing", "because the processes have different main functions"));
     settings.show.exclude_wrapper = true;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
@@ -399,7 +399,7 @@ static void without_main_shares_are_of_the_time_of_all(void **state)
     fixture_build();
     assert_int_equal(hotpath_results_elapsed_ns(results), 3000000);
     assert_row(0, "f", 3, 1500000, 1500000, 50);
-    assert_true(has_note("timing", "since no process had a HOTPATH_MAIN()"));
+    assert_true(has_note("timing", "because no process had a HOTPATH_MAIN()"));
     /* It began at eight and ended with the last, a millisecond later. */
     settings.output.format = HP_FORMAT_JSON;
     assert_non_null(strstr(fixture_render(0, false), "\"created_at\":\"2026-10-02T08:00:00.001Z\""));
@@ -467,10 +467,9 @@ static void other_clocks_are_left_out_and_named(void **state)
     assert_int_equal(results->warning_count, 2);
     assert_string_equal(results->warnings[0],
                         "processes '4244, 4245, 4246, 4247, 4248, 4249, 4250, 4251 and 3 more' are left out: their "
-                        "clocks are of another kind than that of the first process");
+                        "clocks are of a different kind than that of the first process");
     assert_string_equal(results->warnings[1],
-                        "process '4255' is left out: it ran on another machine, or before the "
-                        "machine was started anew");
+                        "process '4255' is left out: it ran on another machine, or before a reboot");
     assert_non_null(strstr(fixture_render(0, false), "\nwarning: process '4255' is left out"));
 }
 
@@ -513,15 +512,15 @@ static void the_table_says_how_many_are_not_whole(void **state)
     builder_header(second)->used += 1000;
     builder_header(third)->state = HP_STATE_LIVE;
     report = fixture_render(0, false);
-    assert_non_null(strstr(report, "\nwarning: 1 of 3 files is cut off\n"));
+    assert_non_null(strstr(report, "\nwarning: 1 of 3 session files is truncated\n"));
     assert_null(strstr(report, "measured calls")); /* it ended unfinished, but nothing was open */
     builder_header(third)->used += 1000;
     builder_header(second)->state = HP_STATE_LIVE;
     report = fixture_render(0, false);
-    assert_non_null(strstr(report, "\nwarning: 2 of 3 files are cut off\n"));
+    assert_non_null(strstr(report, "\nwarning: 2 of 3 session files are truncated\n"));
     settings.output.format = HP_FORMAT_JSON;
     report = fixture_render(0, false);
-    assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 files are cut off\"]"));
+    assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 session files are truncated\"]"));
     assert_non_null(strstr(report, "\"processes\":3,"));
     assert_non_null(strstr(report, "\"pid\":4242,"));
 }
@@ -596,7 +595,7 @@ static void every_process_has_a_row(void **state)
     assert_string_equal(cell_of(processes, 2, "command").text, "");
     assert_string_equal(processes->percent_of, "rows");
     assert_null(processes->main);
-    assert_true(has_note("processes", "ended: killed, or left by _exit"));
+    assert_true(has_note("processes", "ended: by a signal, _exit or exec"));
     assert_int_equal(hotpath_results_elapsed_ns(results), 43000);
 }
 
@@ -608,7 +607,7 @@ static void what_main_does_itself_can_be_left_out(void **state)
     fixture_build();
     assert_process(1, "4244", "ended", 0, 30000, 1, 10000, 100 * 10.0 / 42);
     assert_process(2, "4242 ./server", "finished", 1000, 25000, 2, 2000, 100 * 2.0 / 42);
-    assert_true(has_note("processes", "without what the main function does itself"));
+    assert_true(has_note("processes", "excludes the main function's own time"));
 }
 
 static void one_process_is_shown_on_request(void **state)
@@ -622,14 +621,14 @@ static void one_process_is_shown_on_request(void **state)
         fixture_render(0, false),
         "[hotpath] 2.00 µs | processes\n"
         "\n"
-        "processes - Time in zones, process by process.\n"
+        "processes - Time in zones per process.\n"
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
         "| Process            | State    | Started | Elapsed | Threads | Calls |   Total | % Total |\n"
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
         "| 4242 ./demo --fast | finished |       0 | 2.00 µs |       1 |     4 | 1.00 µs | 100.00% |\n"
         "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
         "\n"
-        "clock monotonic; what one zone costs is not known; nothing was lost\n");
+        "clock monotonic; zone cost unknown; nothing was lost\n");
 }
 
 static void processes_are_limited_and_ties_keep_their_order(void **state)
@@ -638,7 +637,7 @@ static void processes_are_limited_and_ties_keep_their_order(void **state)
     settings.show.functions_limit = 3;
     for (unsigned session = 0; session < 6; session++)
         build_parser(session == 0 ? &builder : fixture_add_session(), true);
-    assert_non_null(strstr(fixture_render(0, false), "processes - Time in zones, process by process. (3/6)\n"));
+    assert_non_null(strstr(fixture_render(0, false), "processes - Time in zones per process. (3/6)\n"));
     fixture_build();
     for (size_t row = 0; row < 3; row++)
         assert_int_equal(cell_of(section_named("processes"), row, "pid").count, 4242 + row);
@@ -676,7 +675,7 @@ static void who_left_no_session_is_named(void **state)
     header->cpu_latest_ns = 5000;
     const char *report = fixture_render(0, false);
     assert_null(strstr(report, "nothing was lost"));
-    assert_non_null(strstr(report, "; 3 processes could not be followed, only seen from outside\n"));
+    assert_non_null(strstr(report, "; 3 processes could not be followed, only observed from outside\n"));
     assert_non_null(strstr(report, ", 4 processes | "));
     fixture_build();
     assert_true(has_note("processes", "busybox (3 processes) could not be followed: it is linked statically"));

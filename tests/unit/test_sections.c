@@ -412,7 +412,7 @@ static void names_of_the_linker_stay_in_the_library(void **state)
     const hotpath_section *timing = section_named("timing");
     assert_string_equal(cell_of(timing, 1, "name").text, "_ZN3Box3addEi");
     assert_string_equal(timing->notes[timing->note_count - 1],
-                        "_Z... is the linker's name of a C++ function: hotpath report shows it readable");
+                        "_Z... is a mangled C++ name: 'hotpath report' demangles it");
     strcpy(settings.show.focus, "Box::add"); /* as far as that can be read without a demangler */
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
@@ -487,7 +487,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
-    char known[1024] = "unknown section 'sql': known are short, auto, all";
+    char known[1024] = "unknown section 'sql': known sections are short, auto, all";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(known, ", ");
         strcat(known, hp_section_types[at]->name);
@@ -787,10 +787,10 @@ static void the_trust_line_says_it_all(void **state)
     builder_header(&builder)->losses[HP_LOSS_DEPTH] = 1;
     builder_header(&builder)->zone_cost_ps = 460000;
     fixture_build();
-    assert_string_equal(trust_line(),
-                        "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; "
-                        "12 zones were left by longjmp or the like: timed up to their last sign; "
-                        "1 zone was nested too deep: not recorded");
+    assert_string_equal(
+        trust_line(),
+        "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; 12 zones were left "
+        "by longjmp or similar: timed up to their last recorded time; 1 zone was nested too deeply: not recorded");
 }
 
 static void the_trust_line_says_what_is_not_known_better(void **state)
@@ -811,13 +811,12 @@ static void the_trust_line_says_what_is_lost_of_stacks(void **state)
     struct hp_trust trust = {.clock = "monotonic", .functions = &functions};
     assert_non_null(strstr(line_of(&trust), "; nothing was lost"));
     functions.lost = 34;
-    assert_non_null(strstr(line_of(&trust),
-                           "5 samples by timers in the program; 34 samples of stacks were lost: no "
-                           "space for them, or their processes had ended"));
+    assert_non_null(strstr(line_of(&trust), "5 samples by timers in the program; 34 stack samples were lost: no "
+                                            "space for them, or their processes had ended"));
     assert_null(strstr(line_of(&trust), "nothing was lost"));
     functions.lost = 0;
     functions.allocs_lost = 1;
-    assert_non_null(strstr(line_of(&trust), "; 1 sampled allocation was lost: no space for it"));
+    assert_non_null(strstr(line_of(&trust), "; 1 allocation sample was lost: no space for it"));
     assert_null(strstr(line_of(&trust), "nothing was lost"));
 }
 

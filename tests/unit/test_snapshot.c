@@ -60,18 +60,18 @@ static void says_what_is_wrong(void **state)
     assert_refused(0, "too short for a hotpath session: 0 of at least 4096 bytes");
     assert_refused(7, "too short for a hotpath session: 7 of at least 4096 bytes");
     assert_refused(19, "too short for a hotpath session: 19 of at least 4096 bytes");
-    assert_refused(4095, "a hotpath session cut off within its header: 4095 of 4096 bytes");
+    assert_refused(4095, "a hotpath session truncated within its header: 4095 of 4096 bytes");
     header->header_bytes = 17;
-    assert_refused(4096, "a broken hotpath session: its header claims 17 bytes instead of 4096");
+    assert_refused(4096, "a damaged hotpath session: its header claims 17 bytes instead of 4096");
     header->version = 9;
-    assert_refused(4096, "a hotpath session of format version 9, while this hotpath reads version 8");
+    assert_refused(4096, "a hotpath session of format version 9, but this hotpath reads version 8");
     header->byte_order = 0x04030201u;
-    assert_refused(4096, "a hotpath session of a machine with the other byte order: read it on such a machine");
+    assert_refused(4096, "a hotpath session of a machine with the opposite byte order: read it on such a machine");
     header->byte_order = 3;
-    assert_refused(4096, "not a hotpath session: its byte order mark is broken");
+    assert_refused(4096, "not a hotpath session: its byte order mark is invalid");
     header->magic[7] = '!';
-    assert_refused(4096, "not a hotpath session: it does not begin like one");
-    assert_refused(8, "not a hotpath session: it does not begin like one");
+    assert_refused(4096, "not a hotpath session: wrong magic number");
+    assert_refused(8, "not a hotpath session: wrong magic number");
     assert_non_null(hp_snapshot_open(&snapshot, builder.bytes + 1, 4096, NULL));
 }
 

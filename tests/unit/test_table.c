@@ -70,22 +70,22 @@ static void marks_rows_and_explains_the_marks(void **state)
     builder_header(&builder)->zone_inner_ps = 80000;
     builder_header(&builder)->metadata = builder_text(&builder, "branch=main,rev=\x1b[31mred");
     builder_header(&builder)->label = builder_text(&builder, "nightly");
-    assert_string_equal(fixture_render(0, false),
-                        "[hotpath] 1.00 µs | timing | nightly\n"
-                        "metadata: branch=main, rev=\\x1b[31mred\n"
-                        "\n"
-                        "timing - Function execution time.\n"
-                        "+----------+-------+-----------+-----------+------------+---------+\n"
-                        "| Function | Calls |       Avg |       P95 |      Total | % Total |\n"
-                        "+----------+-------+-----------+-----------+------------+---------+\n"
-                        "| spin*    |     2 | 250.00 ns | 400.00 ns | ~500.00 ns |  50.00% |\n"
-                        "+----------+-------+-----------+-----------+------------+---------+\n"
-                        "* still running when the report was made: counted up to then\n"
-                        "~ measuring itself may be more than 10 % of this time\n"
-                        "% Total is of the time of the session: no HOTPATH_MAIN() was in it\n"
-                        "\n"
-                        "clock monotonic; one zone costs 90.0 ns; measuring took about 18.0 % of the "
-                        "run; nothing was lost\n");
+    assert_string_equal(
+        fixture_render(0, false),
+        "[hotpath] 1.00 µs | timing | nightly\n"
+        "metadata: branch=main, rev=\\x1b[31mred\n"
+        "\n"
+        "timing - Function execution time.\n"
+        "+----------+-------+-----------+-----------+------------+---------+\n"
+        "| Function | Calls |       Avg |       P95 |      Total | % Total |\n"
+        "+----------+-------+-----------+-----------+------------+---------+\n"
+        "| spin*    |     2 | 250.00 ns | 400.00 ns | ~500.00 ns |  50.00% |\n"
+        "+----------+-------+-----------+-----------+------------+---------+\n"
+        "* still running at the time of the report: counted up to then\n"
+        "~ more than 10 % of this time may be measuring overhead\n"
+        "% Total is of the session time, because there was no HOTPATH_MAIN()\n"
+        "\n"
+        "clock monotonic; one zone costs 90.0 ns; measuring took about 18.0 % of the run; nothing was lost\n");
 }
 
 static void says_how_much_was_cut(void **state)
@@ -127,7 +127,8 @@ static void warns_in_the_report(void **state)
     (void)state;
     strcpy(settings.show.report, "timing,sql");
     build_overview();
-    char expected[1024] = "\nwarning: unknown section 'sql': known are short, auto, all";
+    char expected[1024] = "\n"
+                          "warning: unknown section 'sql': known sections are short, auto, all";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(expected, ", ");
         strcat(expected, hp_section_types[at]->name);
@@ -142,8 +143,8 @@ static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
     build_overview();
     builder_header(&builder)->used += 1000;
     char expected[128];
-    snprintf(expected, sizeof expected, "warning: the file is cut off: %zu of %zu bytes\n", builder_size(&builder),
-             builder_size(&builder) + 1000);
+    snprintf(expected, sizeof expected, "warning: the session file is truncated: %zu of %zu bytes\n",
+             builder_size(&builder), builder_size(&builder) + 1000);
     assert_non_null(strstr(fixture_render(0, false), expected));
     builder_header(&builder)->used -= 1000;
     builder_header(&builder)->state = HP_STATE_LIVE;
@@ -153,8 +154,8 @@ static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
     builder_open(&builder, thread, builder_node(&builder, thread, 0, site), 100, 0);
     assert_non_null(strstr(
         fixture_render(0, false),
-        "\nthe process was killed, or left by _exit, in the middle of measured calls, which are counted up to "
-        "their last sign\n"));
+        "\nthe process was killed, or ended by _exit, in the middle of measured calls, which are counted up to "
+        "their last recorded time\n"));
 }
 
 /* -------------------------------------------------------------------------------------------- width */

@@ -90,8 +90,7 @@ static void a_thread_that_lives(void **state)
     assert_int_equal(count_of(0, "allocated_bytes"), 1000); /* by the record, up to now */
     assert_int_equal(count_of(0, "freed_usable_bytes"), 300);
     assert_int_equal(count_of(0, "live_usable_bytes"), 724);
-    assert_string_equal(threads()->summary,
-                        "1 thread lives, 4 at a time did; memory in use: 3.0 MB, at most 5.0 MB");
+    assert_string_equal(threads()->summary, "1 thread running, 4 at peak; memory in use: 3.0 MB, at most 5.0 MB");
 }
 
 /* What its record says of its end counts for more than what was seen last. */

@@ -154,9 +154,9 @@ static void an_unknown_column_is_said_and_changes_nothing(void **state)
     assert_string_equal(names_of("timing"), "main once often some never");
     assert_int_equal(section_named("timing")->note_count, 0);
     assert_int_equal(results->warning_count, 1);
-    assert_string_equal(results->warnings[0],
-                        "unknown column 'colour' to sort by: no section of this report has it; "
-                        "rows are in their usual order");
+    assert_string_equal(
+        results->warnings[0],
+        "unknown column 'colour' to sort by: no section of this report has it; rows are in their default order");
 }
 
 static void json_says_the_order(void **state)
@@ -326,9 +326,9 @@ static void functions_are_split_by_thread(void **state)
     assert_int_equal(cell_of(timing, row_of("work", "5003 (3 threads)"), "threads").count, 2);
     assert_string_equal(timing->main, "main");
     assert_int_equal(timing->note_count, 1);
-    assert_string_equal(timing->notes[0],
-                        "(n threads) that ran one after the other are counted together; the number is that of the "
-                        "last");
+    assert_string_equal(
+        timing->notes[0],
+        "(n threads): threads that ran one after the other share a row; the number is that of the last");
     assert_string_equal(names_of("calltree"), "main work"); /* of all threads, as ever */
     settings.show.functions_limit = 2;
     fixture_build();

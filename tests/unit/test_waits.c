@@ -103,7 +103,7 @@ static void totals_are_of_all_rows(void **state)
     assert_int_equal(total("watcher_ns"), 5);
     assert_int_equal(total("watched_processes"), 1);
     assert_int_equal(waits()->note_count, 1);
-    assert_non_null(strstr(waits()->notes[0], "in no row"));
+    assert_non_null(strstr(waits()->notes[0], "has no row"));
 }
 
 static void the_summary_says_what_was_looked(void **state)
@@ -111,7 +111,7 @@ static void the_summary_says_what_was_looked(void **state)
     (void)state;
     build();
     fixture_build();
-    assert_non_null(strstr(waits()->summary, "; 77 looks, every 10.00 ms, took "));
+    assert_non_null(strstr(waits()->summary, "; 77 samples, every 10.00 ms, took "));
 }
 
 static void threads_without_a_watcher_are_told_of(void **state)
@@ -131,7 +131,7 @@ static void one_look_is_no_looks(void **state)
     build();
     ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->looks = 1;
     fixture_build();
-    assert_non_null(strstr(waits()->summary, "; 1 look, every 10.00 ms, took "));
+    assert_non_null(strstr(waits()->summary, "; 1 sample, every 10.00 ms, took "));
 }
 
 static void processes_are_added_up(void **state)
@@ -175,8 +175,10 @@ static void nobody_waits_longer_than_it_took(void **state)
     assert_row(1, "load", "sleep", "clock_nanosleep", "", 4000);
     assert_row(2, "load", "disk", "fsync", "/data/a", 1000);
     assert_int_equal(cell_of(waits(), 1, "beside_ns").count, 4000);
-    assert_non_null(strstr(fixture_render(0, false),
-                           "\n3.75 µs of waiting are in no row: found in functions that did not take as long\n"));
+    assert_non_null(
+        strstr(fixture_render(0, false),
+               "\n"
+               "3.75 µs of waiting time has no row: attributed to functions that did not take that long\n"));
 }
 
 static void of_one_function(void **state)
@@ -249,7 +251,7 @@ static void calls_that_cannot_be_seen(void **state)
     builder_wait(&builder, save, HP_WAIT_OTHER, -1, "do_something", 9);
     fixture_build();
     assert_int_equal(waits()->note_count, 1);
-    assert_non_null(strstr(waits()->notes[0], "could not always be seen"));
+    assert_non_null(strstr(waits()->notes[0], "some system calls are unknown"));
 }
 
 /* Counts that are too large, nodes that are none, causes nobody knows, names without an end. */
