@@ -232,8 +232,7 @@ static bool put_brief(const hotpath_results *results, struct hp_text *out, const
     for (size_t at = 0; at < brief.line_count; at++)
         put_totals(brief.lines[at], out, style);
     if (brief.line_count > 0)
-        hp_prose_put_note(style, out,
-                          "All tables: hotpath report -v; one table: hotpath report --section NAME");
+        hp_prose_put_note(style, out, "All tables: hotpath report -v; one table: hotpath report --section NAME");
     for (size_t at = 0; at < brief.table_count; at++)
         if (!hp_table_put_section(results, brief.tables[at], out, style, &said))
             return false;
