@@ -27,7 +27,7 @@ def read_table(document):
 
 
 def read_map(document):
-    """The units of src/record in the order of the table below the heading "Inside the recorder", if there is one."""
+    """The units of src/record in the order of the table below "Inside the recorder", if there is one."""
     section = re.search(r"^## Inside the recorder$(.*?)(^## |\Z)", document, re.M | re.S)
     rows = [line.split("|")[1] for line in section.group(1).splitlines() if line.startswith("| `")] if section else []
     return [unit for row in rows for unit in re.findall(r"`(\w+)(?:\.h)?`", row)]

@@ -1,5 +1,5 @@
 /*
- * The commands of the hotpath program, as data. One table drives dispatch, help, completions and the lists of options
+ * The commands of the hotpath program, as data. One table drives dispatch, help, completions and the option lists
  * in the man pages. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_COMMAND_H

@@ -53,7 +53,7 @@ static bool begin_name(const struct hp_object_record *record, const struct hp_ki
     return true;
 }
 
-/* Skips the part's type: its number means nothing to users. */
+/* Skips counters whose type each part stores: the raw number means nothing by itself. */
 static bool name_counter(const struct hp_object_record *record, uint32_t counter, struct name *name)
 {
     return !(record->kind.typed >> counter & 1) && begin_name(record, &record->kind.counters[counter], name);
