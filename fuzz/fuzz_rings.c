@@ -1,8 +1,8 @@
 /*
  * Stack rings and allocation rings, written by a hostile process: it makes records, writes anything anywhere,
  * truncates the file, and does so before each of our reads. Records that are delivered must be complete in our
- * memory; reading must end and never go back; if all blocks are freed, nothing may remain. SPDX-License-Identifier:
- * MIT
+ * memory; reading must end and never go back; if all blocks are freed, nothing may remain.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* memfd_create */
 #include <fcntl.h>

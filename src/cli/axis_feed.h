@@ -1,6 +1,6 @@
 /*
- * Feeds the time axis of a session (axis.h) with what the observer of its process knows. SPDX-License-Identifier:
- * MIT
+ * Feeds the time axis of a session (axis.h) with what the observer of its process knows.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_AXIS_FEED_H
 #define HP_CLI_AXIS_FEED_H

@@ -1,6 +1,6 @@
 /*
- * The witness process. It sleeps until it is asked; its signals stay pending meanwhile. SPDX-License-Identifier:
- * MIT
+ * The witness process. It sleeps until it is asked; its signals stay pending meanwhile.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "witness.h"

@@ -1,7 +1,7 @@
 /*
  * Tables of functions in the current window. A view is a list of columns, and each column has a function that fills
- * its cell. Cells that need to visit all threads are filled later, only for visible rows. SPDX-License-Identifier:
- * MIT
+ * its cell. Cells that need to visit all threads are filled later, only for visible rows.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <string.h>

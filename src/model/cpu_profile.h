@@ -1,8 +1,8 @@
 /*
  * CPU time per function: by site, outside all sites, and in total. The section about it is a view of this.
  *
- * Totals come from the clocks of threads and processes; samples say how to divide them. SPDX-License-Identifier:
- * MIT
+ * Totals come from the clocks of threads and processes; samples say how to divide them.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_CPU_PROFILE_H
 #define HP_MODEL_CPU_PROFILE_H

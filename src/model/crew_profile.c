@@ -3,8 +3,8 @@
  *
  * For a watched process, the rows come from the observer; where a thread's record knows better, such as its end and
  * its allocations up to now, the record counts. CPU time of the process beyond these rows was used by threads that
- * lived between two samples. For a process that was not watched, the rows are the records. SPDX-License-Identifier:
- * MIT
+ * lived between two samples. For a process that was not watched, the rows are the records.
+ * SPDX-License-Identifier: MIT
  */
 #include "crew_profile.h"
 

@@ -3,8 +3,8 @@
  *
  * The number of a site is the sum of the increases of its series over all sessions. A moment between two samples
  * gets its part of what came between them. Sessions without a time axis were short, or were not watched: they count
- * if they lie entirely inside. What has no series is scaled, as recursion is, or unknown. SPDX-License-Identifier:
- * MIT
+ * if they lie entirely inside. What has no series is scaled, as recursion is, or unknown.
+ * SPDX-License-Identifier: MIT
  */
 #include "stretch.h"
 

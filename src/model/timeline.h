@@ -1,6 +1,6 @@
 /*
- * The numbers of a run over time, from the time axis of its principal session (axis.h). SPDX-License-Identifier:
- * MIT
+ * The numbers of a run over time, from the time axis of its principal session (axis.h).
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_TIMELINE_H
 #define HP_MODEL_TIMELINE_H

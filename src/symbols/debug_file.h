@@ -1,7 +1,7 @@
 /*
  * Finds the separate debug file of a stripped file: symbols, lines, call frame information. Looks by build-id and
- * by debug link, where distributions put such files, and on servers if that is allowed. SPDX-License-Identifier:
- * MIT
+ * by debug link, where distributions put such files, and on servers if that is allowed.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_DEBUG_FILE_H
 #define HP_SYMBOLS_DEBUG_FILE_H

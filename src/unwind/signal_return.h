@@ -1,6 +1,6 @@
 /*
- * Finds the code that signal handlers return to, with or without call frame information. SPDX-License-Identifier:
- * MIT
+ * Finds the code that signal handlers return to, with or without call frame information.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_UNWIND_SIGNAL_RETURN_H
 #define HP_UNWIND_SIGNAL_RETURN_H

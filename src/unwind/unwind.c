@@ -6,8 +6,8 @@
  * always ends. It also ends at a return address that is not code.
  *
  * A call may be the last instruction of a function, and then its return address belongs to the next function: so
- * the address before it is looked up. For an interrupted frame, the exact address is used. SPDX-License-Identifier:
- * MIT
+ * the address before it is looked up. For an interrupted frame, the exact address is used.
+ * SPDX-License-Identifier: MIT
  */
 #include "unwind.h"
 
