@@ -1,4 +1,4 @@
-/* A kernel that a test makes up. SPDX-License-Identifier: MIT */
+/* A fake kernel for tests. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* nftw's flags, vsnprintf */
 #include "fake_kernel.h"
 

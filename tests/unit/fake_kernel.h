@@ -1,6 +1,6 @@
 /*
- * A kernel that a test makes up: what its clocks say, and its files about processes. For those that are listed in CMakeLists.txt,
- * where the linker puts these clocks in the place of the real ones. SPDX-License-Identifier: MIT
+ * A fake kernel: clocks and files about processes that the test sets. For the tests listed in CMakeLists.txt, where
+ * the linker replaces the real clocks by these. SPDX-License-Identifier: MIT
  */
 #ifndef FAKE_KERNEL_H
 #define FAKE_KERNEL_H
@@ -16,7 +16,10 @@ extern uint64_t fake_ns;
 void fake_kernel_begin(void);
 void fake_kernel_end(void);
 
-/* A file there, with all folders on the way to it, or a symbolic link: in the place of what was there. `text` is that of printf. */
+/*
+ * A file there, with all folders on the way to it, or a symbolic link: in the place of what was there. `text` is
+ * that of printf.
+ */
 void fake_file(const char *path, const char *text, ...) __attribute__((format(printf, 2, 3)));
 void fake_link(const char *path, const char *target);
 /* Removes a file, or a folder with all that is in it. */

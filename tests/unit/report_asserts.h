@@ -1,4 +1,4 @@
-/* What tests assert of rows, in terms of cmocka, which is included before. SPDX-License-Identifier: MIT */
+/* Assertions about rows, with cmocka, which must be included before. SPDX-License-Identifier: MIT */
 #ifndef REPORT_ASSERTS_H
 #define REPORT_ASSERTS_H
 

@@ -1,4 +1,4 @@
-/* What tests of reports share. SPDX-License-Identifier: MIT */
+/* Shared by the tests of reports. SPDX-License-Identifier: MIT */
 #undef NDEBUG
 #include "report_fixture.h"
 

@@ -1,12 +1,11 @@
 /*
- * What tests of reports share: sessions to build, settings as a user has them who set nothing, and the report that
- * comes of both, as rows or as text.
+ * Shared by the tests of reports: building sessions, default settings, and the report of both, as rows or as text.
  *
  *     builder_call(&builder, ...);
  *     fixture_build();
  *     assert_int_equal(cell_of(section_named("timing"), 0, "calls").count, 1);
  *
- * What goes wrong in here is a broken test and ends in assert(). SPDX-License-Identifier: MIT
+ * A failure in here is a broken test and ends in assert(). SPDX-License-Identifier: MIT
  */
 #ifndef REPORT_FIXTURE_H
 #define REPORT_FIXTURE_H

@@ -1,4 +1,7 @@
-/* A folder for the tests of one program, made before the first and removed after the last. SPDX-License-Identifier: MIT */
+/*
+ * A directory for the tests of one program, made before the first and removed after the last.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef SCRATCH_FOLDER_H
 #define SCRATCH_FOLDER_H
 

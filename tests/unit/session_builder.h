@@ -1,5 +1,5 @@
 /*
- * Builds session bytes in memory, call by call, with values the test chooses: the recorder's file without the
+ * Builds session bytes in memory, call by call, with values chosen by the test: the recorder's file without the
  * recorder. Everything is checked with assert(): a builder that runs out of space is a broken test.
  * SPDX-License-Identifier: MIT
  */
@@ -61,8 +61,8 @@ struct hotpath_stat_ *builder_stat(struct session_builder *builder, uint32_t thr
 /* Makes the log of a site on a thread, with room for so many calls and the one that is being written. */
 uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t site, uint32_t calls);
 /*
- * Writes a call of a node, which began `start` ticks after the start of the session, into the log of its site; the note
- * may be NULL. It is not counted.
+ * Writes a call of a node, which began `start` ticks after the start of the session, into the log of its site; the
+ * note may be NULL. It is not counted.
  */
 struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
                                     uint32_t tid, const char *note);
@@ -86,7 +86,9 @@ void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp
 
 /* What a thread allocates and frees; the session then has allocations. */
 struct hp_alloc_thread *builder_alloc_thread(struct session_builder *builder, uint32_t thread);
-/* What belongs to a frame of its stack, which from then on says so; 0 is the thread itself, 1 the first open zone. */
+/*
+ * What belongs to a frame of its stack, which from then on says so; 0 is the thread itself, 1 the first open zone.
+ */
 struct hp_alloc_frame *builder_alloc_frame(struct session_builder *builder, uint32_t thread, uint32_t index);
 
 /* What a call allocated. */
@@ -107,7 +109,9 @@ struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
 uint32_t builder_object(struct session_builder *builder, const char *kind, const char *name, uint32_t line);
 /* The part of an object on a thread; its offset. */
 uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t thread);
-/* A value that came `tick` ticks after the start of the session: counted, distributed, and among the recent ones. */
+/*
+ * A value that came `tick` ticks after the start of the session: counted, distributed, and among the recent ones.
+ */
 void builder_update(struct session_builder *builder, uint32_t part, uint64_t tick, int64_t value);
 /* The same for a text, which is only counted and kept. */
 void builder_update_text(struct session_builder *builder, uint32_t part, uint64_t tick, const char *text);
@@ -117,7 +121,10 @@ void builder_open_task(struct session_builder *builder, uint32_t object, uint32_
 
 /* The processor time of a thread, with a table of so many places; the session then has processor time. */
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
-/* What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free place of the table. Sums of the thread and the process are raised, too. */
+/*
+ * What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free
+ * place of the table. Sums of the thread and the process are raised, too.
+ */
 struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
                                 uint64_t user_ns, uint64_t kernel_ns);
 /* A chunk of samples with numbers from `first` on, each found at `node`; its offset. */
@@ -130,7 +137,10 @@ struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacit
 struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
                              const char *what, uint64_t ns);
 
-/* A place for what threads used, which somebody has looked at once; and a thread in it, that lives and has used nothing. */
+/*
+ * A place for what threads used, which somebody has looked at once; and a thread in it, that lives and has used
+ * nothing.
+ */
 struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity);
 struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid);
 

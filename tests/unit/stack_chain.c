@@ -1,4 +1,4 @@
-/* Frames of all kinds. SPDX-License-Identifier: MIT */
+/* Functions with all kinds of stack frames. SPDX-License-Identifier: MIT */
 #include "stack_chain.h"
 
 #include <stdlib.h>

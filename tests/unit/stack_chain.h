@@ -1,6 +1,7 @@
 /*
- * Functions that call one another, each with another kind of frame, and that write down where they return to: what an
- * unwinder has to find. stack_chain.c is compiled in several ways; CHAIN is the name of its entrance. SPDX-License-Identifier: MIT
+ * Functions that call each other, each with another kind of frame, and record their return addresses: what an
+ * unwinder must find. stack_chain.c is compiled in several ways; CHAIN is the name of its entry point.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef STACK_CHAIN_H
 #define STACK_CHAIN_H

@@ -1,6 +1,6 @@
 /*
- * What test_unwind_steps.c executes instruction by instruction: it stops when it is ready, then calls functions of its own, of
- * the C library for the first time and again, and some that are called back. SPDX-License-Identifier: MIT
+ * The program that test_unwind_steps.c single-steps: it stops when it is ready, then calls its own functions,
+ * functions of the C library for the first time and again, and callbacks. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <signal.h>

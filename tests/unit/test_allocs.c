@@ -1,4 +1,4 @@
-/* Sections about allocations against numbers that are known because the test made them up. SPDX-License-Identifier: MIT */
+/* The allocation sections, from sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,8 +77,8 @@ static uint32_t node_of(struct session_builder *session, uint32_t thread, uint32
 }
 
 /*
- * One thread: main asks for 2000 bytes in 4 blocks, fill, which it calls ten times, for 1024 in one, and work for nothing;
- * outside of main there are 300 bytes in 2 blocks. 700 usable bytes live in the end.
+ * One thread: main asks for 2000 bytes in 4 blocks, fill, which it calls ten times, for 1024 in one, and work for
+ * nothing; outside of main there are 300 bytes in 2 blocks. 700 usable bytes live in the end.
  */
 static void build(struct session_builder *session)
 {
@@ -320,8 +320,9 @@ static void peaks_are_averaged_over_all_calls(void **state)
 /* ------------------------------------------------------------------------------------------------ open */
 
 /*
- * main is open and called leaf, which ended, and rec, which is open and called itself. Of 1000 bytes that were asked for so far
- * 100 were before main, 200 in leaf, 150 in main itself, 250 in the outer rec and 300 in the inner one.
+ * main is open and called leaf, which ended, and rec, which is open and called itself. Of 1000 bytes that were
+ * asked for so far 100 were before main, 200 in leaf, 150 in main itself, 250 in the outer rec and 300 in the inner
+ * one.
  */
 static uint32_t build_open(void)
 {

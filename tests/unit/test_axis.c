@@ -1,4 +1,4 @@
-/* The time axis: what is written is what is read, and slots that become one keep what was in them. SPDX-License-Identifier: MIT */
+/* The time axis: values read equal values written, also after slots were merged. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* memfd_create */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The section `bottlenecks`, from sessions whose numbers the test made up. SPDX-License-Identifier: MIT */
+/* The section `bottlenecks`, from sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -353,7 +353,10 @@ static void a_lock_is_work(void **state)
                                                 "waiting (lock held in serve). Of the CPU time, 100 % is in serve");
 }
 
-/* Who sleeps, or reads from a pipe, while others work is waited for by nobody; alone it is what the time is spent with. */
+/*
+ * Who sleeps, or reads from a pipe, while others work is waited for by nobody; alone it is what the time is spent
+ * with.
+ */
 static void sleep_beside_work_is_idle(void **state)
 {
     (void)state;
@@ -373,7 +376,10 @@ static void sleep_beside_work_is_idle(void **state)
     }
 }
 
-/* Less than half a thread's work. The end of the chain is named: neither who waits for threads nor who waits for them. */
+/*
+ * Less than half a thread's work. The end of the chain is named: neither who waits for threads nor who waits for
+ * them.
+ */
 static void an_idle_server_says_so(void **state)
 {
     (void)state;
@@ -400,7 +406,10 @@ static void task_of(uint32_t on, const char *name, uint64_t ticks)
     part->count[HP_TASK_ENDED_TICKS] = BUILDER_START + ticks;
 }
 
-/* What did not run meanwhile is what it idled for, if that was most of the time; of one inside another, the outer one. */
+/*
+ * What did not run meanwhile is what it idled for, if that was most of the time; of one inside another, the outer
+ * one.
+ */
 static void who_idles_for_a_task_says_so(void **state)
 {
     static const char
@@ -662,7 +671,9 @@ static void a_full_channel_names_its_consumer(void **state)
                         "The function with the most time of its own is load: 50 % of the time, waiting");
 }
 
-/* Its threads receive in a function of the queue, wait there for 4 of its 5 seconds, and have their work beside it. */
+/*
+ * Its threads receive in a function of the queue, wait there for 4 of its 5 seconds, and have their work beside it.
+ */
 static void who_only_takes_from_a_queue_is_not_its_consumer(void **state)
 {
     (void)state;

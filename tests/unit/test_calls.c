@@ -1,4 +1,7 @@
-/* The sections about single calls: the latest ones, and the slowest one with what was inside. SPDX-License-Identifier: MIT */
+/*
+ * The sections about single calls: the latest ones, and the slowest one with everything inside it.
+ * SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * Who belongs to a run, and what each of them used: with a kernel that the test makes up, so that the truth is known.
+ * Which processes belong to a run, and what each of them used: with a fake kernel, so that the truth is known.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
@@ -116,8 +116,8 @@ static void check_sums(const struct hp_census *census)
 /* --------------------------------------------------------------------------------------------------- tests */
 
 /*
- * A shell waits for what it has started. Nobody looks for 120 ms, in which both end: what was used meanwhile is of who was busy, not of
- * who was there as long.
+ * A shell waits for what it has started. Nobody looks for 120 ms, in which both end: what was used meanwhile is of
+ * who was busy, not of who was there as long.
  */
 static void what_was_used_unseen_is_of_who_was_busy(void **state)
 {
@@ -147,8 +147,9 @@ static void what_was_used_unseen_is_of_who_was_busy(void **state)
 }
 
 /*
- * A shell is seen once, at its start, when it is busy, and so is what it has started, which has had no processor until then. Nobody looks again before both end:
- * the shell waited, and what another one can not have used is its child's, too.
+ * A shell is seen once, at its start, when it is busy, and so is what it has started, which has had no processor
+ * until then. Nobody looks again before both end: the shell waited, and what another one can not have used is its
+ * child's, too.
  */
 static void who_has_children_waits_for_them(void **state)
 {
@@ -175,8 +176,8 @@ static void who_has_children_waits_for_them(void **state)
 }
 
 /*
- * An orphan used 100 ms, which it leaves with whoever takes it in. What another one used after the last look at it is told by what was left
- * with us, and that has nothing of the orphan's in it.
+ * An orphan used 100 ms, which it leaves with whoever takes it in. What another one used after the last look at it
+ * is told by what was left with us, and that has nothing of the orphan's in it.
  */
 static void what_orphans_used_is_not_left_with_us(void **state)
 {
@@ -462,7 +463,10 @@ static void who_is_met_belongs_to_it(void **state)
     assert_int_equal(census->all[1].parent, 1);
 }
 
-/* Nobody looks for 200 ms, in which somebody comes and goes who leaves a session: what is more than was seen is its own. */
+/*
+ * Nobody looks for 200 ms, in which somebody comes and goes who leaves a session: what is more than was seen is its
+ * own.
+ */
 static void who_came_and_went_unseen_has_its_time(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * Channels and their instances: recorded with a clock of the test's, and read as a report does, so every number is known.
+ * Channels and their instances: recorded with a fake clock and read as in a report, so every number is known.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -508,7 +508,10 @@ static const void *address_of(unsigned number)
     return (const void *)(uintptr_t)(0x10000 + 64 * (uint64_t)number);
 }
 
-/* With ids, of which some are looked for when they are received: as many stamps as there are places, whatever comes. */
+/*
+ * With ids, of which some are looked for when they are received: as many stamps as there are places, whatever
+ * comes.
+ */
 static void many_messages_take_no_more_space(void **state)
 {
     (void)state;
@@ -694,7 +697,7 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
     pthread_join(writer, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------- the host's world */
+/* --------------------------------------------------------------------------------------------- the host's world */
 
 static void a_handler_that_interrupts_counts_elsewhere(void **state)
 {
@@ -762,7 +765,7 @@ static void errno_is_kept(void **state)
     assert_int_equal(errno, 77);
 }
 
-/* ------------------------------------------------------------------------------------------------- those that are found */
+/* ----------------------------------------------------------------------------------------- those that are found */
 
 static struct hotpath_site pipes = {
     .id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_OBJECT_, .name = "pipe", .function = "", .file = ""};
@@ -807,7 +810,10 @@ static void calls_that_take_long_have_waited(void **state)
     assert_int_equal(row_count, 3);
 }
 
-/* What waits for room goes in at the end of the call: here 20 and 10 microseconds are spent inside, of which it knows 10 and 10. */
+/*
+ * What waits for room goes in at the end of the call: here 20 and 10 microseconds are spent inside, of which it
+ * knows 10 and 10.
+ */
 static void messages_that_are_found_have_delays(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Functions that were not called, of files that the test makes up. SPDX-License-Identifier: MIT */
+/* Functions that were never called, from made-up files. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The tables of columns: what the rows, the schema and the help for a column rely on. SPDX-License-Identifier: MIT */
+/* The tables of columns: what rows, schema and column help rely on. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

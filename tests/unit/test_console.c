@@ -1,6 +1,7 @@
 /*
- * The console as keys and time change it, on a session of this very process and with a clock of the test's own: when rows may move, what Esc undoes,
- * how time is gone through, and that a stretch leaves no trace in what comes after it. SPDX-License-Identifier: MIT
+ * The console under keys and time, on a session of this process and with a fake clock: when rows may move, what Esc
+ * undoes, how time is navigated, and that an interval leaves no trace in what comes after it.
+ * SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -279,7 +280,10 @@ static void a_stretch_leaves_no_trace(void **state)
         assert_true(hp_axis_write(&writer, began + slot * SECOND / 4));
     }
     const uint32_t id = site->id;
-    /* From 1 s to 3 s: eighty calls. The run is made to have lasted long enough by waiting for its clock, which is the real one. */
+    /*
+     * From 1 s to 3 s: eighty calls. The run is made to have lasted long enough by waiting for its clock, which is
+     * the real one.
+     */
     while (console.watched.elapsed_ns < 4 * SECOND) {
         usleep(50000);
         console.is_due = true;

@@ -1,4 +1,7 @@
-/* What the console draws with: the grid, figures, tables that fit any width, rows that stand still, choices. SPDX-License-Identifier: MIT */
+/*
+ * The console's drawing: the grid, figures, tables that fit any width, rows that stay in place, choices.
+ * SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

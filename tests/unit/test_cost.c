@@ -1,4 +1,4 @@
-/* What measuring cost a run, from numbers that a test chooses. SPDX-License-Identifier: MIT */
+/* The cost of measuring for a run, from known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,10 @@
 #include "report_fixture.h"
 #include "trust.h"
 
-/* A session of a millisecond on one core, whose ticks are nanoseconds, with a function that has calls and a tree that has a thread. */
+/*
+ * A session of a millisecond on one core, whose ticks are nanoseconds, with a function that has calls and a tree
+ * that has a thread.
+ */
 static uint32_t thread, node;
 
 static int set_up(void **state)

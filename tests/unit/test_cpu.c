@@ -1,4 +1,4 @@
-/* Processor time, as rows, against numbers that are known because the test made them up. SPDX-License-Identifier: MIT */
+/* Rows of CPU time, from sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static double sum_of(const char *key)
     return sum;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ sums */
+/* --------------------------------------------------------------------------------------------------------- sums */
 
 static void exclusive_is_what_was_found_there(void **state)
 {
@@ -119,7 +119,8 @@ static void exclusive_is_what_was_found_there(void **state)
 }
 
 /*
- * perf has seen main for 300 ns and load for 100, and 600 ns have passed unseen. Zones of each took so many ticks, of a nanosecond each.
+ * perf has seen main for 300 ns and load for 100, and 600 ns have passed unseen. Zones of each took so many ticks,
+ * of a nanosecond each.
  */
 static void build_unseen(uint64_t main_ticks, uint64_t load_ticks, uint64_t unseen_ns)
 {
@@ -220,8 +221,8 @@ static void add_found(uint32_t node, uint64_t self_ms, uint64_t samples, uint64_
 }
 
 /*
- * load computes for 900 ms and parse is in the kernel for 100, in turns; others had the processor for a third of the time. Ticks, of
- * which there are few, have found load in the kernel as often as parse.
+ * load computes for 900 ms and parse is in the kernel for 100, in turns; others had the processor for a third of
+ * the time. Ticks, of which there are few, have found load in the kernel as often as parse.
  */
 static void build_shared(uint64_t waited_ms, uint64_t ticked_ms, uint64_t preempted)
 {
@@ -251,8 +252,8 @@ static void who_did_not_wait_has_what_his_zones_took(void **state)
 }
 
 /*
- * load computes for 600 ms, parse for 300; parse asks the kernel for the time now and then, and others take the processor whenever it
- * does, so that it takes twice as long as load. Both never wait.
+ * load computes for 600 ms, parse for 300; parse asks the kernel for the time now and then, and others take the
+ * processor whenever it does, so that it takes twice as long as load. Both never wait.
  */
 static void others_come_where_the_kernel_is_asked(void **state)
 {
@@ -268,7 +269,10 @@ static void others_come_where_the_kernel_is_asked(void **state)
     assert_float_equal(ns_of("load"), 600e6, 20e6);
 }
 
-/* A tenth was not seen, and nothing but samples that were lost explains it: a hundred times a second others had the processor. */
+/*
+ * A tenth was not seen, and nothing but samples that were lost explains it: a hundred times a second others had the
+ * processor.
+ */
 static void ticks_are_in_step_with_nobody_who_is_interrupted(void **state)
 {
     (void)state;
@@ -286,7 +290,10 @@ static void ticks_are_in_step_with_nobody_who_is_interrupted(void **state)
     assert_float_equal(ns_of("load"), 990e6, 12e6);
 }
 
-/* It was seen in user mode for next to no time, and yet it did not wait. Others came seldom, so that the times of zones say little. */
+/*
+ * It was seen in user mode for next to no time, and yet it did not wait. Others came seldom, so that the times of
+ * zones say little.
+ */
 static void who_did_not_wait_was_in_the_kernel(void **state)
 {
     (void)state;
@@ -331,7 +338,10 @@ static void inclusive_counts_all_above(void **state)
     assert_sums("<outside>", 5, 50, 0);
 }
 
-/* load calls itself by way of parse: its node has what was found in the call further in, which parse is around, too. */
+/*
+ * load calls itself by way of parse: its node has what was found in the call further in, which parse is around,
+ * too.
+ */
 static void what_is_folded_counts_beside_the_tree(void **state)
 {
     (void)state;
@@ -364,7 +374,10 @@ static void recursion_counts_once(void **state)
     assert_sums("parse", 74, 640, 20);
 }
 
-/* Calls took 100, 230 and 620 on average: what no sample has found is shared out so, and what cannot be goes to the last place. */
+/*
+ * Calls took 100, 230 and 620 on average: what no sample has found is shared out so, and what cannot be goes to the
+ * last place.
+ */
 static void what_waits_is_shared_out(void **state)
 {
     (void)state;
@@ -382,7 +395,10 @@ static void what_waits_is_shared_out(void **state)
     assert_int_equal(total_named("cpu_ns"), 1038);
 }
 
-/* A short thread that no sample has found: others show what its functions take, though it has called one more often. */
+/*
+ * A short thread that no sample has found: others show what its functions take, though it has called one more
+ * often.
+ */
 static void threads_too_short_for_a_sample(void **state)
 {
     (void)state;
@@ -574,7 +590,10 @@ static void ticks_alone_are_told(void **state)
     assert_non_null(strstr(fixture_render(0, false), "sampled on kernel ticks only"));
 }
 
-/* What a process used before its session counts where 'hotpath run' has started it, less what it has told as another program. */
+/*
+ * What a process used before its session counts where 'hotpath run' has started it, less what it has told as
+ * another program.
+ */
 static void the_time_before_main_has_a_row(void **state)
 {
     (void)state;
@@ -606,7 +625,7 @@ static void nothing_was_sampled(void **state)
     assert_non_null(strstr(fixture_render(0, false), HP_NO_CPU));
 }
 
-/* ---------------------------------------------------------------------------------------------------- broken files */
+/* ------------------------------------------------------------------------------------------------- broken files */
 
 static struct hp_cpu_table *table(void) { return builder_at(&builder, cpu->table); }
 
@@ -672,7 +691,7 @@ static void nodes_in_a_circle(void **state)
     assert_sums("load", 90, 800, 50);
 }
 
-/* --------------------------------------------------------------------------------------------------------- samples */
+/* ------------------------------------------------------------------------------------------------------ samples */
 
 static struct hp_sample_chunk *chunk_at(uint32_t offset) { return builder_at(&builder, offset); }
 

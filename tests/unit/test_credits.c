@@ -1,4 +1,4 @@
-/* To whom the recorder credits processor time, in a session that has no samples but those made up here. SPDX-License-Identifier: MIT */
+/* Attribution of CPU time by the recorder, in a session with made-up samples only. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

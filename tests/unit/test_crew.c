@@ -1,5 +1,5 @@
 /*
- * What threads used, by what the kernel says of them and what they say themselves at their ends: files, records and time are the test's.
+ * What threads used, by the kernel's numbers and by what they record at exit: files, records and time are made up.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>

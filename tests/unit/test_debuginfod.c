@@ -1,4 +1,4 @@
-/* Servers of debug files that do not answer. SPDX-License-Identifier: MIT */
+/* Debug file servers that do not answer. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

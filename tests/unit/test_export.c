@@ -1,4 +1,4 @@
-/* Weighted stacks, and what all formats are written with. SPDX-License-Identifier: MIT */
+/* Weighted stacks, and the writers shared by all formats. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +113,10 @@ static void stacks_by_zone(void **state)
     hp_weighted_free(&weighted);
 }
 
-/* The root; main; work at two lines, of which one is the same as that into which tail is inlined; their leaves; tail. */
+/*
+ * The root; main; work at two lines, of which one is the same as that into which tail is inlined; their leaves;
+ * tail.
+ */
 static void lines_are_told_apart_where_they_count(void **state)
 {
     (void)state;
@@ -260,7 +263,10 @@ static void count_node(void *count, uint32_t node, uint64_t where, size_t depth)
     ++*(size_t *)count;
 }
 
-/* A deep chain, each place of which has a branch; all of it is found again. Nothing here may need steps for each pair. */
+/*
+ * A deep chain, each place of which has a branch; all of it is found again. Nothing here may need steps for each
+ * pair.
+ */
 static void many_stacks(void **state)
 {
     (void)state;

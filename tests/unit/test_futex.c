@@ -1,5 +1,5 @@
 /*
- * What a futex is for, by what glibc 2.36 and musl 1.2.3 were seen to leave in memory while a thread waited.
+ * What a futex is used for, by the memory contents of glibc 2.36 and musl 1.2.3 while a thread waited.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>

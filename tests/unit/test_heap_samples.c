@@ -1,6 +1,6 @@
 /*
- * Samples of the heap: that they are unbiased, which blocks of them live, and what lived at the peak. Random numbers come from a fixed seed,
- * and the clock is the test's. SPDX-License-Identifier: MIT
+ * Heap samples: that they are unbiased, which sampled blocks are live, and what was live at the peak. With a fixed
+ * random seed and a fake clock. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <pthread.h>
@@ -191,7 +191,10 @@ static void crowds_are_thinned_out(void **state)
     hp_heap_live_free(&thread.heap);
 }
 
-/* A reader that had no processor for a moment leaves nothing behind: soon after it is back, samples are as close as before. */
+/*
+ * A reader that had no processor for a moment leaves nothing behind: soon after it is back, samples are as close as
+ * before.
+ */
 static void after_a_crowd_it_is_as_before(void **state)
 {
     struct thread thread;

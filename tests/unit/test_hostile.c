@@ -1,7 +1,7 @@
 /*
- * Sessions that claim more than they have: records that many others share, and counts beyond all bounds. What is made of them
- * is bounded by their size: each record is looked at as often as there could be such records, not as often as it is named.
- * SPDX-License-Identifier: MIT
+ * Sessions that claim more than they contain: records shared by many others, and counts beyond all bounds. Work on
+ * them is bounded by their size: each record is visited as often as there could be such records, not as often as it
+ * is referenced. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

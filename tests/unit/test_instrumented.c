@@ -1,6 +1,6 @@
 /*
- * Which functions of a file are measured by the compiler: files that are compiled here, by whichever compilers there are, also
- * for another machine, of sources of which it is known. SPDX-License-Identifier: MIT
+ * Which functions of a file are instrumented: files compiled here from known sources, by all available compilers,
+ * also for another machine. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

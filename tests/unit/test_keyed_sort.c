@@ -1,4 +1,4 @@
-/* Sorting numbers with what belongs to them. SPDX-License-Identifier: MIT */
+/* Sorting key-value pairs. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * Sessions that are read while threads record: what is read of single calls is whole, and counts only go up. The file is read
- * where it is mapped, as in the report of a process about itself, and as a copy of which single calls are read anew, as in
- * `hotpath report`. SPDX-License-Identifier: MIT
+ * Sessions that are read while threads record: single calls are read intact, and counts only go up. The file is
+ * read where it is mapped, as in a process's own report, and as a copy from which single calls are read again, as
+ * in `hotpath report`. SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <pthread.h>

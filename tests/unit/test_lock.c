@@ -1,6 +1,6 @@
 /*
- * What threads ask of the kernel when they come and go is asked while nobody waits for it: before they have the recorder's lock. And
- * what is asked at all is waited for before a sandbox is entered.
+ * System calls for threads that start and exit are made before the recorder's lock is taken, so that nobody waits
+ * for them. A sandbox is entered only after calls in progress have finished.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -117,7 +117,10 @@ static void *come(void *unused)
     return unused;
 }
 
-/* Who waits for the lock when the process is shut in has to release signals yet, by a system call: it is waited for. */
+/*
+ * Who waits for the lock when the process is shut in has to release signals yet, by a system call: it is waited
+ * for.
+ */
 static void test_who_shuts_itself_in_waits_for_others(void **state)
 {
     struct hp_signals held;

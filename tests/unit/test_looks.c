@@ -1,6 +1,6 @@
 /*
- * What is made of the kernel's accounts of threads, look by look: the accounts and the time are the test's, so the truth is known to
- * the nanosecond. (test_watch.c has real threads.) SPDX-License-Identifier: MIT
+ * Wait sampling from the kernel's numbers of threads, look by look: numbers and time are made up, so the truth is
+ * known to the nanosecond. (test_watch.c has real threads.) SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -223,7 +223,10 @@ static void a_wait_has_all_its_time(void **state)
     assert_int_equal(waits->watched_ns, 60 * MS);
 }
 
-/* The same for whoever listens: one wait is one, however often it is looked at, and its time is told when it is over. */
+/*
+ * The same for whoever listens: one wait is one, however often it is looked at, and its time is told when it is
+ * over.
+ */
 static void who_listens_hears_of_each_wait(void **state)
 {
     (void)state;
@@ -277,8 +280,8 @@ static void who_listens_hears_no_more_than_there_was(void **state)
 }
 
 /*
- * A thread that waits in `inner` is woken and has to wait for a processor. That is found out when it has one, in `outer`; until then it
- * looks as if it still slept.
+ * A thread that waits in `inner` is woken and has to wait for a processor. That is found out when it has one, in
+ * `outer`; until then it looks as if it still slept.
  */
 static void the_run_queue_after_a_wake_up_is_of_who_waited(void **state)
 {
@@ -349,8 +352,8 @@ static uint32_t chance(uint32_t below)
 }
 
 /*
- * Lives of all kinds, with looks at any moment and counters that lag behind by up to a tick while the thread runs: never is more
- * credited than there was, and in the end it is what there was.
+ * Lives of all kinds, with looks at any moment and counters that lag behind by up to a tick while the thread runs:
+ * never is more credited than there was, and in the end it is what there was.
  */
 static void waits_never_exceed_the_time_there_was(void **state)
 {
@@ -397,7 +400,9 @@ static void waits_never_exceed_the_time_there_was(void **state)
     assert_int_equal(waits->watched_ns, fake_ns - from);
 }
 
-/* A thread that came between two looks has waited since it began, and one that was there before us since we look. */
+/*
+ * A thread that came between two looks has waited since it began, and one that was there before us since we look.
+ */
 static void threads_are_watched_from_their_beginning(void **state)
 {
     (void)state;
@@ -410,7 +415,9 @@ static void threads_are_watched_from_their_beginning(void **state)
     look(&task);
     assert_int_equal(credited_to_all(), PERIOD);
     fake_ns += 3 * PERIOD;
-    /* The kernel tells in hundredths of a second: at the latest, it began one of them before the end of this one. */
+    /*
+     * The kernel tells in hundredths of a second: at the latest, it began one of them before the end of this one.
+     */
     const struct task late = {.tid = PID + 1,
                               .state = 'S',
                               .call = SYS_clock_nanosleep,

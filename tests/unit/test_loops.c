@@ -1,6 +1,6 @@
 /*
- * Event loops: recorded with a clock of the test's, and read as a report does, so every number is known. A tick is a nanosecond.
- * SPDX-License-Identifier: MIT
+ * Event loops: recorded with a fake clock and read as in a report, so every number is known. A tick is a
+ * nanosecond. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -267,7 +267,10 @@ static void next_event(uint64_t waited)
     now += MS;
 }
 
-/* Among others before and after it, in a turn that is not the last; those that are short follow one another closely. */
+/*
+ * Among others before and after it, in a turn that is not the last; those that are short follow one another
+ * closely.
+ */
 static void the_callback_of_the_longest_turn(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * A program that goes on is read again and again, while its threads compute, wait, allocate, recurse, come and go: no counter of
- * any row is ever lower than it was, and the last reading says what a new one says. SPDX-License-Identifier: MIT
+ * A live program is read again and again, while its threads compute, wait, allocate, recurse, start and exit: no
+ * counter of any row ever falls, and the last reading equals a fresh one. SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Numbers and flags out of text. SPDX-License-Identifier: MIT */
+/* Parsing numbers and flags. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

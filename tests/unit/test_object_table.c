@@ -1,4 +1,4 @@
-/* The section `objects`, from sessions made here: kinds that nobody has heard of. SPDX-License-Identifier: MIT */
+/* The section `objects`, from made-up sessions with unknown kinds. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /*
- * Options: every one with a value that is allowed and one that is not, the exact warnings, and who overrules whom.
- * SPDX-License-Identifier: MIT
+ * Options: each with a valid and an invalid value, the exact warnings, and precedence. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 /*
- * Patterns: a table of (pattern, subject, expected), a table of errors, and two checks that need no table: random
- * expressions compared with the C library's own, and expressions that take a backtracking matcher forever.
- * SPDX-License-Identifier: MIT
+ * Patterns: a table of (pattern, subject, expected), a table of errors, random expressions compared with the C
+ * library's matcher, and expressions on which a backtracking matcher takes forever. SPDX-License-Identifier: MIT
  */
 #include <regex.h>
 #include <setjmp.h>
@@ -360,8 +359,8 @@ static void patterns_can_be_copied(void **state)
 }
 
 /*
- * Each of these is exponential (or worse than quadratic) for a matcher that tries one way after the other: such a one
- * would run for ages, and the time limit of every test would end it.
+ * Each of these is exponential (or worse than quadratic) for a matcher that tries one way after the other: such a
+ * one would run for ages, and the time limit of every test would end it.
  */
 static void hard_expressions_come_to_an_end(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Lists of patterns: a table of (list, name, file, expected), how lists are cut into items, what is wrong with others, and
- * random lists that are put together and taken apart again. SPDX-License-Identifier: MIT
+ * Lists of patterns: a table of (list, name, file, expected), splitting into items, errors, and random lists that
+ * are joined and split again. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

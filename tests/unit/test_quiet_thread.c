@@ -1,4 +1,4 @@
-/* Threads that work until they are told to end. SPDX-License-Identifier: MIT */
+/* Worker threads that run until told to stop. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Ranges that grow where they are, and the lock that waits in the kernel. */
+/* Mappings that grow in place, and the futex lock. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

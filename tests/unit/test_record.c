@@ -1,6 +1,7 @@
 /*
- * The recorder with a clock of the test's: what is kept of zones is known to the nanosecond. There is no counter, so zones take the way
- * out of line and the library's own clock; what is counted inline is for tests/e2e/test_truth.py. SPDX-License-Identifier: MIT
+ * The recorder with a fake clock: what it keeps of zones is known to the nanosecond. There is no counter, so zones
+ * take the slow path and the library's clock; the inline fast path is tested by tests/e2e/test_truth.py.
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -303,7 +304,9 @@ static void wander(unsigned depth)
         }
 }
 
-/* 13699 ways take more than that: what finds no place is counted at <other>, and nothing is lost but where it was. */
+/*
+ * 13699 ways take more than that: what finds no place is counted at <other>, and nothing is lost but where it was.
+ */
 static void a_full_session_counts_all_the_same(void **state)
 {
     (void)state;

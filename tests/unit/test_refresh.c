@@ -1,6 +1,5 @@
 /*
- * A model that is brought up to date says what a new one says, whatever has happened to its sessions meanwhile.
- * SPDX-License-Identifier: MIT
+ * A refreshed model equals a new one, whatever has happened to its sessions meanwhile. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * What rows are beside their numbers: identities, parents, histograms, and what a callback can read of them.
+ * Rows besides their numbers: ids, parents, histograms, and what a callback can read of them.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>

@@ -1,7 +1,4 @@
-/*
- * One report of several sessions, against values that are known because the test made them up.
- * SPDX-License-Identifier: MIT
- */
+/* One report of several sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +66,10 @@ static void build_parser(struct session_builder *session, bool is_main_first)
 
 /* --------------------------------------------------------------------------------------------- sites */
 
-/* Of functions and main functions of C++; the label of a block is nobody's signature, nor is the name of a function of C. */
+/*
+ * Of functions and main functions of C++; the label of a block is nobody's signature, nor is the name of a function
+ * of C.
+ */
 static void signatures_are_made_short(void **state)
 {
     (void)state;
@@ -540,7 +540,9 @@ static void assert_process(size_t row, const char *name, const char *state, doub
     assert_float_equal(cell_of(processes, row, "percent_total").number, percent, 0.001);
 }
 
-/* A server that waits, a worker with two threads, and one that was killed in its work; half a nanosecond per tick. */
+/*
+ * A server that waits, a worker with two threads, and one that was killed in its work; half a nanosecond per tick.
+ */
 static void build_server(void)
 {
     const uint32_t main_thread = builder_thread(&builder), main_site = builder_site(&builder, "main", "s.c", 1);
@@ -839,7 +841,9 @@ static void hostile_sessions_do_no_harm(void **state)
     }
 }
 
-/* A thousand sites with the same texts, of which there are two copies: neither address nor id says which is which. */
+/*
+ * A thousand sites with the same texts, of which there are two copies: neither address nor id says which is which.
+ */
 static void many_sites_may_share_their_texts(void **state)
 {
     (void)state;

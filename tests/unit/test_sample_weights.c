@@ -1,4 +1,4 @@
-/* How much processor time samples stand for. SPDX-License-Identifier: MIT */
+/* How much CPU time samples stand for. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The rules by which processor time is sampled, with clocks, timers and events that the test makes up: the session is a real one, but
- * signals come when the test calls the handler, and threads have used what it says. SPDX-License-Identifier: MIT
+ * The rules of CPU sampling, with fake clocks, timers and events: the session is real, but signals arrive when the
+ * test calls the handler, and threads have used what the test says. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Rows of sections against values that are known because the test made them up. SPDX-License-Identifier: MIT */
+/* Rows of sections, from sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

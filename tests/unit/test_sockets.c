@@ -32,7 +32,10 @@ static void assert_named(int fd)
     assert_string_equal(name, expected);
 }
 
-/* Bound to the address, at a port of the kernel's choice, which is returned. -1: this machine has no such addresses. */
+/*
+ * Bound to the address, at a port of the kernel's choice, which is returned. -1: this machine has no such
+ * addresses.
+ */
 static int bind_to(int family, int type, const char *address, unsigned *ret_port)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};

@@ -1,4 +1,4 @@
-/* Words that were probably meant. SPDX-License-Identifier: MIT */
+/* Spelling suggestions. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* Rings of stacks: what is put is read, whoever writes at once, and whoever is killed meanwhile. SPDX-License-Identifier: MIT */
+/*
+ * Rings of stacks: what is put is read, with concurrent writers, and with writers that are killed.
+ * SPDX-License-Identifier: MIT
+ */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -268,7 +271,7 @@ static void test_many_writers(void **state)
     assert_true(found > 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the copy */
+/* ----------------------------------------------------------------------------------------------------- the copy */
 
 static void take_length(void *context, const struct hp_ring_record *record)
 {
@@ -377,7 +380,7 @@ static void test_registers(void **state)
     assert_in_range(here.value[HP_STACK_PC], (uintptr_t)test_registers, (uintptr_t)test_registers + 65536);
 }
 
-/* -------------------------------------------------------------------------------------------------------- trouble */
+/* ------------------------------------------------------------------------------------------------------ trouble */
 
 static void test_no_room_on_disk(void **state)
 {

@@ -1,4 +1,4 @@
-/* Stacks as a tree, in a file, and what they say of functions. SPDX-License-Identifier: MIT */
+/* Stacks as a tree, in a file, and summed by function. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

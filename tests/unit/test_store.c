@@ -1,4 +1,4 @@
-/* The session file as its writer sees it: space, growth, what happens without, and what is removed. SPDX-License-Identifier: MIT */
+/* The writer side of the session file: space, growth, lack of space, and pruning. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * A stretch of a run: the difference of two moments of time axes that the test has written itself, of two processes that did not begin together.
- * SPDX-License-Identifier: MIT
+ * An interval of a run: the difference of two points of time axes written by the test, for two processes with
+ * different starts. SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -41,7 +41,9 @@ static struct hp_arena arena;
 static struct hp_model model;
 static struct hp_axis_writer writer;
 
-/* What a function had done by a time: `first` works in the first half, `second` in the other. Two calls in a slot. */
+/*
+ * What a function had done by a time: `first` works in the first half, `second` in the other. Two calls in a slot.
+ */
 static uint64_t done(bool is_second, uint64_t ns)
 {
     const uint64_t half = SLOTS / 2 * SLOT;

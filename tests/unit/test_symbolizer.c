@@ -1,6 +1,6 @@
 /*
- * Names for addresses, of files that are compiled here, by whichever compilers there are, of a source whose functions and lines
- * are known. SPDX-License-Identifier: MIT
+ * Names for addresses, in files compiled here by all available compilers, from a source with known functions and
+ * lines. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Names of functions, from the symbol tables of this very program and of libraries. */
+/* Names of functions, from the symbol tables of this program and of libraries. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Reports as text and as JSON, compared letter by letter. SPDX-License-Identifier: MIT */
+/* Reports as text and as JSON, compared byte by byte. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

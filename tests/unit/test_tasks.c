@@ -1,6 +1,5 @@
 /*
- * Tasks: recorded with a clock that stands still unless the test moves it, and read as a report does, so every number is known.
- * SPDX-License-Identifier: MIT
+ * Tasks: recorded with a fake clock and read as in a report, so every number is known. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>
@@ -824,7 +823,7 @@ static void ended_by_two_threads_at_once(void **state)
     ASSERT_NUMBERS("contested", {"calls", 4 * ROUNDS}, {"open", 0}, {"misused", 4 * ROUNDS});
 }
 
-/* ------------------------------------------------------------------------------------- objects that have no room */
+/* ------------------------------------------------------------------------------------ objects that have no room */
 
 static void of_an_object(void **state)
 {

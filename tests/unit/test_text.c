@@ -1,4 +1,4 @@
-/* Text into memory of the caller. SPDX-License-Identifier: MIT */
+/* Formatting text into a caller's buffer. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What threads used, as rows, against numbers that are known because the test made them up. SPDX-License-Identifier: MIT */
+/* What threads used, as rows, from sessions with known numbers. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

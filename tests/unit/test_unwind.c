@@ -1,5 +1,5 @@
 /*
- * The unwinder, on stacks of this very program, in which each function has written down where it returns to.
+ * The unwinder, on stacks of this program, in which each function has recorded its return address.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
@@ -141,7 +141,9 @@ static size_t next_own(size_t at)
     return at;
 }
 
-/* Frames of this program, but for `skipped` of the innermost, are those that were written down, as far as these go. */
+/*
+ * Frames of this program, but for `skipped` of the innermost, are those that were written down, as far as these go.
+ */
 static void assert_truth(const char *name, size_t skipped)
 {
     size_t at = next_own(0);
@@ -216,7 +218,10 @@ static bool is_x86(void) { return hp_machine_here()->elf_machine == EM_X86_64; }
 
 static volatile size_t few = 100;
 
-/* As unwind_here, but that its frame is found by the frame pointer alone, and what is on the stack looks like many callers. */
+/*
+ * As unwind_here, but that its frame is found by the frame pointer alone, and what is on the stack looks like many
+ * callers.
+ */
 static __attribute__((noinline)) void unwind_from_unknown_frame(void)
 {
     static struct hp_registers registers;

@@ -1,7 +1,7 @@
 /*
- * The unwinder, at every single instruction of a program: in prologues and epilogues, in stubs of the linker, in the dynamic
- * linker while it looks for a function. What the callers are is known from the calls and returns that were executed.
- * x86-64 only, whose calls are easy to tell. SPDX-License-Identifier: MIT
+ * The unwinder, at every single instruction of a program: in prologues and epilogues, in linker stubs, in the
+ * dynamic linker during a lookup. The true callers are known from the executed calls and returns. x86-64 only,
+ * whose calls are easy to recognize. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

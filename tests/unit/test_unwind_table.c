@@ -1,7 +1,6 @@
 /*
- * Tables of functions whose rows are made when they are first asked for say the same as what is found by reading everything:
- * every program of every function, and all code, from its first byte to its last. Of the C library, whole and broken.
- * SPDX-License-Identifier: MIT
+ * Unwind tables whose rows are made on demand equal a full scan: for every program of every function, and for all
+ * code, from its first byte to its last. With the C library, intact and broken. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -244,7 +243,10 @@ static void assert_same_at(struct hp_unwind_table *table, uint64_t place, const 
         fail_msg("at %#llx: another rule than there should be", (unsigned long long)place);
 }
 
-/* At the first and the last place of each row. Those from the end first, to begin with functions that are listed late. */
+/*
+ * At the first and the last place of each row. Those from the end first, to begin with functions that are listed
+ * late.
+ */
 static size_t assert_same(struct hp_unwind_table *table, const struct everything *all)
 {
     size_t signals = 0;

@@ -1,4 +1,7 @@
-/* The section `values` against sessions that the test made up: several processes, other orders, broken records. SPDX-License-Identifier: MIT */
+/*
+ * The section `values`, from made-up sessions: several processes, other orders, broken records.
+ * SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

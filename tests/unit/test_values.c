@@ -1,5 +1,5 @@
 /*
- * Values, gauges and counts: recorded with a clock of the test's, and read as a report does, so every number is known.
+ * Values, gauges and counts: recorded with a fake clock and read as in a report, so every number is known.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -303,7 +303,7 @@ static void debug_yields_what_it_records(void **state)
     assert_int_equal(places, 2);
 }
 
-/* ------------------------------------------------------------------------------------------------- counts, gauges */
+/* ----------------------------------------------------------------------------------------------- counts, gauges */
 
 static void counts_and_rates(void **state)
 {
@@ -378,7 +378,7 @@ static void threads_add_up(void **state)
     assert_near(row_named("gauge", "of threads")->number[NUMBER], 2, 0);
 }
 
-/* ------------------------------------------------------------------------------------------------- the host's world */
+/* --------------------------------------------------------------------------------------------- the host's world */
 
 static void a_handler_that_interrupts_counts_elsewhere(void **state)
 {

@@ -1,4 +1,4 @@
-/* How rows are ordered, left out and split up on request. SPDX-License-Identifier: MIT */
+/* Sorting, dropping and splitting rows on request. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

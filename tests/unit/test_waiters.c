@@ -1,4 +1,4 @@
-/* Whom stacks that wait say it of, and for what. SPDX-License-Identifier: MIT */
+/* Which function a waiting stack is attributed to, and what it waits for. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

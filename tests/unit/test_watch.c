@@ -1,5 +1,5 @@
 /*
- * Watching threads of this very process, whose session the test makes up, while they wait for what the test wants.
+ * Wait sampling of threads of this process, with a made-up session, while they wait for what the test chooses.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
@@ -463,7 +463,10 @@ static void the_last_time_ready_to_run_is_no_waiting(void **state)
     end_sleeper();
 }
 
-/* Who was woken had to wait for a processor because of that wait, wherever it goes from there; if that was idle, so was this. */
+/*
+ * Who was woken had to wait for a processor because of that wait, wherever it goes from there; if that was idle, so
+ * was this.
+ */
 static void time_ready_to_run_belongs_to_the_wait(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Names of zones, of sessions that say anything of themselves. SPDX-License-Identifier: MIT */
+/* Names of zones, from sessions with arbitrary contents. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
