@@ -15,7 +15,7 @@ static struct hp_cpu_table *table_of(const struct hp_head *head)
 }
 
 /*
- * The table may turn into zeros while we read it, if whoever ended the session stopped waiting for us (holders.c).
+ * The table may turn into zeros while we read it, if the thread that ended the session gave up on us (holders.c).
  */
 static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
 {

@@ -1,7 +1,7 @@
 /*
  * Sampled blocks that are live.
  *
- * An address is in the table at most once: whoever removes it owns the block, so nobody else can insert it
+ * An address is in the table at most once: the thread that removes it owns the block, so nobody else can insert it
  * meanwhile. Slots are claimed by compare-and-swap. The release in `take` pairs with the acquire in `put`: the next
  * block's number is written only after the previous one was read. SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ static uint32_t one_of(uint32_t set)
 bool hp_heap_blocks_put(struct hp_heap_blocks *blocks, const void *block, uint32_t number)
 {
     const uint32_t set = hp_heap_set_of(block);
-    /* Count first, so that whoever frees the block finds it. */
+    /* Count first, so that the thread that frees the block finds it. */
     __atomic_fetch_add(&blocks->filter_words[set / 4], one_of(set), __ATOMIC_RELAXED);
     for (unsigned way = 0; way < HP_HEAP_WAYS; way++) {
         struct hp_heap_block *place = &blocks->sets[set][way];

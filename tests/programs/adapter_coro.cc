@@ -1,4 +1,7 @@
-/* C++20 coroutines and hotpath/coro.hpp. What runs when is known; without hotpath it does, and prints, the same. */
+/*
+ * C++20 coroutines and hotpath/coro.hpp. The schedule is known; the program behaves and prints the same without
+ * hotpath.
+ */
 #include <hotpath/coro.hpp>
 
 #include <chrono>

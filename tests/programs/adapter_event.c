@@ -1,4 +1,7 @@
-/* libevent and hotpath/event2.h. Each argument is a scene whose tasks are known; without hotpath it does, and prints, the same. */
+/*
+ * libevent and hotpath/event2.h. Each argument selects a scene with known tasks; the program behaves and prints the
+ * same without hotpath.
+ */
 #include <hotpath/event2.h>
 
 #include <event2/buffer.h>
@@ -18,7 +21,7 @@ static struct timeval in_ms(int ms)
     return time;
 }
 
-/* -------------------------------------------------------------------------------------------------------- events */
+/* ------------------------------------------------------------------------------------------------------- events */
 
 struct visit {
     struct event *timer;
@@ -94,7 +97,7 @@ static void events(void)
     printf("%d ticks\n", ticks);
 }
 
-/* -------------------------------------------------------------------------------------------------- bufferevents */
+/* ------------------------------------------------------------------------------------------------- bufferevents */
 
 static hotpath_task talk[1];
 static size_t answered;
@@ -158,7 +161,7 @@ static void buffers(void)
     printf("%d rounds\n", rounds);
 }
 
-/* ------------------------------------------------------------------------------------------------------- threads */
+/* ------------------------------------------------------------------------------------------------------ threads */
 
 #define ADDS 200
 

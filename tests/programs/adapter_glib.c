@@ -1,4 +1,7 @@
-/* GLib and hotpath/glib.h. Each argument is a scene whose tasks are known; without hotpath it does, and prints, the same. */
+/*
+ * GLib and hotpath/glib.h. Each argument selects a scene with known tasks; the program behaves and prints the same
+ * without hotpath.
+ */
 #include <hotpath/glib.h>
 
 #include <stdio.h>
@@ -7,7 +10,7 @@
 
 static GMainLoop *loop;
 
-/* ------------------------------------------------------------------------------------------------------- sources */
+/* ------------------------------------------------------------------------------------------------------ sources */
 
 static hotpath_task load[1];
 static int beats;
@@ -60,7 +63,7 @@ static void sources(void)
     g_main_loop_run(loop);
 }
 
-/* -------------------------------------------------------------------------------------------------------- GTasks */
+/* ------------------------------------------------------------------------------------------------------- GTasks */
 
 static hotpath_task query[1];
 

@@ -1,4 +1,4 @@
-/* Jobs that one thread runs, by hotpath/pool.h. What is queued and run when is known. */
+/* Jobs that one thread runs, by hotpath/pool.h. The schedule is known. */
 #include <hotpath/pool.h>
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /*
- * libuv and hotpath/uv.h. Each argument is a scene whose tasks are known; without hotpath it does, and prints, the same.
+ * libuv and hotpath/uv.h. Each argument selects a scene with known tasks; the program behaves and prints the same
+ * without hotpath.
  */
 #include <hotpath/uv.h>
 
@@ -26,7 +27,7 @@ static void pause_for(unsigned ms)
     nanosleep(&time, NULL);
 }
 
-/* --------------------------------------------------------------------------------------------------------- files */
+/* -------------------------------------------------------------------------------------------------------- files */
 
 /* The request is first: the struct and the request have one address. */
 struct save {
@@ -98,7 +99,7 @@ static void files(void)
     uv_fs_req_cleanup(&now);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- work */
+/* --------------------------------------------------------------------------------------------------------- work */
 
 static uv_sem_t all_are_queued;
 
@@ -133,7 +134,7 @@ static void works(void)
     uv_sem_destroy(&all_are_queued);
 }
 
-/* -------------------------------------------------------------------------------------------------------- timers */
+/* ------------------------------------------------------------------------------------------------------- timers */
 
 static hotpath_task nap;
 static uv_timer_t once, often;
@@ -207,7 +208,7 @@ static void many(void)
     free(all);
 }
 
-/* ------------------------------------------------------------------------------------------------------- streams */
+/* ------------------------------------------------------------------------------------------------------ streams */
 
 struct peer {
     uv_pipe_t pipe;
@@ -304,7 +305,7 @@ static void streams(void)
     uv_run(loop, UV_RUN_DEFAULT);
 }
 
-/* ------------------------------------------------------------------------------------------------------ networks */
+/* ----------------------------------------------------------------------------------------------------- networks */
 
 static uv_tcp_t listener, accepted, caller;
 static uv_connect_t connection;

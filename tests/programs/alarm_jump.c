@@ -1,6 +1,6 @@
 /*
  * A timer's handler leaves by siglongjmp at any instruction, also in the middle of the recorder, again and again.
- * The zones around and after must go on.
+ * Zones around and after it must still be recorded.
  */
 #include "support.h"
 

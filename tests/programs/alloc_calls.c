@@ -1,7 +1,7 @@
 /*
- * Every function of the malloc family, also where it fails. What a program can see of them goes to stdout, what was
- * counted to stderr. With an argument N, the N-th of them fails: by inject.so, if that is below. With another argument pvalloc
- * is left out, for allocators that leave it to the C library and cannot free its blocks.
+ * Every function of the malloc family, also where it fails. Visible results go to stdout, the counts to stderr.
+ * With an argument N, the N-th of them fails: by inject.so, if that is preloaded. With another argument pvalloc
+ * is left out, for allocators that lack it and cannot free blocks of the C library's.
  */
 #include "alloc_counts.h"
 

@@ -1,7 +1,7 @@
 /*
- * What was counted of this thread's allocations, also in programs that know nothing of hotpath: those are given its libraries
- * when they start, and look there for it. Static programs have it in themselves (ALLOC_COUNTS_LINKED). With the variable
- * ALLOC_COUNTS_UNREAD they do not look: then nobody counts, unless a session does.
+ * The allocation counts of this thread, also in programs without hotpath: its libraries are preloaded, and the
+ * function is looked up there. Static programs contain it (ALLOC_COUNTS_LINKED). With the variable
+ * ALLOC_COUNTS_UNREAD they do not read: then nothing is counted without a session.
  */
 #ifndef ALLOC_COUNTS_H
 #define ALLOC_COUNTS_H

@@ -1,4 +1,4 @@
-// new and delete come to malloc and free by way of the C++ library.
+// new and delete reach malloc and free through the C++ library.
 #include "alloc_counts.h"
 
 #include <map>

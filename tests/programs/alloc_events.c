@@ -1,8 +1,8 @@
 /*
- * Tells the library of allocations that nobody made: blocks of sizes that the test knows, at places in an array. So what a
- * report must say is known to the byte, whatever the C library allocates.
+ * Reports made-up allocations to the library: blocks of known sizes, at addresses in an array. So the expected
+ * report is known to the byte, whatever the C library allocates.
  *
- * Every block is asked for with some bytes and has 8 usable ones more.
+ * Every block has 8 usable bytes more than requested.
  *
  *     main       300 bytes in one block, which stays
  *     fill       1000 bytes in one block, freed again; 50 calls by main, 5 by the thread

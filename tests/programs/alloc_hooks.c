@@ -1,4 +1,6 @@
-/* Allocations in functions that the compiler measures: called, inlined into one another, left by longjmp. Counts are in the text. */
+/*
+ * Allocations in compiler-instrumented functions: called, inlined, left by longjmp. The counts are in the source.
+ */
 #include <setjmp.h>
 #include <stdlib.h>
 
@@ -6,8 +8,8 @@ static void *volatile seen;
 static jmp_buf back;
 
 /*
- * The work of whoever calls it, and in its frame: what longjmp left is known by where it is on the stack, and another frame may
- * be there by now.
+ * The work of whoever calls it, and in its frame: what longjmp left is known by where it is on the stack, and
+ * another frame may be there by now.
  */
 __attribute__((no_instrument_function, always_inline)) static inline void pass(size_t size)
 {

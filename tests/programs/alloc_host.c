@@ -1,6 +1,6 @@
 /*
- * What hosts do around malloc: before main, in threads and at their ends, in children, in libraries that are opened. Output is
- * the same, whether somebody counts or not.
+ * Unusual uses of malloc: before main, in threads and their destructors, in children, in loaded libraries. The
+ * output is the same with and without counting.
  */
 #include "alloc_counts.h"
 

@@ -1,4 +1,4 @@
-/* A library that allocates as soon as it is opened, and frees when it is closed. */
+/* A library that allocates when it is loaded, and frees when it is unloaded. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Threads that exchange blocks, and sessions that begin and end under them. Each block says in its first bytes who allocated it,
- * so the program knows how many were freed by another.
+ * Threads that exchange blocks, while sessions start and end. Each block has its allocating thread in its first
+ * bytes, so the program knows how many were freed by another one.
  */
 #include "support.h"
 

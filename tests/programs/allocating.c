@@ -1,12 +1,14 @@
 /*
- * A program that knows nothing of hotpath, whose functions allocate known amounts. It tells them at its end: NAME BYTES, NAME_blocks,
+ * A program without hotpath, whose functions allocate known amounts. It prints them at its end: NAME BYTES,
+ * NAME_blocks,
  * NAME_left and, where that is certain, NAME_peak.
  *     allocating plain       one thread, and another that frees
  *     allocating threads     the small blocks in four threads
- *     allocating forked      as plain, and a child that frees what its parent had, and allocates: what is told is of both
+ *     allocating forked      as plain, and a child that frees what its parent had, and allocates: the printed
+ *                            numbers are of both
  *     allocating executed    as plain, in a child that becomes this program again
  *     allocating killed      as plain, and then SIGKILL
- * Blocks of LARGE bytes are samples for certain where these are 64 KB apart, so what is told of them is exact.
+ * Blocks of LARGE bytes are always sampled if samples are 64 KB apart, so their numbers are exact.
  */
 #include <inttypes.h>
 #include <pthread.h>

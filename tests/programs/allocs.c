@@ -1,6 +1,6 @@
 /*
- * Allocations whose number and sizes are known, in functions and threads that are known. Usable sizes are the allocator's: the
- * program says what they are, asked by itself.
+ * Allocations of known number and sizes, in known functions and threads. Usable sizes depend on the allocator: the
+ * program asks for them and prints them.
  */
 #include "support.h"
 
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * In the frame of whoever calls it: what longjmp left is known by where it is on the stack, and another frame may be there by
- * now.
+ * In the frame of whoever calls it: what longjmp left is known by where it is on the stack, and another frame may
+ * be there by now.
  */
 #define INLINED static inline __attribute__((always_inline))
 
@@ -272,7 +272,7 @@ static void ends(void)
     }
 }
 
-/* --- the very end of a thread: its destructor comes again and again, at last when the thread has no record any more */
+/*  the very end of a thread: its destructor runs repeatedly, at last when the thread has no record any more */
 
 static pthread_key_t last_key;
 

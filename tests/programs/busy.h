@@ -1,4 +1,4 @@
-/* Work that is measured in processor time, in which samples come: by hosts that are sampled. */
+/* Work measured in CPU time, for hosts that are sampled. */
 #ifndef BUSY_H
 #define BUSY_H
 

@@ -1,6 +1,7 @@
 /*
- * Calls of which it is known on which thread they are made.
- *     by_thread crowd        three threads at the same time: alpha, beta and gamma call work() 10, 20 and 30 times; main 5.
+ * Calls on known threads.
+ *     by_thread crowd        three threads at the same time: alpha, beta and gamma call work() 10, 20 and 30 times;
+ *                            main 5.
  *                            Each call of beta takes 20 microseconds at least
  *     by_thread one_by_one   three threads one after the other, each called worker: 1, 2 and 3 times
  *     by_thread processes    a child and its parent call work() 6 and 4 times

@@ -1,6 +1,8 @@
 /*
- * Changes as it is told by lines of its input, for whoever watches it meanwhile, and says what it has done: "threads" starts 500 of them,
- * "fork" a process that works on until its input ends, "exec" becomes this program anew. SPDX-License-Identifier: MIT
+ * Changes on command of its input lines, while it is observed, and prints what it has done: "threads" starts 500 of
+ * them,
+ * "fork" a process that works on until its input ends, "exec" runs this program again by exec.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np */
 #include <hotpath.h>

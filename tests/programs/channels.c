@@ -1,10 +1,11 @@
 /*
- * Channels on threads and in forked children, whose numbers a test knows.
+ * Channels on threads and in forked children, with known numbers.
  *
  *   channels threads    2 senders and 2 receivers, a queue with a lock
  *   channels forks      a pipe from the program to its child
  *   channels killed     ends by SIGKILL with items inside
- *   channels slow       a producer that fills what has room for 3, a consumer that works while that waits; says what it saw by its own clock
+ *   channels slow       a producer that fills what has room for 3, a consumer that works while that waits; says
+ *                       what it saw by its own clock
  *   channels slow_fork  the same over a pipe to a child, which has room for all
  *
  * SPDX-License-Identifier: MIT

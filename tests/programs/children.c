@@ -1,6 +1,6 @@
 /*
- * Children of a process with four busy threads, made in every way there is. Each child records zones of its own and
- * ends by exit() or _exit(); the parent's counts stay exact, and a child that records has a session of its own.
+ * Children of a process with four busy threads, made in every possible way. Each child records its own zones and
+ * ends by exit() or _exit(); the parent's counts stay exact, and a child that records has its own session.
  *     children fork|_Fork|vfork|clone|spawn|daemon|exec|grandchild|many
  */
 #include "support.h"

@@ -1,7 +1,7 @@
 /*
- * Functions that are called and functions that are not, of every kind: static, global, inlined, copied for an argument; here
- * (compiled with -finstrument-functions), in cold_library.c (likewise, a library), and in cold_plain.c (without). Those that
- * are not called have "never" in their names if they are measured, and "unmeasured" if they are not.
+ * Called and uncalled functions of every kind: static, global, inlined, copied for an argument; here
+ * (compiled with -finstrument-functions), in cold_library.c (likewise, a library), and in cold_plain.c (without).
+ * Uncalled functions have "never" in their names if they are instrumented, and "unmeasured" if they are not.
  */
 #include <stdio.h>
 

@@ -1,4 +1,7 @@
-/* A measured library for cold.c. With HOOKS it brings the compiler's hooks along, as a program does that is linked statically. */
+/*
+ * An instrumented library for cold.c. With HOOKS it contains the compiler's hooks, like a statically linked
+ * program.
+ */
 #define NOINLINE __attribute__((noinline))
 #define UNMEASURED __attribute__((no_instrument_function))
 

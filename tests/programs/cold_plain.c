@@ -1,4 +1,4 @@
-/* The part of cold.c that is not measured. */
+/* The part of cold.c that is not instrumented. */
 int plain_called(int n);
 int plain_unmeasured(int n);
 

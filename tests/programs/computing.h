@@ -1,4 +1,4 @@
-/* Work that is the same each time, by the processor time of the thread: for programs whose functions are found by their stacks. */
+/* A fixed amount of work, by the thread's CPU time: for programs whose functions are found by stacks. */
 #ifndef COMPUTING_H
 #define COMPUTING_H
 

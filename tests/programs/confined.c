@@ -1,7 +1,8 @@
 /*
- * A program that confines itself once its session has begun, and then has 32 threads at once, so that the session has to grow.
- *     as MB MB       an address space of so many megabytes, and a block of so many
- *     mlock          as a user without privileges, all memory locked, what is there and what comes
+ * A program that restricts itself after its session has started, and then has 32 threads at once, so that the
+ * session must grow.
+ *     as MB MB       an address space limit in megabytes, and a block of this size
+ *     mlock          unprivileged, with all current and future memory locked
  *     fsize N        no file longer than N bytes
  *     nofile         no descriptor beyond the standard ones
  *     setuid         another user, who cannot open the session

@@ -1,14 +1,14 @@
 /*
- * The functions of control: what they return, and that nothing happens to the host.
+ * The control functions: their results, and that the host is not affected.
  *     twice       a second start: an error code, one line, the first session goes on
- *     at_once     eight threads start at the same moment
+ *     at_once     eight threads start at once
  *     restart N   start and stop N times while threads record
- *     late N      the same while threads come, go and take new paths all the time
+ *     late N      the same while threads start, exit and take new paths
  *     middle      hotpath_report() in the middle of a run
  *     reporter    rows handed to a callback
  *     scope       HOTPATH_SESSION in a function other than main
  *     unstarted   stop and report without a session
- *     options     an options struct nobody can understand
+ *     options     an invalid options struct
  */
 #include "support.h"
 
@@ -90,7 +90,9 @@ static void restart(unsigned long rounds)
     printf("stop %d\n", hotpath_stop());
 }
 
-/* Sixteen functions in each of three layers: 4096 paths, so the slow ways of the recorder are taken all the time. */
+/*
+ * Sixteen functions in each of three layers: 4096 paths, so the slow ways of the recorder are taken all the time.
+ */
 typedef void function(void);
 
 static void call_all(function *const *functions)

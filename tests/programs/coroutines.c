@@ -1,6 +1,6 @@
 /*
- * Coroutines by ucontext: suspended in the middle of zones while others run, resumed on another thread, and abandoned
- * mid-zone with their stacks given back (unmapped, so a late touch is a crash) or reused at once by the next one.
+ * Coroutines by ucontext: suspended in the middle of zones while others run, resumed on another thread, and
+ * abandoned mid-zone with their stacks unmapped (so a late access crashes) or reused at once by the next one.
  */
 #include "support.h"
 

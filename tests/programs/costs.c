@@ -1,5 +1,5 @@
 /*
- * Programs in which measuring costs something other than zones that are timed.
+ * Programs in which the cost of measuring is not that of timed zones.
  *     costs pairs N    N pairs of malloc and free in one zone
  *     costs calls N    N calls with a pair in each
  */

@@ -1,7 +1,9 @@
 /*
- * Uses processor time in known functions and reads the thread's clock around each piece of work: its own truth, in lines
- * "key nanoseconds". `all` is what the process used while the session ran.
- *     cpu split|calls|modes|rounds|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
+ * Uses CPU time in known functions and reads the thread's CPU clock around each piece of work: the truth, printed
+ * as lines "key nanoseconds". `all` is what the process used while the session ran.
+ *     cpu
+ *     split|calls|modes|rounds|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever
+ *     [N] [PLUGIN]
  */
 #include "support.h"
 
@@ -98,7 +100,10 @@ static void __attribute__((noinline)) thinks(uint64_t rounds)
     compute(rounds);
 }
 
-/* One function that is in the kernel nearly all the time, and one that never is, both for a while before it is the other's turn. */
+/*
+ * One function that is in the kernel nearly all the time, and one that never is, both for a while before it is the
+ * other's turn.
+ */
 static void modes(unsigned long ms)
 {
     const int zero = open("/dev/zero", O_RDONLY);
@@ -173,7 +178,9 @@ static void inlined(unsigned long ms)
     tell("tiny", spent[0]);
 }
 
-/* A calls B calls A ...: most of the work is in the innermost call, which the tree has folded onto one further out. */
+/*
+ * A calls B calls A ...: most of the work is in the innermost call, which the tree has folded onto one further out.
+ */
 static void ping(int depth);
 
 static void __attribute__((noinline)) pong(int depth)

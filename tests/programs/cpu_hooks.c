@@ -1,4 +1,4 @@
-/* The compiler measures every function; the program knows what two of them use. See cpu.c. */
+/* All functions are compiler-instrumented; the program knows the CPU time of two of them. See cpu.c. */
 #include "support.h"
 
 __attribute__((no_instrument_function)) static uint64_t thread_ns(void)

@@ -1,6 +1,6 @@
 /*
- * Programs that have plans of their own for signals, children, descriptors and limits, and use processor time meanwhile, so that
- * samples come. What they write is the same with and without hotpath.
+ * Programs that use signals, children, descriptors and limits themselves, and use CPU time meanwhile, so that
+ * samples arrive. Their output is the same with and without hotpath.
  *     cpu_host CASE
  */
 #include "busy.h"
@@ -30,7 +30,7 @@
 
 extern char **environ;
 
-/* ------------------------------------------------------------------------------------------------ its own SIGURG */
+/* ----------------------------------------------------------------------------------------------- its own SIGURG */
 
 static volatile sig_atomic_t plain_count, info_count, last_code, was_on_stack, was_blocked;
 static char other_stack[1 << 16];
@@ -405,7 +405,7 @@ static void wait_for_all(bool is_by_descriptor)
 static void wait_for_signals(void) { wait_for_all(false); }
 static void read_signals(void) { wait_for_all(true); }
 
-/* ------------------------------------------------------------------------------- other signals, and interruptions */
+/* ----------------------------------------------------------------------------- other signals, and interruptions */
 
 #define LIMIT(resource, value)                                                                                     \
     do {                                                                                                           \

@@ -1,9 +1,10 @@
 /*
- * Threads that use known amounts of everything, and say so by their own clocks: lines "name.what value".
+ * Threads that use known amounts of everything, and print them by their own clocks: lines "name.what value".
  *
- * burner and kernel use their processor, in user mode and in system calls; sleeper gives it away forty times; allocator allocates and
- * frees; stranger is in no measured function and allocates nothing, so the session has no record of it; brief ones come one after
- * the other. Each waits until whoever watches has seen it, so that nothing depends on how often that is.
+ * burner and kernel use CPU time, in user mode and in system calls; sleeper gives up its CPU forty times; allocator
+ * allocates and frees; stranger is in no measured function and allocates nothing, so the session has no record of
+ * it; brief ones come one after the other. Each waits until the observer has seen it, so that nothing depends on
+ * the rate of looks.
  */
 #include "support.h"
 
@@ -70,7 +71,10 @@ static int find_row(int fd, struct hp_crew *ret_crew, struct hp_crew_row *ret_ro
     return 0;
 }
 
-/* Until somebody has looked at this thread, all of whose work so far is in that, and its record is known if it has one. */
+/*
+ * Until somebody has looked at this thread, all of whose work so far is in that, and its record is known if it has
+ * one.
+ */
 static void be_seen(int has_record)
 {
     struct hp_crew crew;

@@ -1,6 +1,7 @@
 /*
- * Durations from 2 microseconds to 2 milliseconds, evenly spread by magnitude, each timed by the program itself just inside
- * the zone and around it, so that the zone's lies between however the machine stops the program. Prints them all: "d INSIDE
+ * Durations from 2 microseconds to 2 milliseconds, evenly spread by magnitude, each timed by the program itself
+ * just inside the zone and around it, so that the zone's duration lies in between even if the program is preempted.
+ * Prints them all: "d INSIDE
  * AROUND".
  */
 #include "support.h"

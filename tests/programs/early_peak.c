@@ -1,5 +1,5 @@
 /*
- * The most lives before there is a second thread: 64 MB, of which nothing is left when it begins.
+ * The heap peaks before there is a second thread: 64 MB, all freed when it starts.
  *     early_peak          the first thread goes on afterwards
  *     early_peak silent   it ends at once, without another call of malloc or free
  */

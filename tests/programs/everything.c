@@ -1,6 +1,6 @@
 /*
- * Every function measured by the compiler: not a word of hotpath in here. Prints how often each function was called, by
- * counters of its own.
+ * Every function is compiler-instrumented; the source does not mention hotpath. Prints how often each function was
+ * called, by its own counters.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * Functions of C++, every one measured by the compiler: not a word of hotpath in here. How often each is called is in the
+ * C++ functions, all compiler-instrumented; the source does not mention hotpath. How often each is called is in the
  * loop of main.
  */
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* Scopes that may allocate so often: what is told of them, and what becomes of the program. */
+/* Scopes with an allocation limit: what is reported when they exceed it, and what happens to the program. */
 #include "support.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Measured expressions yield what they yield without: value, type, and things that live as long. Compiled without hotpath
- * this program says the same.
+ * Measured expressions are the same as unmeasured ones: value, type, and lifetime of temporaries. Compiled without
+ * hotpath the program prints the same.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// Measured expressions of C++ are what they are without: lvalues stay lvalues, temporaries live as long, types are the same.
+// Measured C++ expressions are the same as unmeasured ones: value category, lifetime of temporaries, type.
 // Compiled without hotpath this program says the same.
 #include <hotpath.h>
 

@@ -1,6 +1,6 @@
 /*
- * Waits, in `waiter`, for each kind of thing that threads wait for one another with. Another thread, in `holder`, has it or is to
- * bring it, and sleeps meanwhile.
+ * `waiter` waits for each kind of synchronization object. Another thread, in `holder`, holds or signals it, and
+ * sleeps meanwhile.
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * Guards whose ends are odd.
- *     guards jump        the beginning is jumped over, where the guard still has what an earlier one left there
+ * Guards with unusual ends.
+ *     guards jump        goto skips the initialiser; the guard still has the contents of an earlier one
  *     guards twice       HOTPATH_END is reached twice
  *     guards elsewhere   HOTPATH_END is reached on another thread, while the zone is open on the first
  */

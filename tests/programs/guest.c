@@ -1,8 +1,10 @@
 /*
- * A guest of `hotpath run`: what passes through it, and what it leaves. Every case calls work() a known number of times.
+ * A guest of `hotpath run`: what passes through it, and what it leaves. Every case calls work() a known number of
+ * times.
  *     ends HOW        return, exit, _exit, abort, segv, kill: 3 calls, then that end (status 7 where there is one)
  *     copy            stdin to stdout, one call per line
- *     family N        N children by fork, child i calls work() i + 1 times; one more is started by exec, with 5 calls
+ *     family N        N children by fork, child i calls work() i + 1 times; one more is started by exec, with 5
+ *                     calls
  *     crowd N         N children one after the other, each with one call
  *     daemon PATH     a double-forked daemon calls work() until PATH is gone; the parent returns at once
  *     closes          closes all descriptors but 0 to 2

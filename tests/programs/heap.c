@@ -1,8 +1,8 @@
 /*
- * The host's heap. malloc and its kin are replaced here: they count the calls made while the library is at work, and
- * fail from the n-th call on when told so. The library must not call them at all.
+ * The host's heap. malloc and its siblings are replaced here: they count calls made from inside the library, and
+ * fail from the n-th call on if told so. The library must not call them at all.
  *     heap count     prints the number of calls made inside hotpath
- *     heap fail N    from the N-th call on there is no memory
+ *     heap fail N    fails from the N-th call on
  */
 #include "support.h"
 

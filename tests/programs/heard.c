@@ -1,7 +1,7 @@
 /*
- * Holds all signals there are, also those of the C library, and prints each that arrives: its number, the value that it bears
- * or -1, and whether it was queued by our parent or by somebody else. The value END is its end. With the word "leaves" it
- * puts itself into a process group of its own.
+ * Blocks all signals, also those of the C library, and prints each that arrives: its number, its value or -1, and
+ * whether our parent or another process queued it. It ends at the value END. With the word "leaves" it moves to its
+ * own process group.
  */
 #define _GNU_SOURCE
 #include <signal.h>

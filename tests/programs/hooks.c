@@ -1,5 +1,5 @@
 /*
- * What the hooks of -finstrument-functions have to get along with.
+ * Difficult cases for the hooks of -finstrument-functions.
  *     deep N      recursion deeper than the stack of zones; prints how long the outermost call took
  *     altstack    a new function called for the first time on a signal stack of 8 KiB
  *     jumps N     functions that leave a zone of a macro by longjmp, where calls of the same function were before

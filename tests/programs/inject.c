@@ -1,6 +1,6 @@
 /*
- * An allocator of its own, to be preloaded: memory of a fixed area, and from when the program says so its n-th call fails. Its
- * functions call one another, as those of some C libraries do.
+ * An allocator to be preloaded: it uses a fixed area, and its n-th call fails once the program says so. Its
+ * functions call each other, as in some C libraries.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Functions within functions, for tests/unit/test_symbolizer.c, which compiles it in many ways. Labels say where to look; what
- * is there, the marks at the ends of lines say. SPDX-License-Identifier: MIT
+ * Inlined functions, for tests/unit/test_symbolizer.c, which compiles this in many ways. Labels mark the addresses
+ * to look up; marks at the ends of lines give the expected result. SPDX-License-Identifier: MIT
  */
 #define PROBE(name) __asm__ volatile(".globl " name "\n" name ":\n nop")
 #define INLINED inline __attribute__((always_inline))

@@ -1,4 +1,4 @@
-/* A library that stands in front of the C library's functions, to be preloaded: says what it sees. */
+/* A library to be preloaded that interposes functions of the C library and prints what it sees. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

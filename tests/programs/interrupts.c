@@ -1,7 +1,7 @@
 /*
  * SIGINT and SIGTERM. The program says "ready" and waits in a zone.
  *     default           left alone: report, then death by the signal
- *     before, after     a handler of its own, installed before or after HOTPATH_MAIN: nothing of ours happens
+ *     before, after     a handler of its own, installed before or after HOTPATH_MAIN: hotpath does nothing
  *     ignored           stays ignored
  *     busy              arrives while four threads are in zones
  */

@@ -1,6 +1,6 @@
 /*
- * siglongjmp out of a handler with zones, at a high rate, so that it comes in the middle of whatever the recorder does. Afterwards all
- * is calm: what recursive functions take from then on has to be in their totals.
+ * siglongjmp out of a handler with zones, at a high rate, so that it hits every part of the recorder. After it, the
+ * time of recursive functions must be in their totals.
  */
 #include "support.h"
 

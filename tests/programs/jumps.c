@@ -1,6 +1,6 @@
 /*
- * goto and switch into the scope of a zone jump over its beginning: its end then sees a guard nobody initialised. Filled
- * with every byte value beforehand, the guard must never be believed.
+ * goto and switch into the scope of a zone skip its start: its end then sees an uninitialised guard. Whatever byte
+ * the memory is filled with, the guard must never be trusted.
  */
 #include "support.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a zone must leave as it found it: errno (also with the first zone of a thread, a deeper stack, a report), open
+ * What a zone must not change: errno (also with the first zone of a thread, a deeper stack, a report), open
  * descriptors, the signal mask, and what children inherit.
  */
 #include "support.h"

@@ -1,5 +1,5 @@
 /*
- * Blocks with a row for each key. What was counted per key is known by construction, or told by the program.
+ * Blocks with a row for each key. The count per key is known by construction, or printed by the program.
  */
 #include "support.h"
 

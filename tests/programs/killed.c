@@ -1,5 +1,6 @@
 /*
- * Publishes its own progress in a shared file (argv[1]): per thread the number of calls begun and ended, written directly
+ * Publishes its own progress in a shared file (argv[1]): per thread the number of calls begun and ended, written
+ * directly
  * before and after the zone. Whatever kills it, the session must say the same, give or take the call in flight.
  *     killed FILE [how to end]   run|abort|_exit|segv
  */

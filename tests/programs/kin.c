@@ -1,17 +1,18 @@
 /*
- * A program that knows nothing of hotpath, and whose processes use a known amount of processor time, in milliseconds:
+ * A program without hotpath, whose processes use a known amount of CPU time, in milliseconds:
  *     kin burn MS              uses it and leaves by _exit
- *     kin fork N MS            N children use it each and leave by _exit, and allocate 100 blocks of 1000 bytes before
- *     kin become MS FILE ...   uses it, and becomes another program
+ *     kin fork N MS            N children allocate 100 blocks of 1000 bytes, use it each and leave by _exit
+ *     kin become MS FILE ...   uses it, and calls exec
  *     kin bare MS              closes all descriptors first
- *     kin clear FILE ...       becomes another program without any environment
- *     kin orphan MS            a grandchild, in a session of its own, uses it when its parent has ended; the program waits for it
- *     kin thread MS MORE       uses it, lets a thread begin and end, uses more, and waits for its input to be closed
- *     kin lone MS              the first thread ends, another one uses it
- *     kin maps N               maps code N times, as programs do that make some
+ *     kin clear FILE ...       calls exec with an empty environment
+ *     kin orphan MS            a grandchild, in its own POSIX session, uses it after its parent has ended; the
+ *                              program waits for it
+ *     kin thread MS MORE       uses it, starts a thread that exits, uses more, and waits for its input to be closed
+ *     kin lone MS              the first thread exits, another one uses it
+ *     kin maps N               maps code N times, as a JIT compiler does
  *     kin stay                 leaves a child behind that waits for its input to be closed
- * It can be more: what a hypervisor takes away can count as the program's. Each adds to ./burned, if there is such a file, its number,
- * what it was to use and what it used.
+ * It can be more: time stolen by a hypervisor may count as the program's. Each process appends its pid, the CPU
+ * time it was to use and the time it used to ./burned, if that file exists.
  */
 #include <fcntl.h>
 #include <pthread.h>

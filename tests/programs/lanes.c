@@ -1,6 +1,7 @@
 /*
- * Coroutines that keep zones open while others run: on one thread or on whichever is free, ended midway, left by jumps, killed. How
- * often each zone runs, and what it allocates, is known. First argument: what to do; second: "ucontext", "asm" or "libco".
+ * Coroutines that keep zones open while others run: on one thread or on whichever is free, ended midway, left by
+ * jumps, killed. The calls and allocations of each zone are known. First argument: what to do; second: "ucontext",
+ * "asm" or "libco".
  */
 #include "switcher.h"
 
@@ -12,7 +13,7 @@
 
 int uses_ucontext = 1;
 
-/* ---------------------------------------------------------------------------------------- many on several threads */
+/* -------------------------------------------------------------------------------------- many on several threads */
 
 #define THREADS 4
 #define COROUTINES 64
@@ -134,7 +135,7 @@ static void pool(long threads, long coroutines)
     tell("sum", (uint64_t)sum);
 }
 
-/* ------------------------------------------------------------------------------------------------ a libco of ours */
+/* ---------------------------------------------------------------------------------------------- a libco of ours */
 
 /* As libco has it: every stack can switch to every other, and who runs is known to the library. */
 typedef struct coroutine *cothread;
@@ -187,7 +188,7 @@ static void libco(void)
         coroutine_drop(&all[i]);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- times */
+/* -------------------------------------------------------------------------------------------------------- times */
 
 static uint64_t busy_ns, away_ns;
 
@@ -203,7 +204,10 @@ static void timed(struct coroutine *self)
     }
 }
 
-/* What is told of a time is measured strictly inside of what hotpath measures, so that it is less, however slow the machine is. */
+/*
+ * What is told of a time is measured strictly inside of what hotpath measures, so that it is less, however slow the
+ * machine is.
+ */
 static void times(void)
 {
     static struct coroutine one;
@@ -225,7 +229,7 @@ static void times(void)
     coroutine_drop(&one);
 }
 
-/* ------------------------------------------------------------------------------------------------ unusual endings */
+/* ---------------------------------------------------------------------------------------------- unusual endings */
 
 static void midway(struct coroutine *self)
 {
@@ -368,7 +372,7 @@ static void killed_inside(void)
     resume(&two);
 }
 
-/* -------------------------------------------------------------------------------------------- sessions, processes */
+/* ------------------------------------------------------------------------------------------ sessions, processes */
 
 static void in_turns(struct coroutine *self)
 {
@@ -423,7 +427,7 @@ static void forked(void)
     coroutine_drop(&one);
 }
 
-/* --------------------------------------------------------------------------------------------------------- misuse */
+/* ------------------------------------------------------------------------------------------------------- misuse */
 
 static hotpath_lane shared;
 static int is_inside, may_leave;

@@ -1,6 +1,6 @@
 /*
- * What a child meets first is new to its parent, too, which meets something else at the same time: each in its own session.
- * Functions are measured by the compiler, but for those on the way to the key.
+ * A child's first site is new to its parent, too, which uses another new one at the same time: each goes into its
+ * own session. Functions are compiler-instrumented, except those on the way to the key.
  *     late_sites key|function
  */
 #include "support.h"

@@ -1,11 +1,11 @@
 /*
- * A signal comes in the middle of the recorder, where a zone that begins or ends holds a head of the thread: the one that the next zone
- * would take is held here as there, so that it does so each time. The handler has zones.
- *     jumps    and leaves by siglongjmp, again and again, within a function that goes on; those after it are recorded as ever
- *     thread   the same in a thread, without any zone around, from deep down
- * It says whether it was optimised: if not, functions leave much of their frames as it was, and with it the frames of signals that are over.
- *     returns  and returns, from where it ran: on the thread's stack or an alternate one, in memory of any kind. The head is still
- *              held, since who holds it will go on
+ * A signal arrives in the middle of the recorder, while a zone that begins or ends holds a head of the thread. The
+ * test itself holds the head that the next zone would use, so that this happens each time. The handler has zones.
+ *     jumps    it leaves by siglongjmp, again and again, within a function that continues; later zones are recorded
+ *     thread   the same in a thread, without an enclosing zone, from deep down. Prints whether it was optimised: if
+ *              not, functions leave much of their frames untouched, and with them old signal frames
+ *     returns  it returns: on the thread's stack or an alternate one, in memory of any kind. The head is still
+ *              held, since its holder will continue
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * Zones before main (constructors), after it (destructors, atexit handlers, of main's session too), and in a program
- * that calls exit() within an atexit handler's reach. Output and status as without hotpath.
+ * Zones before main (constructors), after it (destructors, atexit handlers, of main's session too), and in a
+ * program that calls exit() within an atexit handler's reach. Output and status are the same as without hotpath.
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * Compiled with -finstrument-functions: functions that are too small to be timed each time, and what must stay exact then.
- * What the program uses itself is kept out, so that only what is named here is measured.
+ * Compiled with -finstrument-functions: functions too small to time every call, and what must stay exact then. The
+ * program's own helpers are excluded, so that only the functions named here are measured.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -54,7 +54,10 @@ static SEEN void layers(void)
         middle();
 }
 
-/* One call in sixteen takes a hundred times as long as the others, so that together they are long enough to be timed. */
+/*
+ * One call in sixteen takes a hundred times as long as the others, so that together they are long enough to be
+ * timed.
+ */
 static SEEN void uneven(int is_long)
 {
     if (is_long)

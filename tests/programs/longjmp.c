@@ -1,6 +1,6 @@
 /*
- * Zones that are left without their end: by longjmp over several of them, 100,000 times in a row with nothing measured
- * around it, and by siglongjmp out of a signal handler that interrupted a zone. The host goes on as if nothing were there.
+ * Zones that are left without their end: by longjmp over several of them, 100,000 times in a row with nothing
+ * measured around it, and by siglongjmp out of a signal handler that interrupted a zone. The host is not affected.
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * Loops without a library, by every function that waits: loop_by_hand epoll_wait|poll|... And what could go wrong with functions that
- * others stand in front of: signals, cancellation, fork, threads, jumps. SPDX-License-Identifier: MIT
+ * Event loops without a library, with every wait function: loop_by_hand epoll_wait|poll|... And difficult cases for
+ * interposed functions: signals, cancellation, fork, threads, jumps. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -136,7 +136,7 @@ static void forks(void)
     printf("child %d\n", status);
 }
 
-/* ------------------------------------------------------------------------------------------------- interruptions */
+/* ------------------------------------------------------------------------------------------------ interruptions */
 
 static void ignore(int signal) { (void)signal; }
 

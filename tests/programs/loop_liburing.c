@@ -1,6 +1,6 @@
 /*
- * A loop over io_uring, which waits by the function of liburing that the argument names. Each round asks for a timeout of a millisecond, so that there is
- * something to wait for. SPDX-License-Identifier: MIT
+ * A loop over io_uring, which waits by the liburing function named by the argument. Each round submits a timeout of
+ * a millisecond, so that there is something to wait for. SPDX-License-Identifier: MIT
  */
 #include <liburing.h>
 #include <stdlib.h>

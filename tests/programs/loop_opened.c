@@ -1,4 +1,7 @@
-/* Opens a library twice that runs a loop by another one, which it brings along for itself alone. SPDX-License-Identifier: MIT */
+/*
+ * Loads a library twice that runs a loop through another one, which it loads as a private dependency.
+ * SPDX-License-Identifier: MIT
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

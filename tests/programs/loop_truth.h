@@ -1,7 +1,8 @@
 /*
- * For programs with an event loop that know nothing of hotpath: each callback takes one event from a descriptor and puts the next one there,
- * so every wait returns one event and there is nothing else to wait for. One callback computes for SPIN_NS by the program's own clock. What
- * the program knows, it writes. SPDX-License-Identifier: MIT
+ * For programs with an event loop and without hotpath: each callback takes one event from a descriptor and puts the
+ * next one there,
+ * so every wait returns one event and there is nothing else to wait for. One callback computes for SPIN_NS by the
+ * program's own clock. The program prints the truth. SPDX-License-Identifier: MIT
  */
 #ifndef LOOP_TRUTH_H
 #define LOOP_TRUTH_H
@@ -38,8 +39,8 @@ struct truth {
     unsigned callbacks;
     uint64_t previous; /* when the last callback began */
     uint64_t before;   /* that of the one before the slow one */
-    uint64_t callback,
-        turn; /* how long the slow one took; at most how long its turn was: from the callback before to the one after */
+    /* Duration of the slow callback; upper bound of its turn: from the callback before to the one after. */
+    uint64_t callback, turn;
 };
 
 static inline void truth_post(struct truth *truth)

@@ -1,4 +1,7 @@
-/* A loop that tells of its waits itself: on condition variables, say, which nobody else can know. SPDX-License-Identifier: MIT */
+/*
+ * A loop that reports its waits by macros: on condition variables, say, which cannot be detected.
+ * SPDX-License-Identifier: MIT
+ */
 #include <hotpath.h>
 
 #include <poll.h>

@@ -1,4 +1,7 @@
-/* More sites than the tree of a thread has nodes for: usage: many_sites SITES ROUNDS. What has no room of its own stands below <other>. */
+/*
+ * More sites than the tree of a thread has nodes for: usage: many_sites SITES ROUNDS. Sites without a node are
+ * below <other>.
+ */
 #include "support.h"
 
 #include <pthread.h>

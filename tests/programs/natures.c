@@ -1,6 +1,6 @@
 /*
- * A function of known nature, `subject`: it computes, sleeps, allocates, waits for a disk, a pipe or a lock, or has to share
- * its processor with others. It tells what the kernel says of its time: by the clock, on a processor, ready for one.
+ * A function of known nature, `subject`: it computes, sleeps, allocates, waits for a disk, a pipe or a lock, or has
+ * to share its CPU. It prints the kernel's numbers of its time: wall, on a CPU, ready to run.
  */
 #include "rivals.h"
 #include "support.h"

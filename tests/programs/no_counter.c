@@ -1,4 +1,6 @@
-/* Forbids itself to read the time stamp counter, computes, allocates and ends, as a sandbox for untrusted code may. */
+/*
+ * Forbids itself to read the time stamp counter, computes, allocates and ends, as a sandbox for untrusted code may.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

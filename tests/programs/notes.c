@@ -1,6 +1,6 @@
 /*
- * Calls that are kept one by one, with notes that say which call it was. Each case knows what the latest calls are; a running
- * number in the note tells them apart.
+ * Calls that are kept one by one, with notes that say which call it was. Each case knows what the latest calls are;
+ * a running number in the note tells them apart.
  */
 #include "support.h"
 
@@ -28,7 +28,7 @@ static void many(unsigned count)
         step(number);
 }
 
-/* -------------------------------------------------------------------------------------------------- several threads */
+/* ---------------------------------------------------------------------------------------------- several threads */
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static unsigned turns_taken;
@@ -72,7 +72,7 @@ static void one_by_one(unsigned rounds)
     }
 }
 
-/* --------------------------------------------------------------------------------------------- chosen from outside */
+/* ------------------------------------------------------------------------------------------ chosen from outside */
 
 static void parse_head(int number)
 {
@@ -101,7 +101,7 @@ static void chosen(void)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------- what belongs to whom */
+/* ----------------------------------------------------------------------------------------- what belongs to whom */
 
 static void inner(int number)
 {
@@ -150,7 +150,7 @@ static void descend(int level)
         HOTPATH_NOTE("up %d", level);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ its text */
+/* ----------------------------------------------------------------------------------------------------- its text */
 
 static void letters(char *text, size_t count)
 {
@@ -213,7 +213,7 @@ static void texts(void)
     nothing_in_it();
 }
 
-/* ------------------------------------------------------------------------------------------------ where there is no note */
+/* --------------------------------------------------------------------------------------- where there is no note */
 
 static unsigned evaluated;
 
@@ -263,7 +263,7 @@ static void keeps_errno(void)
     tell_aside("errno", (uint64_t)errno);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ longjmp */
+/* ------------------------------------------------------------------------------------------------------ longjmp */
 
 static jmp_buf back;
 
@@ -291,7 +291,7 @@ static void jumps(void)
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------- at full speed */
+/* ------------------------------------------------------------------------------------------------ at full speed */
 
 /* What a thread has begun and ended, in a file that outlives it. */
 struct progress {

@@ -1,6 +1,6 @@
 /*
- * Many functions on many threads, for a while, some of them with names that mean something to browsers and terminals: usage: odd_names FUNCTIONS
- * THREADS MILLISECONDS.
+ * Many functions on many threads, for a while, some of them with names that mean something to browsers and
+ * terminals: usage: odd_names FUNCTIONS THREADS MILLISECONDS.
  */
 #include "support.h"
 

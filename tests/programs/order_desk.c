@@ -1,6 +1,7 @@
 /*
- * A server of a few threads until a line comes: three of them wait for one lock, get orders from a queue, compute, allocate and look something up that
- * takes time. Says how many orders there were. With "crash" as argument it ends by a signal instead. SPDX-License-Identifier: MIT
+ * A server with a few threads that runs until a line of input arrives: three of them wait for one lock, get orders
+ * from a queue, compute, allocate and do a slow lookup. Prints the number of orders. With "crash" as argument
+ * it ends by a signal instead. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np */
 #include <poll.h>

@@ -1,13 +1,13 @@
 /*
- * Whose a session is while several threads begin, end, report and count.
+ * Ownership of sessions while several threads start, end, report and count.
  *     storm N     all of it at once, N sessions
- *     leak N      N sessions, one after the other: what is left of them in the address space
+ *     leak N      N sessions, one after the other: what is left mapped
  *     apart N     one thread ends a large session while another begins one
- *     jump        reporters that leave by longjmp, at several depths; later reports come all the same
+ *     jump        reporters that leave by longjmp, at several depths; later reports still work
  *     inside      a reporter that asks for a report
  *     forking     a reporter that forks; the child begins and ends sessions of its own, and returns from it
  *     pair N      reporter and context are changed while reports are made
- *     nothing     a report when there is no memory for one
+ *     nothing     a report without memory
  */
 #include "support.h"
 

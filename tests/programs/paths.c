@@ -1,6 +1,6 @@
 /*
- * More paths than a thread's tree holds: every subset of 17 blocks, one inside the other. Then recursion that finds no
- * place in the tree: again -> via -> again -> ..., each level with work of its own.
+ * More paths than a thread's tree holds: every subset of 17 blocks, one inside the other. Then recursion without
+ * room in the tree: again -> via -> again -> ..., each level with work of its own.
  */
 #include "support.h"
 

@@ -1,6 +1,7 @@
 /*
- * Two phases, as long as whoever runs it wants: computes in calls of `first`, each of which asks for 1000 bytes, until a line comes, and waits in one call of `second` for the
- * next one. Says how many calls there were. SPDX-License-Identifier: MIT
+ * Two phases, controlled by the test: computes in calls of `first`, each of which allocates 1000 bytes, until a
+ * line of input arrives, and waits in one call of `second` for the next line. Prints the number of calls.
+ * SPDX-License-Identifier: MIT
  */
 #include <poll.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * Pipes, sockets, eventfds and message queues of a program that knows nothing of hotpath. What went through them, and for how long it was
- * kept waiting, it knows by itself and writes. SPDX-License-Identifier: MIT
+ * Pipes, sockets, eventfds and message queues of a program without hotpath. It measures the traffic and its own
+ * waiting, and prints them. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>

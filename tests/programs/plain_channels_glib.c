@@ -1,6 +1,6 @@
 /*
- * A GAsyncQueue with a producer that keeps it full of work and a consumer that takes a job every 5 ms, of a program that knows nothing of
- * hotpath. SPDX-License-Identifier: MIT
+ * A GAsyncQueue with a producer that keeps it full of work and a consumer that takes a job every 5 ms, of a program
+ * without hotpath. SPDX-License-Identifier: MIT
  */
 #include <glib.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
- * What some calls do and others do not, in step with what is sampled.
+ * Work that only some calls do, in step with time sampling.
  *     rarely calls     every 16th call of `step` calls `rare`, and never one that is timed
  *     rarely long N    every 16th call of `put` is long, beginning with call N
- *     rarely misses    `fetch`, measured by the compiler, is much too short to be timed, 200000 times, and then is not
+ *     rarely misses    `fetch`, measured by the compiler, is much too short to be timed, 200000 times, and then is
+ *                      not
  */
 #include "support.h"
 

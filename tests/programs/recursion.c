@@ -1,6 +1,6 @@
 /*
  * Recursion: each call is counted, but its time once, so that a total is never more than the wall time around the
- * outermost call, which the program takes itself.
+ * outermost call, which the program measures itself.
  */
 #include "support.h"
 
@@ -38,8 +38,8 @@ static void pong(int n)
 }
 
 /*
- * cross -> bridge -> target -> cross -> target: the second cross goes on at the place of the first, where target has no
- * call yet, so target is open at two places of the tree at once.
+ * cross -> bridge -> target -> cross -> target: the second cross goes on at the place of the first, where target
+ * has no call yet, so target is open at two places of the tree at once.
  */
 static uint64_t target_ns, calls_of_target;
 static void cross(int is_outer);

@@ -1,6 +1,6 @@
 /*
- * A session ends and the next begins while a thread is outside of zones, so that it still knows where its own were: far
- * into a file that was larger than the next one is. Functions are measured by the compiler.
+ * A session ends and the next starts while a thread is outside of zones, so that its head still has offsets far
+ * into a file that was larger than the next one. Functions are compiler-instrumented.
  *     restarts note|function|again|end
  */
 #include "support.h"

@@ -1,5 +1,5 @@
 /*
- * Others that are busy on the same processor, so that whoever has brought them has to wait for it. They end with it.
+ * Processes that are busy on the same CPU, so that their parent has to wait for it. They end with the parent.
  * SPDX-License-Identifier: MIT
  */
 #ifndef RIVALS_H

@@ -1,5 +1,5 @@
 /*
- * Calls of which not all are timed. How many there are is known, and how long each of them is where that is asked.
+ * Calls of which not all are timed. Their number is known, and their durations if a case needs them.
  */
 #include "support.h"
 
@@ -34,8 +34,8 @@ static void paths(void)
 }
 
 /*
- * --- how long: a parent with two children. The program reads its own clock just inside each zone and around it, so that the
- * zone's time lies between the two however the machine stops the program.
+ * --- how long: a parent with two children. The program reads its own clock just inside each zone and around it, so
+ * that the zone's time lies between the two however the machine stops the program.
  */
 
 static void tell_bounds(const char *name, uint64_t inside, uint64_t around)
@@ -103,7 +103,7 @@ static void recursion(void)
     tell("fib", fib_calls);
 }
 
-/* --- threads: each counts down for itself. One after the other, so that it is known whose counts each goes on with. */
+/*  threads: each has its own countdown. One after another, so that it is known whose countdown each continues. */
 
 static void *many_leaves(void *count)
 {

@@ -1,6 +1,6 @@
 /*
- * Programs with signals, threads and stacks of their own, which use processor time in zones meanwhile, so that samples come as often
- * as they can. What they write is the same with and without hotpath.
+ * Programs that use signals, threads and stacks themselves, and use CPU time in zones meanwhile, so that samples
+ * arrive at the highest rate. Their output is the same with and without hotpath.
  *     sampled_host CASE [ARGUMENT...]
  */
 #include "busy.h"
@@ -32,7 +32,7 @@ static pthread_t start(void *(*run)(void *), void *with)
     return thread;
 }
 
-/* ------------------------------------------------------------------------------------------ what can be seen of it */
+/* --------------------------------------------------------------------------------------- what can be seen of it */
 
 static int is_over;
 
@@ -143,7 +143,7 @@ static void tell_handlers(void)
     fclose(status);
 }
 
-/* ---------------------------------------------------------------------------------------------- signals of others */
+/* -------------------------------------------------------------------------------------------- signals of others */
 
 static void shoot(int number)
 {
@@ -248,7 +248,7 @@ static void interposed(void)
     say("end", 1);
 }
 
-/* ---------------------------------------------------------------------------------------------------- cancellation */
+/* ------------------------------------------------------------------------------------------------- cancellation */
 
 static int cleaned;
 
@@ -330,7 +330,7 @@ static void set_user(void)
     say("done", done);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- stacks */
+/* ------------------------------------------------------------------------------------------------------- stacks */
 
 /* A stack below which nobody may touch anything. */
 static char *make_stack(size_t size)
@@ -383,7 +383,9 @@ static void *work_on_alternate(void *with)
     return NULL;
 }
 
-/* It is there before the first zone of its thread. At once: no sample has come before the first one there is due. */
+/*
+ * It is there before the first zone of its thread. At once: no sample has come before the first one there is due.
+ */
 static void busy_alternate_after(unsigned ms)
 {
     pthread_join(start(work_on_alternate, &ms), NULL);
@@ -485,7 +487,10 @@ static size_t little_bytes(void)
     return frame_bytes + 2000;
 }
 
-/* The first zone of the thread is in a coroutine. `alternate`: when the program sets a stack for signals, or takes it away. */
+/*
+ * The first zone of the thread is in a coroutine. `alternate`: when the program sets a stack for signals, or takes
+ * it away.
+ */
 static void *go_round_in_thread(void *alternate)
 {
     const char *const when = alternate;
@@ -516,7 +521,7 @@ static void coroutines(size_t stack_bytes, char *alternate)
 }
 #endif
 
-/* -------------------------------------------------------------------------------------------------------- children */
+/* ----------------------------------------------------------------------------------------------------- children */
 
 /* After exec nobody is killed by a sample that was on its way. */
 static void execs(int count, const char *program, bool is_blocked)
@@ -561,7 +566,7 @@ static void vforks(void)
     say("ended well", ends);
 }
 
-/* ---------------------------------------------------------------------------------------------------- few resources */
+/* ------------------------------------------------------------------------------------------------ few resources */
 
 static void set_queue(rlim_t count)
 {
@@ -599,7 +604,10 @@ static void on_io(int signal)
     told_of_io++;
 }
 
-/* The same, and the program has a use for what the kernel would send instead: from the beginning, or from when perf is there. */
+/*
+ * The same, and the program has a use for what the kernel would send instead: from the beginning, or from when perf
+ * is there.
+ */
 static void no_queue_with_own_io(void)
 {
     signal(SIGIO, on_io);

@@ -1,8 +1,8 @@
 /*
- * With HOTPATH_RESERVE=1 recording makes no system call: in this sandbox any but write and exit is death.
+ * With HOTPATH_RESERVE=1 recording makes no system call: in this sandbox any except write and exit is fatal.
  *     filter    a seccomp filter; every site has been used before
  *     new       the same, and sites that are new in the sandbox
- *     strict    strict seccomp, which on x86 forbids the time stamp counter as well, so there it is not for us
+ *     strict    strict seccomp, which on x86 forbids the time stamp counter as well, so it is not tested there
  */
 #include "support.h"
 

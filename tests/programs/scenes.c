@@ -1,6 +1,6 @@
 /*
- * Programs as people write them, small: pools, pipelines, servers, tools that start others. Each has one bottleneck, which is known because
- * it was put there. Work is measured by the thread's own clock, so that it is the same on a busy machine.
+ * Small typical programs: pools, pipelines, servers, tools that start others. Each has one known bottleneck. Work
+ * is measured by the thread's CPU clock, so that it is the same on a busy machine.
  */
 #include "support.h"
 

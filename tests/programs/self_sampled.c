@@ -1,15 +1,15 @@
 /*
- * A program that knows nothing of hotpath, and does what is hard on whoever interrupts it. Its functions tell by their names where they
- * ran, and it what they used of their threads' clocks, in nanoseconds.
+ * A program without hotpath that is hard to interrupt with signals. Its function names tell where they ran; it
+ * prints their CPU time, in nanoseconds.
  *     self_sampled CASE MS
- *         alternate     with an alternate stack of 2 KB, first by the C library's function, then by `syscall`; and without again
+ *         alternate     with an alternate stack of 2 KB, first by sigaltstack, then by `syscall`; then without one
  *         handler       in a handler on an alternate stack of 8 KB
- *         coroutine     on a stack of 4 KB with nothing below and above it
+ *         coroutine     on a stack of 4 KB with unmapped memory below and above it
  *         cancel        in threads that are cancelled
- *         thrd          in a thread of C11
- *         ended         in 100 threads, one after the other; `timers` is how many are left then
+ *         thrd          in a C11 thread
+ *         ended         in 100 threads, one after another; `timers` is how many are left then
  *         forked        in a child, beside its parent
- *         becoming      before it becomes `stacked`, the next arguments
+ *         becoming      before exec of `stacked`, the next arguments
  *         killed        before it kills itself
  *         sandbox       in two threads, in a sandbox that allows next to nothing; then it says so
  */
@@ -122,7 +122,7 @@ static void in_handler(void)
     MUST(sigaltstack(&eight_kb, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0 && raise(SIGUSR1) == 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------ coroutines */
+/* --------------------------------------------------------------------------------------------------- coroutines */
 
 static ucontext_t caller, callee;
 
@@ -140,7 +140,7 @@ static void coroutine(void)
     MUST(swapcontext(&caller, &callee) == 0);
 }
 
-/* --------------------------------------------------------------------------------------------------------- threads */
+/* ------------------------------------------------------------------------------------------------------ threads */
 
 APART static void *until_cancelled(void *unused)
 {
@@ -204,7 +204,7 @@ static void ended(void)
     say("timers", count_timers());
 }
 
-/* ------------------------------------------------------------------------------------------------------- processes */
+/* ---------------------------------------------------------------------------------------------------- processes */
 
 APART static void in_parent(void) { BURN(ms); }
 APART static void in_child(void) { BURN(ms); }
@@ -232,7 +232,7 @@ static void become(char **arguments)
 
 APART static void before_kill(void) { BURN(ms); }
 
-/* --------------------------------------------------------------------------------------------------------- a sandbox */
+/* ---------------------------------------------------------------------------------------------------- a sandbox */
 
 static uint64_t rounds;
 

@@ -1,19 +1,19 @@
 /*
- * Shuts itself in, by filters for which any other system call is death: first with the calls that hotpath(7) names, until somebody
- * outside has noticed (`hotpath run` watches), then with those alone that a program needs to write and to end. All kinds of zones
- * that are new there, samples, and the end have to do without.
- *     fork     in a child, which has a session of its own
+ * Sandboxes itself, by filters that kill on any other system call: first with the calls named in hotpath(7), until
+ * the observer outside has noticed (`hotpath run`), then with only those needed to write and to exit. New zones of
+ * all kinds, samples, and the exit must work there.
+ *     fork     in a child, which has its own session
  *     early    in a child, before its first zone
- *     at_once  without waiting for anybody; by prctl, or with
+ *     at_once  without waiting for the observer; by prctl, or with
  *     syscall  by the system call
- *     listener the same, with a descriptor for who listens: a success that is not 0
- *     twice    the same, and once more, which the first filter refuses: that is in force as before
- *     strict   by strict seccomp, where the counter is forbidden, too
- *     counter  only that; with
- *     thread   it is a thread begun afterwards that lives on there, or with
+ *     listener the same, with a listener descriptor: a success that is not 0
+ *     twice    the same twice; the first filter refuses the second and stays in force
+ *     strict   by strict seccomp, which forbids the time stamp counter, too
+ *     counter  forbids only the counter; with
+ *     thread   a thread created afterwards runs on there, or with
  *     child    a child
- *     exec     allows all but what nobody else needs, and becomes another program
- *     probe    asks whether there are filters, and is refused one; nothing has changed
+ *     exec     allows everything except what only hotpath needs, and calls exec
+ *     probe    asks whether filters are supported, and is refused one; nothing has changed
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * One thread shuts the process in while others compute. They have used what samples are good for, meet functions that are new, and
- * end there.
+ * One thread sandboxes the process while others compute. These have used up their perf events, call new functions,
+ * and exit in the sandbox.
  *     all      by a filter for all threads
  *     own      by one for the calling thread
  *     refused  by none: the kernel refuses it

@@ -1,6 +1,7 @@
 /*
- * Zones in signal handlers that interrupt zones at any instruction: a timer every 100 microseconds, a second thread that
- * keeps sending, and handlers that interrupt handlers. The program counts its own calls; the report must say the same.
+ * Zones in signal handlers that interrupt zones at any instruction: a timer every 100 microseconds, a second thread
+ * that
+ * keeps sending, and handlers that interrupt handlers. The program counts its own calls; the report must agree.
  *     signals storm N   until N signals were handled
  *     signals nested N  a handler that raises two more signals, one inside the other, N times
  */

@@ -1,5 +1,7 @@
-/* 10,000 functions, of which the n-th of a hundred is called n times per round. Compiled without optimisation: it is
-   about their number only. */
+/*
+ * 10,000 functions, of which the n-th of a hundred is called n times per round. Compiled without optimisation: only
+ * their number matters.
+ */
 #include "support.h"
 
 #define ONE(n)                                                                                                     \

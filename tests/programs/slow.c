@@ -1,6 +1,6 @@
 /*
- * One call of many is by far the slowest, and what is inside it is known: each case counts what it calls, and the slow part is
- * a sleep in one known place. Quick calls work long enough for looking into them to be worth it, with a sanitizer, too.
+ * One call of many is by far the slowest, and what is inside it is known: each case counts what it calls, and the
+ * slow part is a sleep in one known place. Fast calls are long enough to be worth following, with a sanitizer, too.
  */
 #include "support.h"
 
@@ -46,8 +46,10 @@ static void one(void)
     quick_ones(40);
 }
 
-/* Each one slower than the one before is the slowest from then on; a quicker one after it is not. They are far apart, since
- * on a busy machine a sleep can last much longer than it should. */
+/*
+ * Each one slower than the one before is the slowest from then on; a quicker one after it is not. They are far
+ * apart, since on a busy machine a sleep can last much longer than it should.
+ */
 static void later(void)
 {
     for (int at = 1; at <= 4; at++) {
@@ -134,7 +136,10 @@ static void tiny(uint64_t slow_us)
         load(slow_us);
 }
 
-/* Far too short on average to be looked into, unless the machine takes the processor away in one: it tells how long they took. */
+/*
+ * Far too short on average to be looked into, unless the machine takes the processor away in one: it tells how long
+ * they took.
+ */
 static void short_ones(void)
 {
     const uint64_t begin = now_ns();

@@ -1,11 +1,12 @@
 /*
- * A program that knows nothing of hotpath, whose functions use known amounts of processor time, by their thread's own clock; it tells
+ * A program without hotpath, whose functions use known amounts of CPU time, by their thread's CPU clock; it prints
  * them at its end, in nanoseconds.
  *     stacked split MS      outer calls heavy and light, in turns
  *     stacked threads MS    the same in four threads
  *     stacked forked MS     the same in a child that becomes this program again
  *     stacked deep MS       as split, below a recursion of 100 calls
- *     stacked brief MS      the same after that much in threads which are too short for a sample; `brief` is what these used
+ *     stacked brief MS      the same after that much in threads which are too short for a sample; `brief` is what
+ *                           these used
  *     stacked kernel MS     reads without end until that much is used
  *     stacked handler MS    as split, in the handler of a signal, on a stack of its own
  */

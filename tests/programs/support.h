@@ -1,4 +1,4 @@
-/* What test programs share: a clock of their own, work of a known length, and lines "key value" for the tests. */
+/* Shared by test programs: a clock, work of a known duration, and lines "key value" for the tests. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 

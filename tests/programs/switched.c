@@ -1,6 +1,7 @@
 /*
- * Recording switched off and on from outside, in the middle of recursion that the compiler measures: the outer call is
- * recorded, the inner one begins while it is off and ends when it is on again. HOTPATH_PROGRAM is the program to call.
+ * Recording is switched off and on from outside, in the middle of a recursion of instrumented functions: the outer
+ * call is recorded, the inner one begins while recording is off and ends when it is on again. HOTPATH_PROGRAM is
+ * the program to call.
  */
 #include <stdint.h>
 #include <stdio.h>

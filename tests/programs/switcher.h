@@ -1,6 +1,7 @@
 /*
- * Coroutines with stacks of their own, in two ways: by ucontext, and by a few instructions that save what a call has to keep and change
- * the stack pointer. resume() and yield() tell hotpath, and the sanitizers, which stack comes next.
+ * Coroutines with their own stacks, in two ways: by ucontext, and by a few instructions that save the callee-saved
+ * registers and change the stack pointer. resume() and yield() tell hotpath, and the sanitizers, which stack comes
+ * next.
  *
  *     struct coroutine one;
  *     coroutine_make(&one, body);    body(&one) runs until it returns; it calls yield(&one)
@@ -63,7 +64,7 @@ struct coroutine {
 
 extern int uses_ucontext;
 
-/* ----------------------------------------------------------------------------------------- by a few instructions */
+/* ---------------------------------------------------------------------------------------- by a few instructions */
 
 #if defined(__x86_64__)
 #define HAS_SWITCH 1
@@ -120,7 +121,7 @@ static inline void *first_stack_pointer(char *stack, void (*entry)(void *), void
 }
 #endif
 
-/* ------------------------------------------------------------------------------------------------------ switching */
+/* ---------------------------------------------------------------------------------------------------- switching */
 
 /* What the sanitizers have to be told before and after. */
 static inline void about_to_switch(struct place *from, struct place *to, int is_last)
@@ -168,7 +169,7 @@ static __attribute__((noinline, unused)) void yield(struct coroutine *coroutine)
     change_stack(&coroutine->self, &coroutine->caller, 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------ lifetimes */
+/* ---------------------------------------------------------------------------------------------------- lifetimes */
 
 static __attribute__((unused)) void coroutine_run(void *argument)
 {

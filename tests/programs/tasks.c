@@ -1,11 +1,12 @@
 /*
- * Tasks whose numbers a test knows.
+ * Tasks with known numbers.
  *
  *   tasks hop       1000 tasks, each polled on four threads in turn, allocating at each poll
  *   tasks killed    ends by SIGKILL: one task waits, one runs, one has ended
  *   tasks forks     a child creates and ends tasks of the same label
  *   tasks event     polls of a task that a loop runs between others, around measured functions
- *   tasks long      very many short polls of a task, and two of them long ones; says how long the first was at least, and all others at most
+ *   tasks long      very many short polls of a task, and two of them long ones; says how long the first was at
+ *                   least, and all others at most
  *
  * SPDX-License-Identifier: MIT
  */
@@ -168,7 +169,9 @@ static uint64_t poll_slow(struct job *job, int at)
     return chewed;
 }
 
-/* Which of them is the longest is for the machine to say: where others need the processor, it can be any of them. */
+/*
+ * Which of them is the longest is for the machine to say: where others need the processor, it can be any of them.
+ */
 static void two_are_long(void)
 {
     struct job job;

@@ -1,4 +1,4 @@
-/* Tasks in C++, where a member may be the object's own. SPDX-License-Identifier: MIT */
+/* Tasks in C++, also as members of an object. SPDX-License-Identifier: MIT */
 #include <hotpath.h>
 
 #include <memory>

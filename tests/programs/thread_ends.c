@@ -1,5 +1,5 @@
 /*
- * Threads that end in every way while they have zones open: main by pthread_exit, detached ones never, others by
+ * Threads that end in every way with open zones: main by pthread_exit, detached ones never, others by
  * cancellation (deferred and asynchronous), and zones in the destructors that run as a thread ends.
  */
 #include "support.h"

@@ -1,6 +1,7 @@
 /*
- * Many threads, one after the other ("short N") or all at once ("crowd N"): each calls work() five times. Nothing may be
- * lost, and the session must not grow with the number of threads that ever lived. Prints the size of the session.
+ * Many threads, one after the other ("short N") or all at once ("crowd N"): each calls work() five times. Nothing
+ * may be lost, and the session must not grow with the number of threads that ever lived. Prints the size of the
+ * session.
  */
 #include "support.h"
 

@@ -1,6 +1,7 @@
 /*
  * Zones of a few milliseconds, timed by the program itself in the same run with CLOCK_MONOTONIC around each zone.
- * Prints its own sums in nanoseconds; the report's totals must agree, and self must be total without the zones inside.
+ * Prints its own sums in nanoseconds; the report's totals must agree, and self must be total without the zones
+ * inside.
  */
 #include "support.h"
 

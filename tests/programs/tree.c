@@ -1,6 +1,7 @@
 /*
- * A call tree of known counts: main -> a -> c (2 per a), main -> b -> c (5 per b); c under a and c under b are two nodes
- * of one row. A worker thread calls a() from its own root. Spins, so that times can be compared in the same run.
+ * A call tree of known counts: main -> a -> c (2 per a), main -> b -> c (5 per b); c under a and c under b are two
+ * nodes of one row. A worker thread calls a() from its own root. Busy-waits, so that times can be compared within
+ * the run.
  */
 #include "support.h"
 

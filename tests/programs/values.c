@@ -1,5 +1,5 @@
 /*
- * Values on threads that come and go, in handlers, and in forked children, whose numbers a test knows.
+ * Values on threads that come and go, in handlers, and in forked children, with known numbers.
  *
  *   values threads    8 threads, one after the other in twos: value, count, gauge
  *   values forks      3 children, each with a value of its own and shared ones

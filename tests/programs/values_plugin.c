@@ -1,4 +1,4 @@
-/* A library with values of its own, that a program opens and closes. SPDX-License-Identifier: MIT */
+/* A library with values, loaded and unloaded by a program. SPDX-License-Identifier: MIT */
 #include <hotpath.h>
 
 void plugin_run(int number);

@@ -1,5 +1,5 @@
 /*
- * A child of vfork works in its parent's memory: how it ends is none of the parent's session's business.
+ * A vfork child works in its parent's memory: its end must not affect the parent's session.
  *     term     by a signal for which the parent has a handler of ours
  *     exit     by exit(), which it must not call, but programs do
  *     threads  children of many threads, some of which have had no zone before, have one and end

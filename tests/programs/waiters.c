@@ -1,6 +1,7 @@
 /*
- * A program that knows nothing of hotpath, whose functions wait, each for something else.
- *     waiters all MS      a thread each in on_pipe, on_mutex and on_condition, while main is in on_sleep for so long
+ * A program without hotpath, whose functions wait for different things.
+ *     waiters all MS      a thread each in on_pipe, on_mutex and on_condition, while main is in on_sleep for so
+ *                         long
  *     waiters mutex MS    one in on_mutex for so long, whose end main waits for
  *     waiters poll MS     in on_poll for so long
  *     waiters input       in on_input, until its standard input ends

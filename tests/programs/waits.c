@@ -1,9 +1,9 @@
 /*
- * Waits in a known function for a known thing, and says how long that took by its own clock. `inside` is measured within the
- * zone, `around` is everything from the moment it is watched to the end; `cpu` and `ready` are what the kernel says of the main
- * thread for all of that: time on a processor, and ready for one.
+ * Waits in a known function for a known thing, and prints the duration by its own clock. `inside` is measured
+ * within the zone, `around` is everything from the moment it is watched to the end; `cpu` and `ready` are what the
+ * kernel says of the main thread for all of that: time on a CPU, and ready for one.
  *
- * Before and after, it lets whoever watches have a look, so that all that is waited lies between two looks.
+ * Before and after, it waits for a look of the observer, so that the whole wait lies between two looks.
  */
 #include "rivals.h"
 #include "support.h"

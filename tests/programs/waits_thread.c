@@ -1,4 +1,4 @@
-/* What a program does to itself while a thread of the library watches it (HOTPATH_WAITS=1). */
+/* Unusual actions of a program while a library thread observes it (HOTPATH_WAITS=1). */
 #include "support.h"
 
 #include <dirent.h>
@@ -138,7 +138,10 @@ static unsigned find_watchers(unsigned *ret_sharing)
     return count;
 }
 
-/* It shares no descriptor with us: neither does it take one that is free here, nor does it keep one open that we close. */
+/*
+ * It shares no descriptor with us: neither does it take one that is free here, nor does it keep one open that we
+ * close.
+ */
 static void share_no_files(void)
 {
     unsigned watchers = 0, sharing = 0;

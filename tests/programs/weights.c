@@ -1,4 +1,4 @@
-/* Measured functions that compute, wait and allocate, one of them called from two places: something to export in every dimension. */
+/* Measured functions that compute, wait and allocate, one of them called from two places: data for every export. */
 #include "busy.h"
 
 static void *held;

@@ -1,4 +1,7 @@
-/* Labels of every width: ASCII, accents, East Asian wide characters, emoji, combining marks, and control characters. */
+/*
+ * Labels of every width: ASCII, accents, East Asian wide characters, emoji, combining marks, and control
+ * characters.
+ */
 #include "support.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * An ordinary program with a bit of everything: nested zones, recursion, threads, 400 further sites. The tests run it
- * where there is no space, no memory, no descriptor, no right. It also keeps files of its own, and says what they hold,
- * so that a report or a session written into them would show.
+ * An ordinary program with a bit of everything: nested zones, recursion, threads, 400 further sites. The tests run
+ * it without disk space, memory, descriptors or permissions. It also keeps its own files, and prints their
+ * contents, so that a report or a session written into them would be noticed.
  *     workload [CASE]   see `prepare`
  */
 #include "support.h"

@@ -1,14 +1,16 @@
 /*
- * Measured blocks that call the same functions for known amounts of processor time, by their thread's own clock; it tells them at its end, in
- * nanoseconds: `first_heavy` is what heavy used in the zone "first".
- *     zoned split MS      the zones "first" and "second" call heavy and light, in turns; outside of both, heavy is called as well
- *     zoned threads MS    the same in four threads that end, and a fifth that has no zone and calls only light (`bare`)
- *     zoned forked MS     the same in a forked child, which then becomes this program, and does it again
- *     zoned childless MS  a forked child that has no zone calls only light (`bare`); its parent did split before
+ * Measured blocks that call the same functions for known amounts of CPU time, by their thread's CPU clock; it
+ * prints them at its end, in nanoseconds: `first_heavy` is what heavy used in the zone "first".
+ *     zoned split MS      the zones "first" and "second" call heavy and light, in turns; heavy also outside
+ *     zoned threads MS    the same in four threads that exit, and a fifth without zones calls only light (`bare`)
+ *     zoned forked MS     the same in a forked child, which then execs this program, which does it again
+ *     zoned childless MS  a forked child without zones calls only light (`bare`); its parent did split before
  *     zoned kernel MS     "first" reads without end, "second" computes
- *     zoned waits MS      "first" and "second" have rest sleep, three parts and one, and outside of both it sleeps for two; parts are nanoseconds of that
- *     zoned limited MS WHAT  as split, after a limit of the `size` of files, or of `files` that may be open, that lets nobody make a new one
- *     zoned heap MB       the same of bytes that take allocates; what "second" takes is never freed
+ *     zoned waits MS      "first" and "second" let rest sleep, for three parts and one; outside it sleeps for two
+ *                         parts; a part is in nanoseconds
+ *     zoned limited MS WHAT  as split, after setting a limit on the `size` of files, or on open `files`, that lets
+ *                            nobody make a new one
+ *     zoned heap MB       the same for bytes that take allocates; what "second" takes is never freed
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -119,7 +119,7 @@ void builder_update_text(struct session_builder *builder, uint32_t part, uint64_
 /* A task of that class that is open, created `born` ticks after the start, with a chunk of its own. */
 void builder_open_task(struct session_builder *builder, uint32_t object, uint32_t thread, uint64_t born);
 
-/* The processor time of a thread, with a table of so many places; the session then has processor time. */
+/* The CPU time of a thread, with a table of so many places; the session then has CPU time. */
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
 /*
  * What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free

@@ -269,7 +269,7 @@ static void what_is_outside_is_said_first(void **state)
                                                 "bottleneck is load: 10 % of the time, cpu-bound");
 }
 
-/* Processor time that threads without measured functions use is said first, with the process if it is another. */
+/* CPU time that threads without measured functions use is said first, with the process if it is another. */
 static void work_outside_is_said_first(void **state)
 {
     (void)state;
@@ -537,7 +537,7 @@ static void a_program_without_functions_waits_for_the_largest_cause(void **state
     assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, mainly for disk");
 }
 
-/* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */
+/* CPU time that no sample was there to see belongs to nobody, which does not mean that all waited. */
 static void without_samples_processor_time_is_not_known(void **state)
 {
     (void)state;

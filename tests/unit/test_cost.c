@@ -172,7 +172,7 @@ static void the_busiest_thread_counts_where_there_are_cores(void **state)
     assert_cost_ns(700 * 100);
 }
 
-/* As is known where processor time was measured. */
+/* As is known where CPU time was measured. */
 static void threads_that_run_in_turn_all_count(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void many_sites_with_one_slow_call(void **state)
     assert_true(rows_of("slowest") <= 2 * SITES + builder_size(&builder) / sizeof(struct hp_slow_row));
 }
 
-/* Threads that name the nodes, zones and processor time of another one. */
+/* Threads that name the nodes, zones and CPU time of another one. */
 static void many_threads_with_one_tree(void **state)
 {
     (void)state;

@@ -363,7 +363,7 @@ static void no_counter_falls(void **state)
     assert_int_equal(falls, 0);
 }
 
-/* What was said of the processor time of one function was once taken for the calls of another. */
+/* What was said of the CPU time of one function was once taken for the calls of another. */
 static void kinds_are_different(void **state)
 {
     enum { KINDS = 10, NUMBERS = 200 };

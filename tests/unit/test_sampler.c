@@ -274,7 +274,7 @@ static void periods_are_chosen_by_chance(void **state)
     assert_true(same < 3);
 }
 
-/* Timer signals after so much processor time each, with so many switches for a second of it. */
+/* Timer signals after so much CPU time each, with so many switches for a second of it. */
 static void run_switched(uint64_t per_second, int signals)
 {
     for (; signals > 0; signals--) {
