@@ -361,7 +361,7 @@ static void report(struct run *run, pid_t program)
 static int refuse(const struct hp_launch *launch, struct run *run)
 {
     if (run->folder[0] != '\0')
-        rmdir(run->folder);
+        hp_run_folder_drop(run->folder);
     hp_fail("cannot run '%s': %s", launch->argv[0], strerror(launch->error));
     return launch->error == ENOENT ? 127 : 126;
 }
@@ -415,7 +415,7 @@ static int watch_on_console(struct run *run)
     const bool ends_with_console = hp_arguments_flag(run->arguments, "end-with-console") != NULL;
     const int status =
         hp_run_with_console(run->folder, &run->settings, ends_with_console, execute_beside_console, run);
-    rmdir(run->folder); /* nothing was run */
+    hp_run_folder_drop(run->folder); /* nothing was run */
     return status;
 }
 

@@ -53,6 +53,13 @@ bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_F
     return false;
 }
 
+void hp_run_folder_drop(const char *folder)
+{
+    hp_run_terminal_forget(folder);
+    if (rmdir(folder) != 0)
+        hp_run_terminal_write(folder); /* it has something in it, and stays */
+}
+
 bool hp_run_folder_keep_stacks(const char *folder)
 {
     struct hp_named_stacks named;

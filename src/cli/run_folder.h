@@ -19,6 +19,9 @@
 /* Creates one and holds its lock as long as we live. False, with errno: not possible, and the text is empty. */
 bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_FOLDER]);
 
+/* Removes it where nothing was recorded. */
+void hp_run_folder_drop(const char *folder);
+
 /*
  * Stops the collector and saves its stacks in the folder, with names: resolved now, while the programs and
  * libraries are unchanged. False: there are no stacks, or one line says why they are not saved.

@@ -48,6 +48,13 @@ void hp_run_terminal_write(const char *folder)
     close(fd);
 }
 
+void hp_run_terminal_forget(const char *folder)
+{
+    char path[2200];
+    if (path_in(folder, path, sizeof path))
+        unlink(path);
+}
+
 bool hp_run_is_of_this_terminal(const char *folder)
 {
     char path[2200], bytes[64] = "";

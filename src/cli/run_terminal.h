@@ -14,6 +14,9 @@
 /* Writes down in which terminal we are. A folder that takes no more is no reason to say something. */
 void hp_run_terminal_write(const char *folder);
 
+/* The folder is to go. */
+void hp_run_terminal_forget(const char *folder);
+
 /* Whether the run in that folder was started in the terminal that we are in, as far as that can be told. */
 bool hp_run_is_of_this_terminal(const char *folder);
 
