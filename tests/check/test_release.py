@@ -30,7 +30,7 @@ def clone(tmp_path_factory):
 @pytest.fixture(scope="module")
 def release(clone):
     """The folder of the release."""
-    clone.do("./dev", "release", env=QUIET)
+    assert f"\n{NAME}, commit " in clone.do("./dev", "release", env=QUIET)
     return clone.folder / "build/dist"
 
 
