@@ -246,5 +246,5 @@ const struct hp_section_type hp_section_bottlenecks = {
     HP_COLUMNS(column_table),
     .about = "The functions with the most time of their own, and how they spend it; present if more than time was "
              "measured. The rules are in docs/verdict.md.",
-    .about_row = "A function without measured callees, over all threads. What was not measured is null.",
+    .about_row = "A function, without its measured callees, over all threads. What was not measured is null.",
     .always = "percent_of|order"};

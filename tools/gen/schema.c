@@ -253,7 +253,7 @@ static void put_row(FILE *out, const struct hp_section_type *type)
     put_required(out, &table, type->is_tree ? "\"id\", \"parent\", \"children\", " : "\"id\", ");
     fputs(",\n      \"properties\": {\n        \"id\": { \"$ref\": \"#/$defs/id\" },\n", out);
     if (type->is_tree) {
-        fputs("        \"parent\": { \"description\": \"The row that it is below; null at the top.\", \"anyOf\": [{ \"$ref\": "
+        fputs("        \"parent\": { \"description\": \"The parent row; null at the top.\", \"anyOf\": [{ \"$ref\": "
               "\"#/$defs/id\" }, { \"type\": \"null\" }] },\n        \"children\": { \"type\": \"array\", \"items\": { \"$ref\": "
               "\"#/$defs/",
               out);
@@ -267,7 +267,7 @@ static void put_row(FILE *out, const struct hp_section_type *type)
         put_columns(out, &table, true, "        ", "");
         fputs("\n      },\n", out);
     }
-    fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"What kinds count, by the keys they have in the "
+    fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"The counters of the kind, by their keys in the "
                                   "session.\", \"type\": [\"number\", \"null\"] }\n    }"
                                 : "      \"additionalProperties\": false\n    }",
           out);
