@@ -186,7 +186,7 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, " samples per second");
     if (advice != NULL) {
-        hp_text_string(text, " (perf, which is more precise, is not allowed; to allow it: ");
+        hp_text_string(text, " (perf, which is more precise, was refused; to allow it: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }

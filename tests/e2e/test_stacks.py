@@ -133,7 +133,7 @@ def test_static_programs(cli):
 def test_the_last_line_says_where_samples_come_from(cli):
     done = cli("run", STACKED, "split", 200)
     assert re.search(r"; CPU time from stacks, \d+ samples by perf; ", done.stderr)  # what was lost is for test_sections
-    assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(r"by stacks, (\d+) samples", done.stderr)[1]
+    assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(r"from stacks, (\d+) samples", done.stderr)[1]
 
 
 def test_shown_again(cli):
