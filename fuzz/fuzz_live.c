@@ -46,7 +46,7 @@ static void put_word(void *to, const void *from, size_t word)
     memcpy((char *)to + 8 * word, (const char *)from + 8 * word, 8);
 }
 
-/* The note first, then the call, then the number, as in log_call of src/record/kept.c. */
+/* The note first, then the call, then the number, as in log_call of src/record/call_log.c. */
 static void write_logged(void)
 {
     const struct hp_call call = call_of(logged.number);
@@ -132,13 +132,13 @@ static uint64_t sum_of(const char *bytes, size_t length)
 extern volatile uint64_t fuzz_seen;
 volatile uint64_t fuzz_seen;
 
-static void require_bounded(const struct hp_kept_call *call)
+static void require_bounded(const struct hp_logged_call *call)
 {
     REQUIRE(call->note_length <= HP_NOTE_BYTES && call->note[call->note_length] == '\0');
     fuzz_seen = sum_of(call->note, call->note_length);
 }
 
-static void require_whole(const struct hp_kept_call *call, uint32_t note_length)
+static void require_whole(const struct hp_logged_call *call, uint32_t note_length)
 {
     const uint64_t number = call->start;
     REQUIRE(call->ticks == ticks_of(number) && call->tid == (uint32_t)number);
@@ -151,7 +151,7 @@ static void require_whole(const struct hp_kept_call *call, uint32_t note_length)
 static void read_logged(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
     struct hp_walk walk = {0};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     uint64_t before = UINT64_MAX;
     unsigned count = 0;
     while (hp_snapshot_next_call(snapshot, stat, &walk, &call)) {

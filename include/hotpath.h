@@ -463,7 +463,7 @@ extern "C" {
 #define HOTPATH_CHANNEL_CAPACITY(label, channel, items)                                                            \
     hotpath_v1_channel_capacity(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items))
 #define HOTPATH_CHANNEL_TEXT(label, channel, ...)                                                                  \
-    (HOTPATH_GET_(hotpath_v1_head->skip) == 0                                                                      \
+    (HOTPATH_GET_(hotpath_v1_context->skip) == 0                                                                   \
          ? hotpath_v1_channel_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__)  \
          : (void)0)
 #define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "", channel, 1)
@@ -482,7 +482,7 @@ extern "C" {
     hotpath_yielded_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, (uint64_t)(items),           \
                      (uint64_t)(bytes))
 #define HOTPATH_STREAM_TEXT(label, stream, ...)                                                                    \
-    (HOTPATH_GET_(hotpath_v1_head->skip) == 0                                                                      \
+    (HOTPATH_GET_(hotpath_v1_context->skip) == 0                                                                   \
          ? hotpath_v1_stream_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, __VA_ARGS__)    \
          : (void)0)
 #define HOTPATH_STREAM_END(label, stream)                                                                          \
@@ -661,7 +661,7 @@ struct hotpath_site {
 
 #define HOTPATH_ID_NEW_ UINT32_MAX            /* not registered yet */
 #define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* excluded by HOTPATH_FILTER, or no space left */
-#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* all ids are below this; also `ready` of an idle head */
+#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* all ids are below this; also `ready` of an idle context */
 
 #define HOTPATH_KIND_FUNCTION_ 0u
 #define HOTPATH_KIND_LABEL_ 1u
@@ -689,7 +689,7 @@ struct hotpath_keys_ {
  * `goto` may have skipped its initialiser, `longjmp` its end.
  */
 struct hotpath_zone {
-    uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it, plus HOTPATH_BY_COUNT_ */
+    uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the context that opened it, plus HOTPATH_BY_COUNT_ */
 };
 #define HOTPATH_SKIPPED_ 0u
 #define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted but not timed */
@@ -787,9 +787,9 @@ struct hotpath_slot_ {
  * and 0 while the thread is inside the recorder. A signal handler that interrupts the recorder, or a thread that is
  * not registered, sees 0 and takes the slow path.
  */
-struct hotpath_head_ {
+struct hotpath_context_ {
     uint32_t ready;
-    uint32_t epoch;              /* the session this head belongs to */
+    uint32_t epoch;              /* the session this context belongs to */
     struct hotpath_frame_ *top;  /* innermost open zone */
     struct hotpath_frame_ *last; /* last usable frame */
     struct hotpath_slot_ *slots;
@@ -798,13 +798,13 @@ struct hotpath_head_ {
     uint32_t skip; /* 1 while nothing is recorded */
 };
 
-#if HOTPATH_TLS_DYNAMIC /* TLS model of the head: see part 1 */
+#if HOTPATH_TLS_DYNAMIC /* TLS model of the context: see part 1 */
 #define HOTPATH_TLS_
 #else
 #define HOTPATH_TLS_ __attribute__((tls_model("initial-exec")))
 #endif
 
-extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_;
+extern HOTPATH_API_ __thread struct hotpath_context_ *hotpath_v1_context HOTPATH_TLS_;
 
 HOTPATH_API_ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site);
 HOTPATH_API_ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now);
@@ -905,7 +905,7 @@ HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loo
 struct hotpath_loop_ {
     struct hotpath_site *site;
     const void *loop;
-    void *head; /* private to the library from here on: the thread's counters for this loop; all 0 at first */
+    void *context; /* private to the library from here on: the thread's counters for this loop; all 0 at first */
     uint32_t epoch, part;
     uint32_t is_missed; /* its last wait was not recorded */
 };
@@ -928,7 +928,7 @@ struct hotpath_transfer_ {
     const void *channel;
     uint16_t kind, is_sending;
     uint32_t epoch, part; /* private to the library from here on: the thread's counters for this channel */
-    void *head;
+    void *context;
     uint64_t since; /* 0: not recorded, call no end function */
 };
 HOTPATH_API_ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer);
@@ -997,10 +997,10 @@ HOTPATH_API_ struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const cha
                                                         const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
-/* The gate of a session. 0: recording is off; equal to the head's epoch: on; anything else: take the slow path. */
+/* The gate of a session. 0: recording is off; equal to the context's epoch: on; anything else: take the slow path. */
 #define HOTPATH_GATE_ 48
 #define HOTPATH_EPOCH_ 0x7fffffffu /* without the bit by which the library requests the slow path */
-#define HOTPATH_GATE_OF_(head) HOTPATH_GET_(*(const uint32_t *)(const void *)((head)->base + HOTPATH_GATE_))
+#define HOTPATH_GATE_OF_(context) HOTPATH_GET_(*(const uint32_t *)(const void *)((context)->base + HOTPATH_GATE_))
 
 #define HOTPATH_GET_(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #define HOTPATH_PUT_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
@@ -1046,16 +1046,16 @@ hotpath_octave_(uint64_t ticks)
  * neither is found on the slow path.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
-hotpath_slot_of_(const struct hotpath_head_ *head, uint32_t parent, uint32_t site)
+hotpath_slot_of_(const struct hotpath_context_ *context, uint32_t parent, uint32_t site)
 {
-    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((parent + site * 16u) & head->mask));
+    return (struct hotpath_slot_ *)(void *)((char *)context->slots + ((parent + site * 16u) & context->mask));
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
-hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
+hotpath_second_slot_of_(const struct hotpath_context_ *context, uint64_t key)
 {
     const uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15);
-    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((uint32_t)(mixed >> 32) & head->mask));
+    return (struct hotpath_slot_ *)(void *)((char *)context->slots + ((uint32_t)(mixed >> 32) & context->mask));
 }
 
 /*
@@ -1068,14 +1068,14 @@ hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
 
 /* Pushes a frame for a zone that was found; the caller sets its start time. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_frame_ *
-hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
+hotpath_push_(struct hotpath_context_ *context, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
               const struct hotpath_zone *zone)
 {
     HOTPATH_PUT_(frame->child, 0);
     HOTPATH_PUT_(frame->node, slot->node);
     HOTPATH_PUT_(frame->stat, slot->stat);
     HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-    head->top = frame;
+    context->top = frame;
     return frame;
 }
 
@@ -1084,24 +1084,24 @@ hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const st
  * which is never later than now, whatever its last writer stored.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_push_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
-                      uintptr_t zone)
+hotpath_push_untimed_(struct hotpath_context_ *context, struct hotpath_frame_ *frame,
+                      const struct hotpath_slot_ *slot, uintptr_t zone)
 {
     const uint32_t node = slot->node, stat = slot->stat;
     HOTPATH_PUT_(frame->node, node);
     HOTPATH_PUT_(frame->stat, stat);
     HOTPATH_PUT_(frame->zone, (uint64_t)zone);
-    head->top = frame;
+    context->top = frame;
 }
 
 /* Recursion: counts one more open call of the site. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_open_call_(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+hotpath_open_call_(const struct hotpath_context_ *context, const struct hotpath_frame_ *frame)
 {
     uint32_t offset = frame->stat & ~HOTPATH_FLAGS_;
     if (__builtin_expect(frame->stat & HOTPATH_KEPT_, 0))
-        offset = ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->stat;
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + offset);
+        offset = ((const struct hotpath_node_ *)(const void *)(context->base + frame->node))->stat;
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + offset);
     HOTPATH_PUT_(stat->open, stat->open + 1);
 }
 
@@ -1138,14 +1138,14 @@ hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32
     return left == 0;
 }
 
-/* Sampling: opens a zone that may be timed, or that recurses. The caller holds the head. */
-HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+/* Sampling: opens a zone that may be timed, or that recurses. The caller holds the context. */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_context_ *context, struct hotpath_zone *zone,
                                                      const struct hotpath_slot_ *slot)
 {
-    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
-    struct hotpath_frame_ *frame = hotpath_push_(head, head->top + 1, slot, zone);
-    uintptr_t state = (uintptr_t)head;
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(context->base + slot->node);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + (slot->stat & ~HOTPATH_FLAGS_));
+    struct hotpath_frame_ *frame = hotpath_push_(context, context->top + 1, slot, zone);
+    uintptr_t state = (uintptr_t)context;
     if (hotpath_is_timed_(stat, node, slot->stat)) {
         HOTPATH_PUT_(frame->stat, (slot->stat & ~HOTPATH_UNTIMED_) | HOTPATH_CHOSEN_);
         HOTPATH_PUT_(frame->start, hotpath_ticks_());
@@ -1155,34 +1155,34 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head,
     if (slot->stat & HOTPATH_RECURSIVE_)
         HOTPATH_PUT_(stat->open, stat->open + 1);
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     return state;
 }
 
 /*
- * Opens a zone of a sampled site. The caller holds the head (`ready` is 0), the session is on, and `slot` is where
+ * Opens a zone of a sampled site. The caller holds the context (`ready` is 0), the session is on, and `slot` is where
  * the site was found.
  *
  * An untimed call gets a frame, too: its callees and notes must be found below it.
  */
-HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_context_ *context, struct hotpath_zone *zone,
                                                    struct hotpath_site *site, const struct hotpath_slot_ *slot)
 {
-    struct hotpath_frame_ *frame = head->top;
-    if (HOTPATH_LIKELY_((uintptr_t)zone < frame->zone && frame != head->last)) {
+    struct hotpath_frame_ *frame = context->top;
+    if (HOTPATH_LIKELY_((uintptr_t)zone < frame->zone && frame != context->last)) {
         const uint32_t flags = slot->stat;
-        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
+        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + (flags & ~HOTPATH_FLAGS_));
         const uint32_t left = stat->countdown - 1;
         if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0))
-            return hotpath_enter_by_chance_(head, zone, slot);
-        hotpath_push_untimed_(head, frame + 1, slot, (uintptr_t)zone);
+            return hotpath_enter_by_chance_(context, zone, slot);
+        hotpath_push_untimed_(context, frame + 1, slot, (uintptr_t)zone);
         HOTPATH_PUT_(stat->countdown, left);
         HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-        return (uintptr_t)head | HOTPATH_BY_COUNT_;
+        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        return (uintptr_t)context | HOTPATH_BY_COUNT_;
     }
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     return hotpath_v1_enter(zone, site);
 }
 
@@ -1190,57 +1190,57 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, s
  * Opens a zone that was not in the slot it was last looked for. It may be stored as a sampled one; everything else
  * takes the slow path.
  */
-HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_context_ *context, struct hotpath_zone *zone,
                                                 struct hotpath_site *site, const struct hotpath_slot_ *slot)
 {
-    const uint64_t key = (uint64_t)head->top->node << 32 | HOTPATH_GET_(site->id);
+    const uint64_t key = (uint64_t)context->top->node << 32 | HOTPATH_GET_(site->id);
     if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
-        return hotpath_enter_sampled_(head, zone, site, slot);
+        return hotpath_enter_sampled_(context, zone, site, slot);
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     return hotpath_v1_enter(zone, site);
 }
 
-/* Opens a timed zone whose slot was found, and releases the head. */
+/* Opens a timed zone whose slot was found, and releases the context. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_open_timed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
-                    const struct hotpath_zone *zone)
+hotpath_open_timed_(struct hotpath_context_ *context, struct hotpath_frame_ *frame,
+                    const struct hotpath_slot_ *slot, const struct hotpath_zone *zone)
 {
-    hotpath_push_(head, frame, slot, zone);
+    hotpath_push_(context, frame, slot, zone);
     HOTPATH_PUT_(frame->start, hotpath_ticks_());
     if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
-        hotpath_open_call_(head, frame);
+        hotpath_open_call_(context, frame);
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
 }
 
 /* Opens a zone. Fast path; everything unusual is in hotpath_v1_enter. */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
+    struct hotpath_context_ *context = hotpath_v1_context;
     const uint32_t id = HOTPATH_GET_(site->id);
-    if (HOTPATH_LIKELY_(id < HOTPATH_GET_(head->ready))) {
-        HOTPATH_PUT_(head->ready, 0);
+    if (HOTPATH_LIKELY_(id < HOTPATH_GET_(context->ready))) {
+        HOTPATH_PUT_(context->ready, 0);
         HOTPATH_ORDER_();
-        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
-            struct hotpath_frame_ *frame = head->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch)) {
+            struct hotpath_frame_ *frame = context->top;
             const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
-            const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
+            const struct hotpath_slot_ *slot = hotpath_slot_of_(context, parent, id);
             if (__builtin_expect(slot->key != key, 0)) {
                 if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
-                    return hotpath_enter_sampled_(head, zone, site, slot);
-                slot = hotpath_second_slot_of_(head, key);
+                    return hotpath_enter_sampled_(context, zone, site, slot);
+                slot = hotpath_second_slot_of_(context, key);
             }
             /* A guard that is not below the innermost one may be a leftover of longjmp. */
-            if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
-                hotpath_open_timed_(head, frame + 1, slot, zone);
-                return (uintptr_t)head;
+            if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != context->last)) {
+                hotpath_open_timed_(context, frame + 1, slot, zone);
+                return (uintptr_t)context;
             }
-            return hotpath_enter_held_(head, zone, site, slot);
+            return hotpath_enter_held_(context, zone, site, slot);
         }
         HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     }
     return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
 }
@@ -1251,17 +1251,17 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
  * octave, and this one would never be allocated.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) int
-hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+hotpath_count_(struct hotpath_context_ *context, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
-    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_FLAGS_));
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(context->base + frame->node);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + (frame->stat & ~HOTPATH_FLAGS_));
     const uint64_t now = *ret_now = hotpath_ticks_();
     const uint64_t ticks = now - frame->start;
     const uint32_t octave = hotpath_octave_(ticks);
     /* If the clock went backwards, the duration is huge, and its octave is never allocated. */
     if (__builtin_expect(stat->octaves[octave] == 0, 0))
         return 0;
-    uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
+    uint64_t *buckets = (uint64_t *)(void *)(context->base + stat->octaves[octave]);
     /* Close first, then count: a process killed in between must not count it twice. */
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
@@ -1280,45 +1280,45 @@ hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_
     if (__builtin_expect(ticks > stat->max, 0))
         HOTPATH_PUT_(stat->max, ticks);
     HOTPATH_PUT_(frame->child, now);
-    head->top = frame - 1;
+    context->top = frame - 1;
     return 1;
 }
 
 /* The same for an untimed zone. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
-hotpath_count_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame)
+hotpath_count_untimed_(struct hotpath_context_ *context, struct hotpath_frame_ *frame)
 {
-    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(context->base + frame->node);
     const uint32_t flags = frame->stat;
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->untimed, 1);
     if (__builtin_expect(flags & HOTPATH_RECURSIVE_, 0)) {
-        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + node->stat);
+        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + node->stat);
         HOTPATH_PUT_(stat->open, stat->open - 1);
     }
-    head->top = frame - 1;
+    context->top = frame - 1;
 }
 
 /* Closes a zone that was counted only; all others go to the slow path. */
 HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 {
-    struct hotpath_head_ *head =
-        (struct hotpath_head_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not trusted, either */
-    if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
-        HOTPATH_PUT_(head->ready, 0);
+    struct hotpath_context_ *context =
+        (struct hotpath_context_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not trusted, either */
+    if (HOTPATH_LIKELY_(context == hotpath_v1_context && HOTPATH_GET_(context->ready) != 0)) {
+        HOTPATH_PUT_(context->ready, 0);
         HOTPATH_ORDER_();
-        struct hotpath_frame_ *frame = head->top;
-        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone &&
+        struct hotpath_frame_ *frame = context->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch && frame->zone == (uintptr_t)zone &&
                             (frame->stat & HOTPATH_UNTIMED_))) {
-            hotpath_count_untimed_(head, frame);
+            hotpath_count_untimed_(context, frame);
             HOTPATH_ORDER_();
-            HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+            HOTPATH_PUT_(context->ready, HOTPATH_READY_);
             return;
         }
         HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     }
     hotpath_v1_leave(zone, hotpath_ticks_());
 }
@@ -1326,42 +1326,42 @@ HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 /* Closes a zone; the counterpart of hotpath_enter_. */
 HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
-    /* The guard has the head closer at hand than thread-local storage, but it is not trusted. */
-    struct hotpath_head_ *head = (struct hotpath_head_ *)zone->state;
-    if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
-        HOTPATH_PUT_(head->ready, 0);
+    /* The guard has the context closer at hand than thread-local storage, but it is not trusted. */
+    struct hotpath_context_ *context = (struct hotpath_context_ *)zone->state;
+    if (HOTPATH_LIKELY_(context == hotpath_v1_context && HOTPATH_GET_(context->ready) != 0)) {
+        HOTPATH_PUT_(context->ready, 0);
         HOTPATH_ORDER_();
-        struct hotpath_frame_ *frame = head->top;
-        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone)) {
+        struct hotpath_frame_ *frame = context->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch && frame->zone == (uintptr_t)zone)) {
             uint64_t now;
-            if (HOTPATH_LIKELY_(hotpath_count_(head, frame, &now))) {
+            if (HOTPATH_LIKELY_(hotpath_count_(context, frame, &now))) {
                 HOTPATH_ORDER_();
-                HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+                HOTPATH_PUT_(context->ready, HOTPATH_READY_);
                 return;
             }
             HOTPATH_ORDER_();
-            HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+            HOTPATH_PUT_(context->ready, HOTPATH_READY_);
             hotpath_v1_leave(zone, now);
             return;
         }
         HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     }
     hotpath_leave_otherwise_(zone);
 }
 
-/* Whether the innermost zone may keep a note. Its frame lives only as long as its session, so the head is held. */
+/* Whether the innermost zone may keep a note. Its frame lives only as long as its session, so the context is held. */
 HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
+    struct hotpath_context_ *context = hotpath_v1_context;
     int is_kept = 0;
-    if (HOTPATH_GET_(head->ready) != 0) {
-        HOTPATH_PUT_(head->ready, 0);
+    if (HOTPATH_GET_(context->ready) != 0) {
+        HOTPATH_PUT_(context->ready, 0);
         HOTPATH_ORDER_();
-        if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)
-            is_kept = (HOTPATH_GET_(head->top->stat) & HOTPATH_KEPT_) != 0;
+        if ((HOTPATH_GATE_OF_(context) & HOTPATH_EPOCH_) == context->epoch)
+            is_kept = (HOTPATH_GET_(context->top->stat) & HOTPATH_KEPT_) != 0;
         HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
     }
     return is_kept;
 }
@@ -1380,7 +1380,7 @@ HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 /* Called by the macros. With recording off, this is the whole cost. */
 HOTPATH_OPENING_ uintptr_t hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
+    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_context->skip) != 0, 0))
         return HOTPATH_SKIPPED_;
     return hotpath_enter_(zone, site);
 }
@@ -1395,7 +1395,7 @@ hotpath_close_(struct hotpath_zone *zone)
 /* Opens a zone of the key's site. */
 HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const char *key)
 {
-    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
+    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_context->skip) != 0, 0))
         return HOTPATH_SKIPPED_;
     struct hotpath_site *site = hotpath_v1_key(keys, key);
     return site != NULL ? hotpath_enter_(zone, site) : HOTPATH_SKIPPED_;
@@ -1407,20 +1407,20 @@ HOTPATH_OPENING_ uintptr_t hotpath_open_key_(struct hotpath_zone *zone, struct h
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_site *
 hotpath_site_of_key_(struct hotpath_keys_ *keys, const char *key)
 {
-    return HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_key(keys, key) : NULL;
+    return HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_key(keys, key) : NULL;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_update_(struct hotpath_site *site, struct hotpath_scalar_ value)
 {
-    if (site != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (site != NULL && HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_value(site, value);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_raise_(struct hotpath_site *site, struct hotpath_scalar_ value)
 {
-    if (site != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (site != NULL && HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_gauge_add(site, value);
 }
 
@@ -1428,7 +1428,7 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) voi
 hotpath_sent_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length,
               uint64_t id)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_channel_sent(site, channel, items, bytes, length, id);
 }
 
@@ -1436,34 +1436,34 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) voi
 hotpath_received_(struct hotpath_site *site, const void *channel, uint64_t items, uint64_t bytes, int64_t length,
                   uint64_t id)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_channel_received(site, channel, items, bytes, length, id);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_yielded_(struct hotpath_site *site, const void *stream, uint64_t items, uint64_t bytes)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_stream_item(site, stream, items, bytes);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_lost_(struct hotpath_site *site, const void *channel, uint64_t items, int was_inside)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_channel_lost(site, channel, items, was_inside);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_task_(hotpath_task *task, struct hotpath_site *site)
 {
-    task->id_ = HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_task(site) : 0;
+    task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task(site) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_task_with_(hotpath_task *task, struct hotpath_site *site, hotpath_task waiting, int has_lane)
 {
-    task->id_ = HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_task_with(site, waiting, has_lane) : 0;
+    task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task_with(site, waiting, has_lane) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
@@ -1477,7 +1477,7 @@ hotpath_laned_task_(hotpath_task *task, struct hotpath_site *site, int has_lane)
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_poll_ *
 hotpath_begin_poll_(struct hotpath_poll_ *ret_poll, const hotpath_task *task, int how)
 {
-    const uint64_t id = task != NULL && HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? HOTPATH_GET_(task->id_) : 0;
+    const uint64_t id = task != NULL && HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? HOTPATH_GET_(task->id_) : 0;
     if (id != 0)
         hotpath_v1_poll(ret_poll, id, how);
     else
@@ -1502,7 +1502,7 @@ hotpath_end_poll_(struct hotpath_poll_ *poll)
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t
 hotpath_begin_next_(struct hotpath_site *site, const void *stream)
 {
-    return HOTPATH_GET_(hotpath_v1_head->skip) == 0 ? hotpath_v1_stream_next(site, stream) : 0;
+    return HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_stream_next(site, stream) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
@@ -1515,7 +1515,7 @@ hotpath_end_next_(const struct hotpath_stream_next_ *next)
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_loop_wait_
 hotpath_begin_loop_wait_(struct hotpath_site *site)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         return hotpath_v1_loop_wait(site);
     struct hotpath_loop_wait_ none;
     none.site = NULL;
@@ -1525,7 +1525,7 @@ hotpath_begin_loop_wait_(struct hotpath_site *site)
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_loop_end_(struct hotpath_site *site)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
         hotpath_v1_loop_end(site, NULL);
 }
 

@@ -3,7 +3,7 @@
 
 usage: shared_layout.py [--check] [ROOT]
 
-Copies with different numbers stay apart (src/record/copies.c). The number is a hash of the recorder's headers. The file is committed,
+Copies with different numbers stay apart (src/record/library_instances.c). The number is a hash of the recorder's headers. The file is committed,
 because the library builds without Python. ROOT is a tree of hotpath, by default the one that this tool is in. --check writes nothing;
 exit status 1 means that the file does not match the headers.
 """

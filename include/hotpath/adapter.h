@@ -195,7 +195,7 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_make_(uint64_t key, struct h
                                                           hotpath_callback_ *callback)
 {
     struct hotpath_wait_ *wait = hotpath_wait_with_(key);
-    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) != 0)
         return NULL;
     if (wait != NULL) /* of this object, or of an earlier one at this address whose end was not reported */
         hotpath_wait_cancel_(wait);

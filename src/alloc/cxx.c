@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "find.h"
-#include "next.h"
+#include "real_alloc.h"
+#include "resolve.h"
 #include "stack_place.h"
 
 #if __SIZEOF_SIZE_T__ == 8
@@ -95,8 +95,8 @@ static __attribute__((noinline)) void *find(struct behind *behind, void *otherwi
 {
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
-    void *function = hp_find_symbol(behind->name);
-    const bool is_told = function != NULL && hp_find_is_of_allocator(function);
+    void *function = hp_resolve_symbol(behind->name);
+    const bool is_told = function != NULL && hp_resolve_is_of_allocator(function);
     if (function == NULL)
         function = look_among_hidden(behind->name);
     if (function == NULL)

@@ -40,7 +40,7 @@ void hp_descriptor_forget_range(unsigned first, unsigned last);
 static inline __attribute__((always_inline)) bool hp_transfer_begin(int number, bool is_sending,
                                                                     struct hotpath_transfer_ *ret_transfer)
 {
-    if (__builtin_expect((unsigned)number >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
+    if (__builtin_expect((unsigned)number >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_context->skip) != 0, 0))
         return false;
     uint32_t what = __atomic_load_n(&hp_descriptors[number].what, __ATOMIC_ACQUIRE);
     if (__builtin_expect(what == HP_UNKNOWN, 0))

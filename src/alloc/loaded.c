@@ -71,10 +71,10 @@ static uint32_t gnu_hash(const char *name)
 /* Four numbers, a filter of words, buckets, and chains of hashes whose lowest bit marks the end of the chain. */
 static uintptr_t find_by_gnu(const struct table *table, const char *name)
 {
-    const uint32_t *head = table->gnu, hash = gnu_hash(name);
-    const uint32_t bucket_count = head[0], first = head[1], filter_words = head[2];
+    const uint32_t *context = table->gnu, hash = gnu_hash(name);
+    const uint32_t bucket_count = context[0], first = context[1], filter_words = context[2];
     const uint32_t *buckets =
-        (const uint32_t *)(const void *)((const ElfW(Addr) *)(const void *)(head + 4) + filter_words);
+        (const uint32_t *)(const void *)((const ElfW(Addr) *)(const void *)(context + 4) + filter_words);
     const uint32_t *chains = buckets + bucket_count;
     uint32_t number = bucket_count > 0 ? buckets[hash % bucket_count] : 0;
     if (number < first || number == 0)

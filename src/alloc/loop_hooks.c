@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "find.h"
 #include "hotpath.h"
 #include "loaded.h"
 #include "loop_bounds.h"
+#include "resolve.h"
 #include "stack_place.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -63,7 +63,7 @@ static struct runner runners[RUNNERS] = {
 /* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
 __attribute__((constructor)) static void find_at_start(void)
 {
-    for (size_t at = 0; at < RUNNERS && !hp_find_has_sanitizer(); at++)
+    for (size_t at = 0; at < RUNNERS && !hp_resolve_has_sanitizer(); at++)
         hp_loaded_find(runners[at].function, &runners[at].next);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Interposed malloc and its siblings: each forwards the call to the real allocator (next.h) and reports the result
+ * Interposed malloc and its siblings: each forwards the call to the real allocator (real_alloc.h) and reports the result
  * to the recorder. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap expects.
  *
  * errno is what the allocator left. A block's size is what the allocator says (malloc_usable_size), read while the
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "early.h"
-#include "heads.h"
+#include "boot_heap.h"
+#include "glibc_chunk.h"
 #include "hotpath.h"
-#include "next.h"
+#include "real_alloc.h"
 #include "stack_place.h"
 
 #ifdef HOTPATH_ALLOC_WRAP
@@ -59,7 +59,7 @@ static INLINED bool is_left_out(uintptr_t stack) { return is_nested(stack) || HP
 
 /* ---------------------------------------------------------------------------------------------------- reporting */
 
-static INLINED void *tell_allocated_of(void *block, size_t asked, hp_next_usable_size *usable_size, uintptr_t stack)
+static INLINED void *tell_allocated_of(void *block, size_t asked, hp_real_usable_size *usable_size, uintptr_t stack)
 {
     if (RARELY(block == NULL)) {
         if (asked != 0)
@@ -83,15 +83,15 @@ static INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, 
 
 /* -------------------------------------------------------------------------------------------- malloc and free */
 
-static INLINED void *allocate(size_t size, hp_next_usable_size *usable_size, uintptr_t stack)
+static INLINED void *allocate(size_t size, hp_real_usable_size *usable_size, uintptr_t stack)
 {
     void *block = HP_NEXT(malloc)(size);
     return RARELY(is_nested(stack)) ? block : tell_allocated_of(block, size, usable_size, stack);
 }
 
-static INLINED void release(void *block, hp_next_usable_size *usable_size, uintptr_t stack)
+static INLINED void release(void *block, hp_real_usable_size *usable_size, uintptr_t stack)
 {
-    if (RARELY(block == NULL || hp_early_has(block)))
+    if (RARELY(block == NULL || hp_boot_heap_has(block)))
         return;
     if (!RARELY(is_nested(stack)))
         HP_NEXT(freed)(block, usable_size(block), stack);
@@ -100,12 +100,12 @@ static INLINED void release(void *block, hp_next_usable_size *usable_size, uintp
 
 static void *count_malloc(size_t size) { return allocate(size, hp_usable_size, HP_STACK_PLACE()); }
 static void count_free(void *block) { release(block, hp_usable_size, HP_STACK_PLACE()); }
-static void *count_malloc_with_head(size_t size) { return allocate(size, hp_head_size, HP_STACK_PLACE()); }
-static void count_free_with_head(void *block) { release(block, hp_head_size, HP_STACK_PLACE()); }
+static void *count_malloc_with_head(size_t size) { return allocate(size, hp_context_size, HP_STACK_PLACE()); }
+static void count_free_with_head(void *block) { release(block, hp_context_size, HP_STACK_PLACE()); }
 
 static void only_free(void *block)
 {
-    if (!RARELY(hp_early_has(block)))
+    if (!RARELY(hp_boot_heap_has(block)))
         HP_NEXT(free)(block);
 }
 
@@ -129,7 +129,7 @@ static void set_front(void *(*allocate_so)(size_t size), void (*release_so)(void
 
 void hp_pass_on(int is_on)
 {
-    __atomic_store_n(&hp_next.passes_on, is_on != 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_real_alloc.passes_on, is_on != 0, __ATOMIC_RELAXED);
     if (is_on)
         set_front(HP_NEXT(malloc), only_free);
     else if (HP_NEXT(has_heads))
@@ -170,7 +170,7 @@ EXPORTED void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_
 
 static void *move_early(const void *block, size_t size, uintptr_t stack)
 {
-    const size_t old_size = hp_early_size(block);
+    const size_t old_size = hp_boot_heap_size(block);
     void *moved = HP_NEXT(malloc)(size);
     if (moved != NULL)
         memcpy(moved, block, old_size < size ? old_size : size);
@@ -200,7 +200,7 @@ static void *resize_to_nothing(void *block, uintptr_t stack)
 static INLINED void *resize(void *block, size_t size, uintptr_t stack)
 {
     void *resized;
-    if (RARELY(hp_early_has(block)))
+    if (RARELY(hp_boot_heap_has(block)))
         return move_early(block, size, stack);
     if (RARELY(is_left_out(stack)))
         return HP_NEXT(realloc)(block, size);

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "behind_us.h"
 #include "descriptors.h"
 #include "loaded.h"
+#include "real_functions.h"
 
 /* ---------------------------------------------------------------------------------------------- POSIX queues */
 
@@ -30,12 +30,12 @@ static void find_each(void)
     HP_FIND(mq_close);
 }
 
-__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+__attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
 
 /* A queue is a descriptor, but only these functions know that it is a queue. */
 static bool begin(mqd_t queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
 {
-    if ((unsigned)queue >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_head->skip) != 0)
+    if ((unsigned)queue >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_context->skip) != 0)
         return false;
     uint32_t what = __atomic_load_n(&hp_descriptors[queue].what, __ATOMIC_ACQUIRE);
     if (what < HP_FIRST_CHANNEL)
@@ -91,7 +91,7 @@ static __thread bool is_inside __attribute__((tls_model("initial-exec"))); /* on
 
 static bool begin_glib(const void *queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
 {
-    if (is_inside || HOTPATH_GET_(hotpath_v1_head->skip) != 0 || hp_descriptors_are_off())
+    if (is_inside || HOTPATH_GET_(hotpath_v1_context->skip) != 0 || hp_descriptors_are_off())
         return false;
     *ret_transfer = (struct hotpath_transfer_){
         .site = &glib, .channel = queue, .kind = HOTPATH_QUEUE_, .is_sending = is_sending};
@@ -161,7 +161,7 @@ POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, 
 /* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
 __attribute__((constructor)) static void find_glib(void)
 {
-    if (hp_find_has_sanitizer() || !hp_loaded_find("g_async_queue_push", &next_g_async_queue_push))
+    if (hp_resolve_has_sanitizer() || !hp_loaded_find("g_async_queue_push", &next_g_async_queue_push))
         return;
     hp_loaded_find("g_async_queue_push_unlocked", &next_g_async_queue_push_unlocked);
     hp_loaded_find("g_async_queue_push_front", &next_g_async_queue_push_front);

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "find.h"
 #include "hotpath.h"
+#include "resolve.h"
 #include "stack_sampler.h"
 
 /* musl-gcc has no linux/seccomp.h; these numbers are kernel ABI. */
@@ -91,8 +91,8 @@ static process_control *next_prctl;
 /* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
 {
-    next_syscall = (system_call *)(uintptr_t)hp_find_symbol("syscall");
-    next_prctl = (process_control *)(uintptr_t)hp_find_symbol("prctl");
+    next_syscall = (system_call *)(uintptr_t)hp_resolve_symbol("syscall");
+    next_prctl = (process_control *)(uintptr_t)hp_resolve_symbol("prctl");
 }
 
 static long no_such_call(void)

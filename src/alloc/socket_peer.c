@@ -17,7 +17,7 @@
 #include "sys.h"
 
 struct question {
-    struct nlmsghdr head;
+    struct nlmsghdr context;
     struct unix_diag_req body;
 };
 
@@ -46,14 +46,14 @@ static uint64_t peer_in(const struct nlmsghdr *answer, long length)
 uint64_t hp_socket_peer(uint64_t inode)
 {
     const struct question question = {
-        .head = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .context = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
         .body = {.sdiag_family = AF_UNIX,
                  .udiag_states = UINT32_MAX,
                  .udiag_ino = (uint32_t)inode,
                  .udiag_show = UDIAG_SHOW_PEER,
                  .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
     union {
-        struct nlmsghdr head;
+        struct nlmsghdr context;
         char bytes[512];
     } answer;
     const int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -63,7 +63,7 @@ uint64_t hp_socket_peer(uint64_t inode)
     const long length =
         is_asked ? hp_raw(SYS_recvfrom, kernel, answer.bytes, sizeof answer.bytes, MSG_DONTWAIT, 0, 0) : -1;
     hp_sys_close(kernel);
-    return peer_in(&answer.head, length);
+    return peer_in(&answer.context, length);
 }
 
 #else

@@ -423,7 +423,7 @@ static bool make_timers(void)
     return true;
 }
 
-/* After the lookup of malloc (watch.c), and after the recorder. */
+/* After the lookup of malloc (malloc_counter.c), and after the recorder. */
 __attribute__((constructor(103))) static void begin_sampling(void)
 {
     const int saved = errno;

@@ -8,8 +8,8 @@
 #define _GNU_SOURCE 1
 #include <stdio.h>
 
-#include "behind_us.h"
 #include "descriptors.h"
+#include "real_functions.h"
 
 #ifdef __GLIBC__
 #include <link.h>
@@ -112,15 +112,15 @@ static void find_each(void)
     HP_FIND(_IO_file_write);
 }
 
-static void find_next(void) { hp_find_all(find_each); }
+static void find_next(void) { hp_resolve_all(find_each); }
 
 __attribute__((constructor)) static void begin(void)
 {
     find_next();
-    if (hp_find_has_sanitizer() || !HP_IS_THERE(_IO_file_write))
+    if (hp_resolve_has_sanitizer() || !HP_IS_THERE(_IO_file_write))
         return;
-    stand_in_front(hp_find_symbol("_IO_file_jumps"));
-    stand_in_front(hp_find_symbol("_IO_wfile_jumps"));
+    stand_in_front(hp_resolve_symbol("_IO_file_jumps"));
+    stand_in_front(hp_resolve_symbol("_IO_wfile_jumps"));
 }
 
 /*
@@ -129,7 +129,7 @@ __attribute__((constructor)) static void begin(void)
  */
 __attribute__((destructor)) static void count_what_is_left(void)
 {
-    FILE *const *const first = hp_find_symbol("_IO_list_all");
+    FILE *const *const first = hp_resolve_symbol("_IO_list_all");
     for (FILE *stream = first != NULL ? *first : NULL; stream != NULL; stream = stream->_chain) {
         struct hotpath_transfer_ transfer;
         const char *const from = stream->_IO_write_base, *const to = stream->_IO_write_ptr;
@@ -168,7 +168,7 @@ HP_PUBLIC FILE *popen(const char *command, const char *mode)
 {
     NEED(popen);
     FILE *stream = HP_IS_THERE(popen) ? next.popen(command, mode) : NULL;
-    if (stream != NULL && !hp_find_has_sanitizer())
+    if (stream != NULL && !hp_resolve_has_sanitizer())
         stand_in_front(*(move_for_stream ***)(void *)(stream + 1));
     return stream;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <threads.h>
 
-#include "find.h"
+#include "resolve.h"
 #include "stack_sampler.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -42,9 +42,9 @@ static set_alternate *next_alternate;
 /* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
 {
-    next_create = (create_thread *)(uintptr_t)hp_find_symbol("pthread_create");
-    next_thrd = (create_thrd *)(uintptr_t)hp_find_symbol("thrd_create");
-    next_alternate = (set_alternate *)(uintptr_t)hp_find_symbol("sigaltstack");
+    next_create = (create_thread *)(uintptr_t)hp_resolve_symbol("pthread_create");
+    next_thrd = (create_thrd *)(uintptr_t)hp_resolve_symbol("thrd_create");
+    next_alternate = (set_alternate *)(uintptr_t)hp_resolve_symbol("sigaltstack");
 }
 
 static struct start *free_start(void)

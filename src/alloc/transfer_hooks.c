@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "behind_us.h"
 #include "descriptors.h"
+#include "real_functions.h"
 
 /* Missing in some headers, ... */
 HP_PUBLIC ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
@@ -96,7 +96,7 @@ static void find_each(void)
     HP_FIND(socketpair);
 }
 
-__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+__attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
 
 #define NEED(name)                                                                                                 \
     if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \

@@ -16,10 +16,10 @@
 #include <sys/select.h>
 #include <time.h>
 
-#include "behind_us.h"
 #include "hotpath.h"
 #include "loaded.h"
 #include "loop_bounds.h"
+#include "real_functions.h"
 #include "stack_place.h"
 
 #define INLINED inline __attribute__((always_inline))
@@ -60,7 +60,7 @@ static void find_each(void)
 #endif
 }
 
-__attribute__((constructor)) static void find_next(void) { hp_find_all(find_each); }
+__attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
 
 #define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
@@ -92,7 +92,7 @@ static struct hotpath_loop_ *begin(const char *name, const void *caller, uintptr
     return loop->site != NULL && hotpath_v1_loop_waits(loop) ? loop : NULL;
 }
 
-static INLINED bool is_recorded(void) { return HOTPATH_GET_(hotpath_v1_head->skip) == 0; }
+static INLINED bool is_recorded(void) { return HOTPATH_GET_(hotpath_v1_context->skip) == 0; }
 
 /* A macro, so that the return address is in the program's code. A copy, since a handler may wait meanwhile. */
 #define WAIT_AS(text, name, which, ...)                                                                            \
@@ -188,7 +188,7 @@ static uintptr_t ring_functions[RING_FUNCTIONS];
 __attribute__((constructor)) static void find_ring_functions(void)
 {
     struct hp_loaded_function found;
-    for (size_t at = 0; at < RING_FUNCTIONS && !hp_find_has_sanitizer(); at++)
+    for (size_t at = 0; at < RING_FUNCTIONS && !hp_resolve_has_sanitizer(); at++)
         ring_functions[at] = hp_loaded_find(ring_names[at], &found) ? found.address : 0;
 }
 

@@ -301,7 +301,7 @@ static void add_item(const char *variable, const char *item, bool is_first)
 /*
  * The program's children may be anything, and their files cannot be inspected in advance. Programs with gcc's
  * AddressSanitizer would refuse to start unless it comes first, so it is told not to insist; malloc stays its own
- * (src/alloc/watch.c).
+ * (src/alloc/malloc_counter.c).
  */
 static void let_sanitizers_be(void) { add_item("ASAN_OPTIONS", "verify_asan_link_order=0", false); }
 

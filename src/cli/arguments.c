@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "places.h"
 #include "process.h"
+#include "requested_sections.h"
+#include "session_dirs.h"
 #include "text.h"
-#include "wishes.h"
 
 /* getopt's return values: letters come first, then the command's own flags, then options. */
 #define OWN 256

@@ -12,11 +12,11 @@
 #include "files.h"
 #include "hotpath.h"
 #include "layout.h"
-#include "places.h"
+#include "proc_sampler.h"
 #include "process.h"
+#include "session_dirs.h"
 #include "task_files.h"
 #include "used_time.h"
-#include "watch.h"
 
 #define TEXT_BYTES 8192u
 

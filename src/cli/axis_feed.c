@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "proc_sampler.h"
 #include "site_times.h"
-#include "watch.h"
 
 #define BUSY_PERMILLE 20u /* a thread gets a series if it uses this much of a sample's time */
 #define SHARE_OF_SITES 100u
@@ -157,7 +157,7 @@ static void put_threads(struct hp_axis_feed *feed, const struct hp_crew_watch *c
     }
 }
 
-static void put_waits(struct hp_axis_feed *feed, const struct hp_watch *watch)
+static void put_waits(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
 {
     uint64_t by_cause[HP_WAIT_CAUSES] = {0};
     for (uint32_t at = 0; at < watch->sums.used; at++)
@@ -169,7 +169,7 @@ static void put_waits(struct hp_axis_feed *feed, const struct hp_watch *watch)
 }
 
 /* The first wait places found get a series; waits elsewhere are only in the sum of their cause. */
-static void put_places(struct hp_axis_feed *feed, const struct hp_watch *watch)
+static void put_places(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
 {
     for (uint32_t at = 0; at < watch->sums.used && at < HP_AXIS_WAITS; at++) {
         hp_axis_put_from_zero(&feed->writer, HP_AXIS_PLACE, at, watch->entries[at].ns);
@@ -178,7 +178,7 @@ static void put_places(struct hp_axis_feed *feed, const struct hp_watch *watch)
     hp_axis_put(&feed->writer, HP_AXIS_WATCHED, 0, "", watch->sums.watched_ns);
 }
 
-void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch)
+void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
 {
     const struct hp_crew *sums = &watch->crew.sums;
     if (feed->path[0] == '\0' || sums->samples < 2 || sums->sampled_ns == feed->fed_ns)
@@ -200,7 +200,7 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch)
 }
 
 /* Writes what came after the last sample. */
-static void put_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
+static void put_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
 {
     put_waits(feed, watch);
     put_places(feed, watch);
@@ -208,7 +208,7 @@ static void put_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
     hp_axis_amend(&feed->writer, hp_clock_monotonic_ns());
 }
 
-void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_watch *watch)
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
 {
     if (feed->is_open && watch != NULL)
         put_end(feed, watch);

@@ -7,7 +7,7 @@
 
 #include "axis_writer.h"
 
-struct hp_watch;
+struct hp_proc_sampler;
 
 /* One session. Zero it first; the caller sets the fields marked so. */
 struct hp_axis_feed {
@@ -24,9 +24,9 @@ struct hp_axis_feed {
  * After a sample of /proc: writes what is new. The file is created with the second sample, so short processes have
  * none.
  */
-void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_watch *watch);
+void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch);
 
 /* After the watch has ended: writes its final values; NULL: no space left. */
-void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_watch *watch);
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch);
 
 #endif

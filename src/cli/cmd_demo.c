@@ -18,9 +18,9 @@
 #include "arguments.h"
 #include "command.h"
 #include "installed.h"
-#include "places.h"
+#include "report_output.h"
+#include "session_dirs.h"
 #include "sessions.h"
-#include "show.h"
 #include "terminal_screen.h"
 #include "text.h"
 
@@ -39,8 +39,8 @@ static void pass_on(int signal) { kill(runner, signal); }
 static bool make_folder(const struct hp_settings *settings, char *folder, size_t size)
 {
     char place[1200];
-    for (unsigned n = 0; hp_place(&settings->record, n, place, sizeof place); n++)
-        if (place[0] != '\0' && hp_place_is_usable(place) &&
+    for (unsigned n = 0; hp_session_dir(&settings->record, n, place, sizeof place); n++)
+        if (place[0] != '\0' && hp_session_dir_is_usable(place) &&
             (size_t)snprintf(folder, size, "%s/demo-XXXXXX", place) < size && mkdtemp(folder) != NULL)
             return true;
     return false;

@@ -24,9 +24,9 @@
 #include "demangle.h"
 #include "files.h"
 #include "layout.h"
-#include "places.h"
 #include "private_signal.h"
 #include "process.h"
+#include "session_dirs.h"
 #include "task_files.h"
 #include "text.h"
 #include "trust.h"
@@ -104,8 +104,8 @@ static void check_clock(struct doctor *doctor)
 /* The first folder in which a session could be created. */
 static bool usable_place(const struct hp_settings *settings, char *place, size_t size)
 {
-    for (unsigned n = 0; hp_place(&settings->record, n, place, size); n++)
-        if (hp_place_is_usable(place))
+    for (unsigned n = 0; hp_session_dir(&settings->record, n, place, size); n++)
+        if (hp_session_dir_is_usable(place))
             return true;
     return false;
 }

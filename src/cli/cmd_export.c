@@ -7,8 +7,8 @@
 #include "arguments.h"
 #include "command.h"
 #include "output_file.h"
-#include "places.h"
 #include "run_weights.h"
+#include "session_dirs.h"
 
 struct task {
     const struct hp_arguments *arguments;
@@ -82,7 +82,7 @@ static int choose_dimensions(struct task *task)
 static int write_to_file(const struct task *task, const char *pattern)
 {
     char path[1200];
-    if (!hp_place_of_report(pattern, task->export.pid, path, sizeof path))
+    if (!hp_session_dir_of_report(pattern, task->export.pid, path, sizeof path))
         return hp_fail("the output path is empty or too long: '%s'", pattern);
     FILE *stream = hp_output_open(path);
     if (stream == NULL)

@@ -11,8 +11,8 @@
 #include "browser.h"
 #include "command.h"
 #include "output_file.h"
-#include "places.h"
 #include "run_weights.h"
+#include "session_dirs.h"
 
 struct task {
     const struct hp_arguments *arguments;
@@ -45,7 +45,7 @@ static FILE *open_page(const struct task *task, char *path, size_t size)
     const char *output = hp_arguments_flag(task->arguments, "output");
     if (output == NULL)
         return open_usual(task, path, size);
-    if (hp_place_of_report(output, task->export.pid, path, size))
+    if (hp_session_dir_of_report(output, task->export.pid, path, size))
         return hp_output_open(path);
     hp_fail("the output path is empty or too long: '%s'", output);
     return NULL;

@@ -9,9 +9,9 @@
 #include "arguments.h"
 #include "browser.h"
 #include "command.h"
-#include "places.h"
+#include "report_output.h"
 #include "session_choice.h"
-#include "show.h"
+#include "session_dirs.h"
 
 /*
  * A file that only we can read. It is not removed, since the browser reads it after we have ended. False, with one
@@ -43,7 +43,7 @@ static bool choose_path(const struct hp_arguments *arguments, const struct hp_se
     const char *output = hp_arguments_flag(arguments, "output");
     if (output == NULL)
         return make_temporary(path, sizeof settings->output.output_path);
-    if (hp_place_of_report(output, parts->all[0].pid, path, sizeof settings->output.output_path))
+    if (hp_session_dir_of_report(output, parts->all[0].pid, path, sizeof settings->output.output_path))
         return true;
     hp_fail("the output path is empty or too long: '%s'", output);
     return false;

@@ -23,11 +23,11 @@
 #include "files.h"
 #include "held_signals.h"
 #include "number.h"
+#include "report_output.h"
 #include "run_folder.h"
+#include "run_observer.h"
 #include "sessions.h"
-#include "show.h"
 #include "task_files.h"
-#include "watcher.h"
 
 #define LOOK_NS UINT64_C(50000000)
 
@@ -199,13 +199,13 @@ static int record(struct recording *recording)
     const bool has_samples = hp_collector_attach(recording->pid, HP_STACK_PERIOD_NS);
     if (!explain(recording, has_samples, shows_waiting(recording->pid)))
         return give_up(recording);
-    hp_watcher_start(recording->folder, &(struct hp_watcher_wishes){.has_waits = true,
-                                                                    .has_stacks = hp_collector_is_begun(),
-                                                                    .attached = recording->pid});
+    hp_run_observer_start(recording->folder, &(struct hp_run_observer_wishes){.has_waits = true,
+                                                                              .has_stacks = hp_collector_is_begun(),
+                                                                              .attached = recording->pid});
     if (recording->for_ns == 0 && isatty(STDERR_FILENO))
         fprintf(stderr, "hotpath: recording process %u until Ctrl-C\n", (unsigned)recording->pid);
     wait_for_end(recording);
-    hp_watcher_end();
+    hp_run_observer_end();
     hp_attached_end();
     hp_run_folder_keep_stacks(recording->folder);
     hp_held_end(before & ~(hp_held_bit(SIGINT) | hp_held_bit(SIGTERM)));

@@ -3,8 +3,8 @@
 
 #include "arguments.h"
 #include "command.h"
+#include "report_output.h"
 #include "session_choice.h"
-#include "show.h"
 
 /* ------------------------------------------------------------------------------------------------ settings */
 

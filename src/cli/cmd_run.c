@@ -26,15 +26,15 @@
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"
+#include "report_output.h"
 #include "run_console.h"
 #include "run_ending.h"
 #include "run_folder.h"
+#include "run_observer.h"
 #include "sessions.h"
-#include "show.h"
 #include "stack_ring.h"
 #include "task_files.h"
 #include "text.h"
-#include "watcher.h"
 
 struct run {
     const struct hp_arguments *arguments;
@@ -235,7 +235,8 @@ static void watch(const void *context, pid_t pid)
     const bool has_stacks = takes_stacks && has_collector;
     if (run->has_timers != NULL)
         *run->has_timers = has_stacks && hp_stacks_are_from_inside(hp_collector_source());
-    hp_watcher_start(run->folder, &(struct hp_watcher_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
+    hp_run_observer_start(run->folder,
+                          &(struct hp_run_observer_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -380,7 +381,7 @@ static int execute(struct run *run)
                                .prepare = prepare,
                                .context = run,
                                .is_starting = watch,
-                               .is_stopping = hp_watcher_look_now};
+                               .is_stopping = hp_run_observer_sample_now};
     if (run->folder[0] == '\0')
         make_folder(run);
     find_alloc_library(run);
@@ -388,7 +389,7 @@ static int execute(struct run *run)
     run->has_timers = shared_flag();
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
-    hp_watcher_end();
+    hp_run_observer_end();
     if (!is_started)
         return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to another process group */

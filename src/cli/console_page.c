@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "report_output.h"
 #include "sessions.h"
-#include "show.h"
 
 static bool find_sessions(struct hp_sessions *sessions, const char *path)
 {

@@ -17,9 +17,9 @@
 #include "clock.h"
 #include "counter.h"
 #include "files.h"
-#include "places.h"
 #include "process.h"
 #include "regular_file.h"
+#include "session_dirs.h"
 #include "text.h"
 #include "used_time.h"
 

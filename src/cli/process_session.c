@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "places.h"
+#include "session_dirs.h"
 #include "text.h"
 
 /*

@@ -7,8 +7,8 @@
 
 #include "command.h"
 #include "console_page.h"
-#include "places.h"
 #include "run_ending.h"
+#include "session_dirs.h"
 #include "text.h"
 
 static enum hp_program_state state_of(const struct hp_session *session)

@@ -15,9 +15,9 @@
 #include "command.h"
 #include "debug_servers.h"
 #include "named_stacks.h"
-#include "places.h"
 #include "process.h"
 #include "run_terminal.h"
+#include "session_dirs.h"
 #include "stack_file.h"
 #include "zone_names.h"
 
@@ -32,7 +32,7 @@ static bool lock_folder(const char *folder)
 static bool make_in(char folder[HP_RUN_FOLDER], const char *place)
 {
     char whole[PATH_MAX];
-    if (!hp_place_is_usable(place) || realpath(place, whole) == NULL)
+    if (!hp_session_dir_is_usable(place) || realpath(place, whole) == NULL)
         return false;
     const int length = snprintf(folder, HP_RUN_FOLDER, "%s/%u-%llu%s", whole, (unsigned)getpid(),
                                 (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
@@ -44,7 +44,7 @@ static bool make_in(char folder[HP_RUN_FOLDER], const char *place)
 bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_FOLDER])
 {
     char place[1200];
-    for (unsigned n = 0; hp_place(&settings->record, n, place, sizeof place); n++)
+    for (unsigned n = 0; hp_session_dir(&settings->record, n, place, sizeof place); n++)
         if (make_in(folder, place)) {
             hp_run_terminal_write(folder);
             return true;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "places.h"
+#include "session_dirs.h"
 #include "stack_file.h"
 #include "text.h"
 

@@ -16,10 +16,10 @@
 #include "clock.h"
 #include "command.h"
 #include "number.h"
-#include "places.h"
 #include "process.h"
 #include "run_ending.h"
 #include "run_terminal.h"
+#include "session_dirs.h"
 #include "session_file.h"
 #include "stack_file.h"
 #include "stack_ring.h"
@@ -267,7 +267,7 @@ bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_setti
 {
     char folder[1200];
     bool is_complete = true;
-    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++) {
+    for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++) {
         const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
         if (fd >= 0)
             is_complete &= each_name(sessions, fd, folder, take_any);
@@ -334,7 +334,7 @@ bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_re
 {
     char folder[1200];
     bool is_complete = true;
-    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++) {
+    for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++) {
         const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
         if (fd >= 0)
             is_complete &= each_name(sessions, fd, folder, take_leftover);

@@ -8,8 +8,8 @@
 #include "clock.h"
 #include "frame.h"
 #include "function_sums.h"
-#include "places.h"
 #include "profile.h"
+#include "session_dirs.h"
 #include "stack_file.h"
 #include "text.h"
 

@@ -6,14 +6,14 @@
 #define HP_EXPORT_EXPORT_H
 
 #include "counters.h"
-#include "kept_calls.h"
+#include "logged_calls.h"
 #include "text.h"
 #include "weighted.h"
 
 /* What to write. */
 struct hp_export {
     const struct hp_weighted *weighted;
-    enum hp_dimension dimensions[HP_DIMENSIONS]; /* the dimensions, the principal one first */
+    enum hp_dimension dimensions[HP_DIMENSIONS]; /* the dimensions, the primary one first */
     size_t dimension_count;                      /* at least 1 */
     const char *command;                         /* of the program */
     const char *compared_with;                   /* command of the run it is compared with; NULL: none */

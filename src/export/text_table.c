@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 uint32_t hp_text_table_put(struct hp_text_table *table, const char *text)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "utf8.h"
 
 const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {

@@ -21,7 +21,7 @@ struct hp_arena;
  * Where a node is. A thread is identified by the offset of its record, which does not change when threads are
  * added.
  */
-struct hp_place {
+struct hp_session_dir {
     uint32_t session; /* its index */
     uint32_t thread;
     uint32_t offset;

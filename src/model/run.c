@@ -8,10 +8,9 @@
 #include "sort.h"
 #include "units.h"
 
-static bool can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *principal)
+static bool can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *primary)
 {
-    return session->header.clock_kind == principal->header.clock_kind &&
-           hp_snapshot_has_same_boot(session, principal);
+    return session->header.clock_kind == primary->header.clock_kind && hp_snapshot_has_same_boot(session, primary);
 }
 
 static bool choose_sessions(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
@@ -31,7 +30,7 @@ static bool choose_sessions(struct hp_run *run, struct hp_arena *arena, const st
 }
 
 /*
- * Takes the clock rate of the principal session or, if that is unknown, of the session that had the most time to
+ * Takes the clock rate of the primary session or, if that is unknown, of the session that had the most time to
  * measure it.
  */
 static void set_rate(struct hp_run *run)

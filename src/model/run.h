@@ -2,7 +2,7 @@
  * What a report is about: the sessions that are added up, and what holds for all of them.
  *
  * Sessions can be added if their ticks are comparable: the same kind of clock, in the same boot of the machine.
- * Those that do not match the principal session are left out, and the report says so. SPDX-License-Identifier: MIT
+ * Those that do not match the primary session are left out, and the report says so. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_RUN_H
 #define HP_MODEL_RUN_H
@@ -18,7 +18,7 @@ struct hp_floors;
 struct hp_stretch;
 
 struct hp_run {
-    const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
+    const struct hp_snapshot **sessions; /* those that are added up, the primary one first */
     size_t count;
     size_t process_count; /* a process that executed another program has a session for each */
     const struct hp_snapshot **left_out;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "stat_walk.h"
+#include "stat_iter.h"
 
 /* Where the slowest call of a class is recorded. */
 struct place {
@@ -16,8 +16,8 @@ struct place {
 
 static void find_places(const struct hp_profile *profile, const struct hp_tasks *tasks, struct place *places)
 {
-    struct hp_stat_walk walk = {0};
-    while (hp_stat_walk_next(&walk, profile)) {
+    struct hp_stat_iter walk = {0};
+    while (hp_stat_iter_next(&walk, profile)) {
         uint64_t ticks;
         if (walk.site == NULL || walk.site->task == NULL ||
             !hp_snapshot_slowest_ticks(walk.snapshot, &walk.stat, &ticks))

@@ -1,5 +1,5 @@
 /*
- * The numbers of a run over time, from the time axis of its principal session (axis.h).
+ * The numbers of a run over time, from the time axis of its primary session (axis.h).
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_TIMELINE_H

@@ -34,7 +34,7 @@ struct hp_reading {
 };
 
 struct hp_reader {
-    struct hp_read_session **sessions; /* the principal one first */
+    struct hp_read_session **sessions; /* the primary one first */
     size_t count;
     const char *problem; /* with what was added or refreshed last; valid until the next call */
     /* Private from here on. */

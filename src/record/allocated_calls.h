@@ -1,7 +1,7 @@
 /*
  * The end of a call that has allocated: sums, six histograms, and the peak, which is passed on to the enclosing
  * zone (allocations.c). It is in a header because the usual case is one leaf function (marked_ends.c). The caller
- * holds the head. SPDX-License-Identifier: MIT
+ * holds the context. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_ALLOCATED_CALLS_H
 #define HP_RECORD_ALLOCATED_CALLS_H
@@ -19,7 +19,7 @@
 #define HP_RARELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Ends a call whose frame has HOTPATH_ALLOCATES_; the frame is still on top of the stack. */
-void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
+void hp_alloc_close(struct hp_thread_context *context, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* -------------------------------------------------------------------------------------------------- histograms */
 
@@ -68,7 +68,8 @@ static HP_ALLOC_INLINED void hp_alloc_add_number(char *base, struct hp_alloc_sta
     hp_alloc_raise_max(stat, measure, value);
 }
 
-__attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
+__attribute__((noinline, cold)) void hp_alloc_add_missing(struct hp_thread_context *context,
+                                                          struct hp_alloc_stat *stat,
                                                           const struct hp_alloc_missing *missing);
 
 /* ----------------------------------------------------------------------------------------------------- the call */
@@ -82,12 +83,13 @@ static HP_ALLOC_INLINED uint64_t hp_alloc_end_peak(int64_t *peak, int64_t around
     return height > 0 ? (uint64_t)height : 0;
 }
 
-static HP_ALLOC_INLINED void hp_alloc_close_call(struct hp_head *head, const struct hotpath_frame_ *frame,
-                                                 struct hp_alloc_stat *stat, bool is_nested)
+static HP_ALLOC_INLINED void hp_alloc_close_call(struct hp_thread_context *context,
+                                                 const struct hotpath_frame_ *frame, struct hp_alloc_stat *stat,
+                                                 bool is_nested)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    struct hp_alloc_frame *begun = hp_frame_marks(head, frame), *around = begun - 1;
-    char *const base = head->hot.base;
+    struct hp_alloc_thread *thread = context->alloc;
+    struct hp_alloc_frame *begun = hp_frame_marks(context, frame), *around = begun - 1;
+    char *const base = context->hot.base;
     struct hp_alloc_missing missing;
     missing.measures = 0;
     const uint64_t bytes = thread->bytes - begun->bytes, count = thread->count - begun->count;
@@ -112,7 +114,7 @@ static HP_ALLOC_INLINED void hp_alloc_close_call(struct hp_head *head, const str
     const uint64_t peak_blocks = hp_alloc_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
     hp_alloc_add_number(base, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks, &missing);
     if (HP_RARELY(missing.measures != 0))
-        hp_alloc_add_missing(head, stat, &missing);
+        hp_alloc_add_missing(context, stat, &missing);
 }
 
 #endif

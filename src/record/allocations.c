@@ -11,7 +11,7 @@
  * peak for the enclosing zone and starts a new one; when the zone ends, the enclosing zone gets the higher of the
  * two.
  *
- * The head is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no head
+ * The context is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no context
  * and cannot get one now, are added to the header by atomic operations ("late"): they are in the totals of the
  * process, but in no row.
  *
@@ -21,15 +21,15 @@
 
 #include <errno.h>
 
-#include "copies.h"
+#include "block_owners.h"
 #include "heap_samples.h"
 #include "holders.h"
 #include "holding.h"
 #include "images.h"
+#include "library_instances.h"
 #include "marks.h"
-#include "owners.h"
-#include "slow_ways.h"
-#include "thread_head.h"
+#include "slow_paths.h"
+#include "thread_context.h"
 #include "threads.h"
 
 /* An allocation, a free, or both at once. */
@@ -48,7 +48,7 @@ static inline int64_t more_blocks(const struct event *event)
     return (event->allocated != NULL) - (event->freed != NULL);
 }
 
-/* ------------------------------------------------------------------- without a session, or without a head in it */
+/* ------------------------------------------------------------------- without a session, or without a context in it */
 
 /*
  * Counters of the calling thread outside of sessions. Only differences matter, so counting starts at the first
@@ -72,7 +72,7 @@ static void publish(struct hp_header *header, int64_t change)
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
-/* For a thread without a usable head. Holds the session, which nothing else keeps mapped. */
+/* For a thread without a usable context. Holds the session, which nothing else keeps mapped. */
 static void count_late(const struct event *event)
 {
     struct hp_session *session = hp_session_hold();
@@ -84,7 +84,8 @@ static void count_late(const struct event *event)
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
-        hp_owner_disown(event->allocated); /* else the block would belong to the previous owner of this memory */
+        hp_block_owner_disown(
+            event->allocated); /* else the block would belong to the previous owner of this memory */
     }
     if (event->freed != NULL) {
         hp_heap_forget(event->freed);
@@ -98,7 +99,7 @@ static void count_late(const struct event *event)
 /* ----------------------------------------------------------------------------------------------------- counting */
 
 /*
- * The caller holds the head, and its innermost zone is marked. free is the cheapest: it only adds and cannot raise
+ * The caller holds the context, and its innermost zone is marked. free is the cheapest: it only adds and cannot raise
  * a peak.
  */
 static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *thread, const struct event *event)
@@ -127,12 +128,12 @@ static inline bool has_to_publish(const struct hp_alloc_thread *thread)
     return __builtin_expect((uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED, 0);
 }
 
-static __attribute__((noinline)) void publish_live(const struct hp_head *head)
+static __attribute__((noinline)) void publish_live(const struct hp_thread_context *context)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    struct hp_header *header = hp_store_header(head->store);
+    struct hp_alloc_thread *thread = context->alloc;
+    struct hp_header *header = hp_store_header(context->store);
     if (HOTPATH_GET_(thread->published) == HP_ALLOC_NEVER_TOLD)
-        hp_raise(&header->alloc_peak, hp_alloc_peak_of_thread(head));
+        hp_raise(&header->alloc_peak, hp_alloc_peak_of_thread(context));
     publish(header, hp_alloc_live(thread) - hp_alloc_published(thread));
     HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
 }
@@ -143,69 +144,70 @@ static __attribute__((noinline)) void publish_live(const struct hp_head *head)
  */
 static const char own_block, foreign_block;
 
-static inline bool is_foreign(const struct hp_head *head, const void *freed)
+static inline bool is_foreign(const struct hp_thread_context *context, const void *freed)
 {
-    return freed != &own_block && (freed == &foreign_block || hp_owner_is_other(head, freed));
+    return freed != &own_block && (freed == &foreign_block || hp_block_owner_is_other(context, freed));
 }
 
-/* Bookkeeping that matters only with more than one thread. The caller holds the head, which has counters. */
-static inline __attribute__((always_inline)) void tell_others(struct hp_head *head, const void *allocated,
-                                                              const void *freed, uint64_t freed_bytes)
+/* Bookkeeping that matters only with more than one thread. The caller holds the context, which has counters. */
+static inline __attribute__((always_inline)) void
+tell_others(struct hp_thread_context *context, const void *allocated, const void *freed, uint64_t freed_bytes)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    if (freed != NULL && is_foreign(head, freed)) {
+    struct hp_alloc_thread *thread = context->alloc;
+    if (freed != NULL && is_foreign(context, freed)) {
         HOTPATH_ADD_(thread->foreign_count, 1);
         HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
     if (allocated != NULL)
-        hp_owner_write(head, allocated);
+        hp_block_owner_write(context, allocated);
     if (has_to_publish(thread))
-        publish_live(head);
+        publish_live(context);
 }
 
 /* The same if one memory access is enough; false: it is not. */
-static inline __attribute__((always_inline)) bool told_quickly(const struct hp_head *head,
+static inline __attribute__((always_inline)) bool told_quickly(const struct hp_thread_context *context,
                                                                const struct event *event)
 {
     const bool is_realloc = event->allocated != NULL && event->freed != NULL;
     const bool asks_for_owner = event->freed != NULL && !(is_realloc && event->freed == &own_block);
-    return (!asks_for_owner || hp_owner_is_near_own(head, event->freed)) &&
-           (event->allocated == NULL || hp_owner_write_near(head, event->allocated)) &&
-           !has_to_publish(head->alloc);
+    return (!asks_for_owner || hp_block_owner_is_near_own(context, event->freed)) &&
+           (event->allocated == NULL || hp_block_owner_write_near(context, event->allocated)) &&
+           !has_to_publish(context->alloc);
 }
 
-static bool is_one_of_many(const struct hp_head *head)
+static bool is_one_of_many(const struct hp_thread_context *context)
 {
-    return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
+    return __atomic_load_n(&context->is_one_of_many, __ATOMIC_RELAXED);
 }
 
 /* -------------------------------------------------------------------------------------------------------- marks */
 
-static inline __attribute__((always_inline)) void mark(struct hp_head *head, struct hotpath_frame_ *frame)
+static inline __attribute__((always_inline)) void mark(struct hp_thread_context *context,
+                                                       struct hotpath_frame_ *frame)
 {
-    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_thread *thread = context->alloc;
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
-    *hp_frame_marks(head, frame) = (struct hp_alloc_frame){.count = thread->count,
-                                                           .bytes = thread->bytes,
-                                                           .live = hp_alloc_live(thread),
-                                                           .blocks = hp_alloc_live_blocks(thread),
-                                                           .peak_live = thread->peak_live,
-                                                           .peak_blocks = thread->peak_blocks};
+    *hp_frame_marks(context, frame) = (struct hp_alloc_frame){.count = thread->count,
+                                                              .bytes = thread->bytes,
+                                                              .live = hp_alloc_live(thread),
+                                                              .blocks = hp_alloc_live_blocks(thread),
+                                                              .peak_live = thread->peak_live,
+                                                              .peak_blocks = thread->peak_blocks};
     HOTPATH_PUT_(thread->peak_live, hp_alloc_live(thread));
     HOTPATH_PUT_(thread->peak_blocks, hp_alloc_live_blocks(thread));
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
+    HOTPATH_PUT_(frame->stat, context->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
 }
 
 /* Marks the innermost zone and all enclosing ones up to a marked one, at the latest frame 0. */
-static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
+static inline __attribute__((always_inline)) void mark_all(struct hp_thread_context *context)
 {
-    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    struct hotpath_frame_ *const top = context->hot.top, *frame = top;
     while (!hp_frame_is_marked(frame - 1))
         frame--;
     for (; frame <= top; frame++)
-        mark(head, frame);
+        mark(context, frame);
 }
 
 /* ------------------------------------------------------------------------------- zones that are no longer there */
@@ -215,12 +217,12 @@ static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
  * stack. The event is not theirs, so their start values move along with it, and the peak that may rise is the one
  * saved for the zone around them.
  */
-static void count_around(struct hp_head *head, const struct event *event, uintptr_t stack)
+static void count_around(struct hp_thread_context *context, const struct event *event, uintptr_t stack)
 {
-    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    struct hotpath_frame_ *const top = context->hot.top, *frame = top;
     while (!hp_zone_is_there(frame, stack))
         frame--;
-    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_thread *thread = context->alloc;
     if (frame == top) {
         count(thread, event);
         return;
@@ -231,7 +233,7 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
     HOTPATH_PUT_(thread->peak_live, peak_live);
     HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
     for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
-        struct hp_alloc_frame *at = hp_frame_marks(head, absent);
+        struct hp_alloc_frame *at = hp_frame_marks(context, absent);
         HOTPATH_ADD_(at->count, event->allocated != NULL);
         HOTPATH_ADD_(at->bytes, event->asked);
         HOTPATH_PUT_(at->live, at->live + live);
@@ -241,7 +243,7 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
             HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + blocks);
         }
     }
-    struct hp_alloc_frame *first = hp_frame_marks(head, frame + 1);
+    struct hp_alloc_frame *first = hp_frame_marks(context, frame + 1);
     if (hp_alloc_live(thread) > first->peak_live)
         HOTPATH_PUT_(first->peak_live, hp_alloc_live(thread));
     if (hp_alloc_live_blocks(thread) > first->peak_blocks)
@@ -259,63 +261,63 @@ static inline __attribute__((always_inline)) bool is_recorded(void)
 /* The recorder itself runs on this thread. What it makes the C library allocate is not counted. */
 static bool is_our_own(void)
 {
-    const uintptr_t self = (uintptr_t)&hotpath_v1_head;
+    const uintptr_t self = (uintptr_t)&hotpath_v1_context;
     return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == self ||
            __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == self;
 }
 
-/* While the head is held, all allocations take the slow path, which checks for this. */
-struct hotpath_head_ *hp_allocations_take_over(void)
+/* While the context is held, all allocations take the slow path, which checks for this. */
+struct hotpath_context_ *hp_allocations_take_over(void)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    __atomic_store_n(&hp_runtime->allocates_for_us, (uintptr_t)&hotpath_v1_head, __ATOMIC_RELAXED);
-    if (hp_head_is_held(head))
+    struct hotpath_context_ *context = hotpath_v1_context;
+    __atomic_store_n(&hp_runtime->allocates_for_us, (uintptr_t)&hotpath_v1_context, __ATOMIC_RELAXED);
+    if (hp_context_is_held(context))
         return NULL;
-    hp_head_hold(head);
-    return head;
+    hp_context_hold(context);
+    return context;
 }
 
-void hp_allocations_give_back(struct hotpath_head_ *held)
+void hp_allocations_give_back(struct hotpath_context_ *held)
 {
     __atomic_store_n(&hp_runtime->allocates_for_us, 0, __ATOMIC_RELAXED);
     if (held != NULL)
-        hp_head_let_go(held);
+        hp_context_let_go(held);
 }
 
-static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)
+static bool count_held(struct hp_thread_context *context, const struct event *event, uintptr_t stack)
 {
-    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
-    if (gate == (head->hot.epoch | HP_GATE_PAUSED)) {
+    const uint32_t gate = HOTPATH_GATE_OF_(&context->hot) & ~HP_GATE_OUT_OF_LINE;
+    if (gate == (context->hot.epoch | HP_GATE_PAUSED)) {
         if (event->freed != NULL)
             hp_heap_forget(event->freed);
         return true; /* recording is paused */
     }
-    if (gate != head->hot.epoch)
+    if (gate != context->hot.epoch)
         return false;
-    const uint64_t from = hp_slow_way_begin(head);
-    if (head->alloc == NULL && !hp_alloc_begin(head)) {
-        hp_lose(head, HP_LOSS_ALLOCS);
+    const uint64_t from = hp_slow_way_begin(context);
+    if (context->alloc == NULL && !hp_alloc_begin(context)) {
+        hp_lose(context, HP_LOSS_ALLOCS);
         return false;
     }
-    if (!hp_frame_is_marked(head->hot.top))
-        mark_all(head);
-    count_around(head, event, stack);
-    if (hp_heap_is_due(head, event->allocated, event->freed))
-        hp_heap_take(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
-    hp_slow_way_end(head, from);
-    if (is_one_of_many(head))
-        tell_others(head, event->allocated, event->freed, event->freed_bytes);
+    if (!hp_frame_is_marked(context->hot.top))
+        mark_all(context);
+    count_around(context, event, stack);
+    if (hp_heap_is_due(context, event->allocated, event->freed))
+        hp_heap_take(context, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
+    hp_slow_way_end(context, from);
+    if (is_one_of_many(context))
+        tell_others(context, event->allocated, event->freed, event->freed_bytes);
     return true;
 }
 
 static bool count_in_head(const struct event *event, uintptr_t stack)
 {
-    struct hp_head *head = hp_thread_head_if_free();
-    if (head == NULL || hp_head_is_held(&head->hot))
+    struct hp_thread_context *context = hp_thread_context_of_if_free();
+    if (context == NULL || hp_context_is_held(&context->hot))
         return false;
-    hp_head_hold(&head->hot);
-    const bool is_done = count_held(head, event, stack);
-    hp_head_let_go(&head->hot);
+    hp_context_hold(&context->hot);
+    const bool is_done = count_held(context, event, stack);
+    hp_context_let_go(&context->hot);
     return is_done;
 }
 
@@ -344,25 +346,26 @@ static __attribute__((noinline)) void count_slowly(const void *allocated, uint64
 }
 
 /* The same for a block that is, or was, sampled. */
-static __attribute__((noinline, cold)) void end_with_sample(struct hp_head *head, const void *allocated,
-                                                            uint64_t asked, const void *freed, uint64_t freed_bytes,
+static __attribute__((noinline, cold)) void end_with_sample(struct hp_thread_context *context,
+                                                            const void *allocated, uint64_t asked,
+                                                            const void *freed, uint64_t freed_bytes,
                                                             uintptr_t stack)
 {
     const int saved = errno;
-    const uint64_t from = hp_slow_way_begin(head);
-    hp_heap_take(head, allocated, asked, freed, freed_bytes, stack);
-    hp_slow_way_end(head, from);
-    if (is_one_of_many(head))
-        tell_others(head, allocated, freed, freed_bytes);
-    hp_head_let_go(&head->hot);
+    const uint64_t from = hp_slow_way_begin(context);
+    hp_heap_take(context, allocated, asked, freed, freed_bytes, stack);
+    hp_slow_way_end(context, from);
+    if (is_one_of_many(context))
+        tell_others(context, allocated, freed, freed_bytes);
+    hp_context_let_go(&context->hot);
     errno = saved;
 }
 
-static __attribute__((noinline)) void end_among_many(struct hp_head *head, const void *allocated, const void *freed,
-                                                     uint64_t freed_bytes)
+static __attribute__((noinline)) void end_among_many(struct hp_thread_context *context, const void *allocated,
+                                                     const void *freed, uint64_t freed_bytes)
 {
-    tell_others(head, allocated, freed, freed_bytes);
-    hp_head_let_go(&head->hot);
+    tell_others(context, allocated, freed, freed_bytes);
+    hp_context_let_go(&context->hot);
 }
 
 /* ------------------------------------------------------------------------------------------------ the fast path */
@@ -370,71 +373,71 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
 /* Tells the compiler that `block` is never NULL, so that it omits the check. */
 #define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
-/* The head is held; its innermost zone is marked and still there. Releases the head. */
-static inline __attribute__((always_inline)) void count_and_let_go(struct hp_head *head, const struct event *event,
-                                                                   uintptr_t stack)
+/* The context is held; its innermost zone is marked and still there. Releases the context. */
+static inline __attribute__((always_inline)) void count_and_let_go(struct hp_thread_context *context,
+                                                                   const struct event *event, uintptr_t stack)
 {
-    count(head->alloc, event);
-    if (__builtin_expect(hp_heap_is_due(head, event->allocated, event->freed), 0)) {
-        end_with_sample(head, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
+    count(context->alloc, event);
+    if (__builtin_expect(hp_heap_is_due(context, event->allocated, event->freed), 0)) {
+        end_with_sample(context, event->allocated, event->asked, event->freed, event->freed_bytes, stack);
         return;
     }
-    if (__builtin_expect(is_one_of_many(head), 0) && __builtin_expect(!told_quickly(head, event), 0)) {
-        end_among_many(head, event->allocated, event->freed, event->freed_bytes);
+    if (__builtin_expect(is_one_of_many(context), 0) && __builtin_expect(!told_quickly(context, event), 0)) {
+        end_among_many(context, event->allocated, event->freed, event->freed_bytes);
         return;
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
 }
 
 /* The first event in a call, on a thread that has counters. */
-static inline __attribute__((always_inline)) void mark_and_count(struct hp_head *head, const struct event *event,
-                                                                 uintptr_t stack)
+static inline __attribute__((always_inline)) void mark_and_count(struct hp_thread_context *context,
+                                                                 const struct event *event, uintptr_t stack)
 {
-    const uint64_t from = hp_slow_way_begin(head);
-    mark_all(head);
-    hp_slow_way_end(head, from);
-    count_and_let_go(head, event, stack);
+    const uint64_t from = hp_slow_way_begin(context);
+    mark_all(context);
+    hp_slow_way_end(context, from);
+    count_and_let_go(context, event, stack);
 }
 
-static __attribute__((noinline)) void mark_and_count_allocated(struct hp_head *head, const void *block,
+static __attribute__((noinline)) void mark_and_count_allocated(struct hp_thread_context *context, const void *block,
                                                                uint64_t asked, uint64_t usable, uintptr_t stack)
 {
     IS_BLOCK(block);
-    mark_and_count(head, &(struct event){.allocated = block, .asked = asked, .usable = usable}, stack);
+    mark_and_count(context, &(struct event){.allocated = block, .asked = asked, .usable = usable}, stack);
 }
 
-static __attribute__((noinline)) void mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable,
-                                                           uintptr_t stack)
+static __attribute__((noinline)) void mark_and_count_freed(struct hp_thread_context *context, const void *block,
+                                                           uint64_t usable, uintptr_t stack)
 {
     IS_BLOCK(block);
-    mark_and_count(head, &(struct event){.freed = block, .freed_bytes = usable}, stack);
+    mark_and_count(context, &(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
 static inline __attribute__((always_inline)) void tell(const struct event *event, uintptr_t stack)
 {
-    struct hotpath_head_ *hot = hotpath_v1_head;
-    struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
-        hp_head_hold(hot);
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hot;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(hot))) {
+        hp_context_hold(hot);
         const struct hotpath_frame_ *top = hot->top;
         /* Zones of compiler hooks lie up to 3 bytes lower; see hp_zone_is_there. */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
             if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
-                count_and_let_go(head, event, stack);
+                count_and_let_go(context, event, stack);
                 return;
             }
-            if (HOTPATH_LIKELY_(head->alloc != NULL)) {
+            if (HOTPATH_LIKELY_(context->alloc != NULL)) {
                 if (event->freed == NULL) {
-                    mark_and_count_allocated(head, event->allocated, event->asked, event->usable, stack);
+                    mark_and_count_allocated(context, event->allocated, event->asked, event->usable, stack);
                     return;
                 }
                 if (event->allocated == NULL) {
-                    mark_and_count_freed(head, event->freed, event->freed_bytes, stack);
+                    mark_and_count_freed(context, event->freed, event->freed_bytes, stack);
                     return;
                 }
             }
         }
-        hp_head_let_go(hot);
+        hp_context_let_go(hot);
     }
     count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
 }
@@ -443,7 +446,7 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
 
 void hotpath_v1_alloc_is_watched(void)
 {
-    hp_copies_join();
+    hp_library_join();
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
     struct hp_session *session = hp_session_hold(); /* HOTPATH=1 may have started one before */
     if (session == NULL)
@@ -480,7 +483,7 @@ void hp_allocations_switch(void)
 
 void hotpath_v1_alloc_switch(void (*pass_on)(int is_on))
 {
-    hp_copies_join();
+    hp_library_join();
     hp_image_stay_loaded((const void *)(uintptr_t)pass_on);
     for (size_t at = 0; at < HP_COPIES; at++) {
         void (*none)(int) = NULL;
@@ -496,7 +499,7 @@ static const char *why_not_watched;
 
 void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once)
 {
-    hp_copies_join();
+    hp_library_join();
     __atomic_store_n(&why_not_watched, reason, __ATOMIC_RELAXED);
     if (at_once)
         hp_allocations_explain();
@@ -521,12 +524,12 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
     tell(&(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
-/* Needs no hold on the head: its number does not change, and the block keeps its owner until it is freed. */
+/* Needs no hold on the context: its number does not change, and the block keeps its owner until it is freed. */
 int hotpath_v1_reallocating(const void *block)
 {
     hp_heap_forget(block);
-    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
-    return &head->hot != &hp_idle_head && is_one_of_many(head) && hp_owner_is_other(head, block);
+    const struct hp_thread_context *context = (const struct hp_thread_context *)(const void *)hotpath_v1_context;
+    return &context->hot != &hp_idle_context && is_one_of_many(context) && hp_block_owner_is_other(context, block);
 }
 
 void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
@@ -560,16 +563,16 @@ static struct hotpath_alloc_counts read_idle_counts(void)
                                          idle_counts.freed_bytes, 0};
 }
 
-/* The caller holds the head, or passes NULL if the thread has none for the running session. */
-static struct hotpath_alloc_counts read_counts(const struct hp_head *head)
+/* The caller holds the context, or passes NULL if the thread has none for the running session. */
+static struct hotpath_alloc_counts read_counts(const struct hp_thread_context *context)
 {
-    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
-    if (head == NULL)
+    const struct hp_alloc_thread *thread = context != NULL ? context->alloc : NULL;
+    if (context == NULL)
         return read_idle_counts();
     if (thread == NULL)
-        return (struct hotpath_alloc_counts){.session = head->hot.epoch};
+        return (struct hotpath_alloc_counts){.session = context->hot.epoch};
     return (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count, thread->freed,
-                                         head->hot.epoch};
+                                         context->hot.epoch};
 }
 
 int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
@@ -577,14 +580,14 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
     const int saved = errno;
     if (!__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED))
         return HOTPATH_E_OFF;
-    struct hp_head *head = is_recorded() ? hp_thread_head_if_free() : NULL;
+    struct hp_thread_context *context = is_recorded() ? hp_thread_context_of_if_free() : NULL;
     uint32_t before = 0;
-    if (head != NULL)
-        before = hp_head_hold_too(&head->hot);
-    const uint32_t gate = head != NULL ? HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
-    *ret_counts = read_counts(gate != 0 && gate == head->hot.epoch ? head : NULL);
-    if (head != NULL)
-        hp_head_put_back(&head->hot, before);
+    if (context != NULL)
+        before = hp_context_hold_too(&context->hot);
+    const uint32_t gate = context != NULL ? HOTPATH_GATE_OF_(&context->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
+    *ret_counts = read_counts(gate != 0 && gate == context->hot.epoch ? context : NULL);
+    if (context != NULL)
+        hp_context_put_back(&context->hot, before);
     errno = saved;
     return HOTPATH_OK;
 }

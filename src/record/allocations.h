@@ -15,10 +15,10 @@ static inline bool hp_records_allocations(void)
 
 /*
  * Until it is given back, allocations of the calling thread are the recorder's own. One thread at a time; holds its
- * head if that is free.
+ * context if that is free.
  */
-struct hotpath_head_ *hp_allocations_take_over(void);
-void hp_allocations_give_back(struct hotpath_head_ *held);
+struct hotpath_context_ *hp_allocations_take_over(void);
+void hp_allocations_give_back(struct hotpath_context_ *held);
 /* Tells the libraries that interpose malloc whether anyone counts. Call after a session has started or ended. */
 void hp_allocations_switch(void);
 /* Prints why allocations are not counted, if they are not although malloc is interposed. */

@@ -20,7 +20,7 @@ struct miniature {
     struct hotpath_frame_ frames[4];
     struct hotpath_slot_ slots[4];
     struct hp_alloc_thread alloc;
-    struct hp_head head;
+    struct hp_thread_context context;
     struct hotpath_site site;
     int rounds; /* at most ROUNDS */
 };
@@ -37,14 +37,14 @@ static void build(struct miniature *mini)
     mini->frames[0].node = OFFSET(root);
     mini->frames[0].stat = HOTPATH_ALLOCATES_;
     mini->gate = 1;
-    mini->head.alloc = &mini->alloc;
-    mini->head.hot = (struct hotpath_head_){.ready = HOTPATH_READY_,
-                                            .epoch = 1,
-                                            .top = mini->frames,
-                                            .last = mini->frames + 3,
-                                            .slots = mini->slots,
-                                            .base = (char *)mini,
-                                            .mask = 3 * sizeof(struct hotpath_slot_)};
+    mini->context.alloc = &mini->alloc;
+    mini->context.hot = (struct hotpath_context_){.ready = HOTPATH_READY_,
+                                                  .epoch = 1,
+                                                  .top = mini->frames,
+                                                  .last = mini->frames + 3,
+                                                  .slots = mini->slots,
+                                                  .base = (char *)mini,
+                                                  .mask = 3 * sizeof(struct hotpath_slot_)};
 }
 
 /*
@@ -53,7 +53,7 @@ static void build(struct miniature *mini)
  */
 static void choose_key(struct miniature *mini, bool is_timed)
 {
-    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, OFFSET(root), 0);
+    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->context.hot, OFFSET(root), 0);
     slot->key = (uint64_t)OFFSET(root) << 32 | (is_timed ? 0 : HOTPATH_SAMPLED_KEY_);
     slot->node = OFFSET(node);
     slot->stat = OFFSET(stat) | (is_timed ? 0 : HOTPATH_UNTIMED_);
@@ -157,11 +157,11 @@ static struct hp_zone_cost zone_cost(struct miniature *mini)
 struct hp_zone_cost hp_zones_calibrate(bool is_quick)
 {
     struct miniature mini;
-    struct hotpath_head_ *before = hotpath_v1_head;
+    struct hotpath_context_ *before = hotpath_v1_context;
     build(&mini);
     mini.rounds = is_quick ? QUICK_ROUNDS : ROUNDS;
-    hotpath_v1_head = &mini.head.hot;
+    hotpath_v1_context = &mini.context.hot;
     const struct hp_zone_cost cost = zone_cost(&mini);
-    hotpath_v1_head = before;
+    hotpath_v1_context = before;
     return cost;
 }

@@ -38,7 +38,7 @@ struct event {
 
 static struct hp_channel_stamp *stamps_at(const struct hp_instance_use *use, uint64_t offset)
 {
-    return (struct hp_channel_stamp *)(void *)(use->class_.head->hot.base + offset);
+    return (struct hp_channel_stamp *)(void *)(use->class_.context->hot.base + offset);
 }
 
 /* The channel's table, made by the first caller. NULL: no space. */
@@ -47,7 +47,7 @@ static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use)
     uint64_t *place = &hp_instance_object(use)->shared[HP_CHANNEL_STAMPS];
     uint64_t offset = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = 0;
     if (__builtin_expect(offset == 0, 0)) {
-        offset = hp_thread_allocate(use->class_.head, HP_STAMPS * sizeof(struct hp_channel_stamp), 64);
+        offset = hp_thread_allocate(use->class_.context, HP_STAMPS * sizeof(struct hp_channel_stamp), 64);
         if (offset == 0)
             return NULL;
         if (!__atomic_compare_exchange_n(place, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -82,7 +82,7 @@ static void put_stamp(const struct hp_instance_use *use, uint64_t id)
     uint64_t found = HOTPATH_GET_(place->key);
     const uint64_t sent = HOTPATH_GET_(place->sent);
     if (found == BUSY || (found != 0 && !is_of_another(use, sent) &&
-                          now - sent < OLDEST_STAMP_MS * hp_ticks_per_ms(use->class_.head)))
+                          now - sent < OLDEST_STAMP_MS * hp_ticks_per_ms(use->class_.context)))
         return;
     if (!__atomic_compare_exchange_n(&place->key, &found, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
@@ -96,15 +96,15 @@ static inline bool may_be_stamped(const struct hp_instance_use *use)
     return (use->class_.now - use->part->own) * STAMPS_PER_MS >= HOTPATH_GET_(hp_runtime->ticks_per_ms);
 }
 
-/* Rare cases get values, not the address of `use`, so that `use` stays in registers. Releases the head. */
-static __attribute__((noinline)) void stamp_sent(struct hp_head *head, struct hp_part *part, uint64_t now,
-                                                 uint64_t id)
+/* Rare cases get values, not the address of `use`, so that `use` stays in registers. Releases the context. */
+static __attribute__((noinline)) void stamp_sent(struct hp_thread_context *context, struct hp_part *part,
+                                                 uint64_t now, uint64_t id)
 {
-    if ((now - part->own) * STAMPS_PER_MS >= hp_ticks_per_ms(head)) {
+    if ((now - part->own) * STAMPS_PER_MS >= hp_ticks_per_ms(context)) {
         HOTPATH_PUT_(part->own, now);
-        put_stamp(&(struct hp_instance_use){{head, NULL, now}, part}, id);
+        put_stamp(&(struct hp_instance_use){{context, NULL, now}, part}, id);
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
 }
 
 /* The stamp of an item, or NULL. */
@@ -117,17 +117,18 @@ static inline struct hp_channel_stamp *find_stamp(const struct hp_instance_use *
     return __atomic_load_n(&place->key, __ATOMIC_ACQUIRE) == key_of(id) ? place : NULL;
 }
 
-/* Releases the head. */
-static __attribute__((noinline)) void take_stamp(struct hp_head *head, struct hp_part *class_, struct hp_part *part,
-                                                 uint64_t now, struct hp_channel_stamp *place, uint64_t id)
+/* Releases the context. */
+static __attribute__((noinline)) void take_stamp(struct hp_thread_context *context, struct hp_part *class_,
+                                                 struct hp_part *part, uint64_t now, struct hp_channel_stamp *place,
+                                                 uint64_t id)
 {
-    const struct hp_instance_use use = {{head, class_, now}, part};
+    const struct hp_instance_use use = {{context, class_, now}, part};
     const uint64_t sent = HOTPATH_GET_(place->sent);
     uint64_t key = key_of(id);
     if (__atomic_compare_exchange_n(&place->key, &key, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         !is_of_another(&use, sent))
         hp_object_distribute(&use.class_, HP_CHANNEL_DELAYS, now > sent ? (double)(now - sent) : 0);
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
 }
 
 /* ------------------------------------------------------------------------------------------------ counting */
@@ -163,10 +164,10 @@ static inline __attribute__((always_inline)) void count_items(struct hp_part *pa
 static inline void meet(struct hp_part *part, const struct hp_object_use *use)
 {
     hp_part_meet(part, use->now);
-    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+    HOTPATH_PUT_(part->node, use->context->hot.top->node);
 }
 
-/* Releases the head. */
+/* Releases the context. */
 static inline __attribute__((always_inline)) void record(const struct hp_instance_use *use,
                                                          const struct event *event)
 {
@@ -178,13 +179,13 @@ static inline __attribute__((always_inline)) void record(const struct hp_instanc
     hp_part_changed(part, sequence);
     const struct hp_object_use *class_ = &use->class_;
     if (event->id != 0 && event->what == HP_CHANNEL_SENT && __builtin_expect(may_be_stamped(use), 0)) {
-        stamp_sent(class_->head, part, class_->now, event->id);
+        stamp_sent(class_->context, part, class_->now, event->id);
         return;
     }
     if (event->id != 0 && event->what == HP_CHANNEL_RECEIVED) {
         struct hp_channel_stamp *stamp = find_stamp(use, event->id);
         if (__builtin_expect(stamp != NULL, 0)) {
-            take_stamp(class_->head, class_->part, part, class_->now, stamp, event->id);
+            take_stamp(class_->context, class_->part, part, class_->now, stamp, event->id);
             return;
         }
     }

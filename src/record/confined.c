@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "sampler.h"
+#include "thread_context.h"
 #include "thread_ends.h"
-#include "thread_head.h"
 #include "threads.h"
 
 /* Under the lock. */
@@ -31,30 +31,30 @@ static void set_confinements(uint32_t count)
 }
 
 /* A seccomp filter may apply to all threads, and applies to all threads created later. Under the lock. */
-static void shut_calls_in(struct hp_head *head)
+static void shut_calls_in(struct hp_thread_context *context)
 {
     if (hp_is_sandboxed()) {
         if (hp_runtime->confinements > 0) /* else an observer outside has noticed the sandbox */
             set_confinements(hp_runtime->confinements + 1);
         return;
     }
-    if (head != NULL)
-        hp_sampler_end_thread(head);
+    if (context != NULL)
+        hp_sampler_end_thread(context);
     set_confinements(1);
     if (!hp_is_forked_child())
-        hp_sampler_stop_others(head);
+        hp_sampler_stop_others(context);
 }
 
 /* Under the lock. */
-static void shut_in(struct hp_head *head, int what)
+static void shut_in(struct hp_thread_context *context, int what)
 {
     if (what & HOTPATH_CONFINES_COUNTER_) {
         __atomic_store_n(&hp_runtime->is_blinded, true, __ATOMIC_RELAXED);
-        if (head != NULL)
-            hp_thread_blind(head);
+        if (context != NULL)
+            hp_thread_blind(context);
     }
     if (what & HOTPATH_CONFINES_CALLS_)
-        shut_calls_in(head);
+        shut_calls_in(context);
 }
 
 #define MOST_PAUSES 1000u /* for threads that were preempted meanwhile */
@@ -78,21 +78,21 @@ static void take_back(int what)
 }
 
 /* Under the lock. */
-static void let_out(struct hp_head *head, int what)
+static void let_out(struct hp_thread_context *context, int what)
 {
     if (hp_is_sandboxed())
         return;
     if ((what & HOTPATH_CONFINES_CALLS_) && !hp_is_forked_child())
-        hp_sampler_go_on_with_others(head);
-    if (head != NULL) {
+        hp_sampler_go_on_with_others(context);
+    if (context != NULL) {
         const struct hp_cpu_time used = hp_cpu_of_thread();
-        head->is_blind = false;
-        hp_sampler_begin_thread(head, &used);
+        context->is_blind = false;
+        hp_sampler_begin_thread(context, &used);
     }
 }
 
 /* Outside of a sandbox the kernel is asked which thread this is; only it knows for certain. */
-static struct hp_head *head_here(void)
+static struct hp_thread_context *head_here(void)
 {
     if (hp_is_forked_child())
         return NULL;
@@ -113,15 +113,15 @@ void hotpath_v1_confine(int what)
     const bool was_free = !hp_is_sandboxed();
     if (what < 0)
         take_back(-what);
-    struct hp_head *head = head_here();
+    struct hp_thread_context *context = head_here();
     if (what < 0)
-        let_out(head, -what);
+        let_out(context, -what);
     else
-        shut_in(head, what);
+        shut_in(context, what);
     hp_unlock(&held);
     if (was_free && hp_is_sandboxed())
         wait_for_calls();
-    if (what < 0 && head != NULL && !hp_is_sandboxed())
-        hp_sampler_meet_zone(head);
+    if (what < 0 && context != NULL && !hp_is_sandboxed())
+        hp_sampler_meet_zone(context);
     errno = saved;
 }

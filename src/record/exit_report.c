@@ -13,11 +13,11 @@
 #include "holders.h"
 #include "memory.h"
 #include "mutex.h"
-#include "places.h"
 #include "process.h"
 #include "report.h"
 #include "runtime.h"
 #include "session_clock.h"
+#include "session_dirs.h"
 #include "snapshot.h"
 #include "sys.h"
 #include "terminal.h"
@@ -101,7 +101,7 @@ static int open_output(const struct hp_settings *settings)
 {
     char path[1100];
     if (settings->output.output_path[0] == '\0' ||
-        !hp_place_of_report(settings->output.output_path, hp_sys_process_id(), path, sizeof path))
+        !hp_session_dir_of_report(settings->output.output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
     const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0666);
@@ -118,7 +118,7 @@ static int open_output(const struct hp_settings *settings)
  */
 static bool take_turn(uintptr_t *writer, bool is_in_handler)
 {
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    const uintptr_t us = (uintptr_t)&hotpath_v1_context;
     uintptr_t holder = 0;
     for (int tries = 0;
          !__atomic_compare_exchange_n(writer, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
@@ -161,7 +161,7 @@ static int write_in_turn(const struct work *work, int fd, bool is_in_handler)
 
 static struct hp_hand_over *begin_hand_over(uintptr_t place)
 {
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    const uintptr_t us = (uintptr_t)&hotpath_v1_context;
     struct hp_hand_over *all = hp_page()->hand_overs, *found = NULL;
     uint32_t inside = 0;
     for (struct hp_hand_over *at = all; at < all + HP_HAND_OVERS; at++) {
@@ -240,7 +240,7 @@ static int write_report(struct work *work, bool is_in_handler)
 static bool is_reported_by_run(const struct work *work)
 {
     return work->settings.record.is_run && !work->owned->store.is_memory &&
-           hp_place_is_of_run(work->settings.record.dir);
+           hp_session_dir_is_of_run(work->settings.record.dir);
 }
 
 /* Copies what others may be changing, at one moment. */

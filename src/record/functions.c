@@ -28,7 +28,7 @@
 #include "sites.h"
 #include "symbols.h"
 #include "text.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "threads.h"
 #include "unrecorded.h"
 #include "zones.h"
@@ -210,16 +210,16 @@ WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost, uintptr_t p
 }
 
 /* The same for other files. */
-static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
+static uintptr_t stack_place(struct hotpath_context_ *context, uintptr_t place_of_hook)
 {
     uintptr_t place = place_of_hook;
-    if (hp_head_is_held(head))
+    if (hp_context_is_held(context))
         return place;
-    /* The innermost zone is in the session, which another thread may end and restart, so hold the head. */
-    hp_head_hold(head);
-    if (hp_head_is_recording(head))
-        place = place_below(head->top, place_of_hook);
-    hp_head_let_go(head);
+    /* The innermost zone is in the session, which another thread may end and restart, so hold the context. */
+    hp_context_hold(context);
+    if (hp_context_is_recording(context))
+        place = place_below(context->top, place_of_hook);
+    hp_context_let_go(context);
     return place;
 }
 
@@ -227,89 +227,89 @@ static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook
 APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 {
     struct hotpath_site site = {.id = id};
-    struct hotpath_zone *zone = (struct hotpath_zone *)stack_place(hotpath_v1_head, place_of_hook);
+    struct hotpath_zone *zone = (struct hotpath_zone *)stack_place(hotpath_v1_context, place_of_hook);
     if (id != HOTPATH_ID_EXCLUDED_ && hotpath_v1_enter(zone, &site) == HOTPATH_SKIPPED_)
         hp_zone_skip();
 }
 
 /*
- * Opens the zone of a call that is only counted, and releases the head. False: the call may be timed, or it
+ * Opens the zone of a call that is only counted, and releases the context. False: the call may be timed, or it
  * recurses; nothing was done.
  */
-WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_frame_ *around, const struct hotpath_slot_ *slot,
-                     uintptr_t place, uintptr_t function)
+WITHIN bool count_in(struct hotpath_context_ *context, struct hotpath_frame_ *around,
+                     const struct hotpath_slot_ *slot, uintptr_t place, uintptr_t function)
 {
     const uint32_t flags = slot->stat;
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->base + (flags & ~HOTPATH_FLAGS_));
     const uint32_t left = stat->countdown - 1;
     if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0))
         return false;
-    hotpath_push_untimed_(head, around + 1, slot, place);
+    hotpath_push_untimed_(context, around + 1, slot, place);
     HOTPATH_PUT_(around[1].start, function);
     HOTPATH_PUT_(stat->countdown, left);
-    hp_head_let_go(head);
+    hp_context_let_go(context);
     return true;
 }
 
-/* The head is held; `slot` is where the zone was looked for first. */
-APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, const struct hotpath_slot_ *slot,
-                      uintptr_t function)
+/* The context is held; `slot` is where the zone was looked for first. */
+APART void enter_held(struct hotpath_context_ *context, uint64_t id, uintptr_t place,
+                      const struct hotpath_slot_ *slot, uintptr_t function)
 {
-    struct hotpath_frame_ *frame = head->top;
+    struct hotpath_frame_ *frame = context->top;
     const uint64_t key = (uint64_t)frame->node << 32 | id;
     if (__builtin_expect((slot->key & ~HOTPATH_SAMPLED_KEY_) != key, 0))
-        slot = hotpath_second_slot_of_(head, key);
-    if (HOTPATH_LIKELY_(place < frame->zone && frame != head->last)) {
+        slot = hotpath_second_slot_of_(context, key);
+    if (HOTPATH_LIKELY_(place < frame->zone && frame != context->last)) {
         if (HOTPATH_LIKELY_(slot->key == key)) {
-            hotpath_open_timed_(head, frame + 1, slot, (struct hotpath_zone *)place);
+            hotpath_open_timed_(context, frame + 1, slot, (struct hotpath_zone *)place);
             return;
         }
         if (slot->key == (key | HOTPATH_SAMPLED_KEY_)) {
-            if (count_in(head, frame, slot, place, function))
+            if (count_in(context, frame, slot, place, function))
                 return;
             HOTPATH_PUT_(frame[1].start, function); /* unless it is timed */
-            hotpath_enter_by_chance_(head, (struct hotpath_zone *)place, slot);
+            hotpath_enter_by_chance_(context, (struct hotpath_zone *)place, slot);
             return;
         }
     }
-    hp_head_let_go(head);
+    hp_context_let_go(context);
     enter_otherwise((uint32_t)id, place);
 }
 
-WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place_of_hook, uintptr_t function)
+WITHIN void enter_known(struct hotpath_context_ *context, uint64_t id, uintptr_t place_of_hook, uintptr_t function)
 {
-    if (__builtin_expect(id >= HOTPATH_GET_(head->ready), 0)) {
+    if (__builtin_expect(id >= HOTPATH_GET_(context->ready), 0)) {
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
-    hp_head_hold(head);
-    if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
-        hp_head_let_go(head);
+    hp_context_hold(context);
+    if (__builtin_expect(HOTPATH_GATE_OF_(context) != context->epoch, 0)) {
+        hp_context_let_go(context);
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
-    struct hotpath_frame_ *frame = head->top;
+    struct hotpath_frame_ *frame = context->top;
     const uintptr_t place = place_below(frame, place_of_hook);
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, (uint32_t)id);
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(context, frame->node, (uint32_t)id);
     if (HOTPATH_LIKELY_(slot->key == ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) &&
-                        place < frame->zone && frame != head->last) &&
-        count_in(head, frame, slot, place, function))
+                        place < frame->zone && frame != context->last) &&
+        count_in(context, frame, slot, place, function))
         return;
-    enter_held(head, id, place, slot, function);
+    enter_held(context, id, place, slot, function);
 }
 
 /* The function is not in its first slot of the table, or not in the table. */
-APART void enter_found(struct hotpath_head_ *head, const table_word *in, uintptr_t function,
+APART void enter_found(struct hotpath_context_ *context, const table_word *in, uintptr_t function,
                        uintptr_t place_of_hook)
 {
     uint32_t id = find_id(table_at(in), function);
     if (id == HOTPATH_ID_NEW_)
         id = add_site(function);
     if (id != HOTPATH_ID_NEW_)
-        enter_known(head, id, place_of_hook, function);
+        enter_known(context, id, place_of_hook, function);
 }
 
-WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uintptr_t function,
+WITHIN void enter_function(struct hotpath_context_ *context, const table_word *in, uintptr_t function,
                            uintptr_t place_of_hook)
 {
     const table_word present = table_at(in);
@@ -317,97 +317,97 @@ WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uin
     const uintptr_t at = (uintptr_t)entries_of(present) + place_of(present, function) * sizeof(struct entry);
     const struct entry *entry = (const struct entry *)at;
     if (HOTPATH_LIKELY_(present != 0 && is_of(entry, function)))
-        enter_known(head, entry->id, place_of_hook, function);
+        enter_known(context, entry->id, place_of_hook, function);
     else
-        enter_found(head, in, function, place_of_hook);
+        enter_found(context, in, function, place_of_hook);
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
+    struct hotpath_context_ *context = hotpath_v1_context;
     (void)caller;
-    if (HOTPATH_GET_(head->skip) == 0)
-        enter_function(head, &table, (uintptr_t)function, HOOK_PLACE());
+    if (HOTPATH_GET_(context->skip) == 0)
+        enter_function(context, &table, (uintptr_t)function, HOOK_PLACE());
 }
 
 /* ------------------------------------------------------------------------------------------- exit hook */
 
-static inline uint32_t site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+static inline uint32_t site_of(const struct hotpath_context_ *context, const struct hotpath_frame_ *frame)
 {
-    return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
+    return ((const struct hotpath_node_ *)(const void *)(context->base + frame->node))->site;
 }
 
 /* After this many calls of a node, check again whether timing them is worth its cost. */
 #define CALLS_UNTIL_ASKED 4096u
 
-/* A call was counted and is due for that check. Takes over the held head. */
-APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted, uint32_t flags, uint64_t now)
+/* A call was counted and is due for that check. Takes over the held context. */
+APART void ask(struct hotpath_context_ *context, const struct hotpath_frame_ *counted, uint32_t flags, uint64_t now)
 {
-    struct hp_head *owner = (struct hp_head *)(void *)head;
+    struct hp_thread_context *owner = (struct hp_thread_context *)(void *)context;
     if (flags & HOTPATH_CHOSEN_)
         hp_tree_review(owner, counted->node, now - counted->start);
     if (hp_node_at(owner, counted->node)->calls % CALLS_UNTIL_ASKED == 0)
         hp_tree_limit(owner, counted[-1].node, counted->node);
-    hp_head_let_go(head);
+    hp_context_let_go(context);
 }
 
-/* Counts the innermost zone and releases the head. False: see hotpath_count_. */
-WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+/* Counts the innermost zone and releases the context. False: see hotpath_count_. */
+WITHIN bool count(struct hotpath_context_ *context, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
     const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
-        hotpath_count_untimed_(head, frame);
-        hp_head_let_go(head);
+        hotpath_count_untimed_(context, frame);
+        hp_context_let_go(context);
         return true;
     }
-    const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
-    const bool is_counted = hotpath_count_(head, frame, ret_now);
+    const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(context->base + frame->node);
+    const bool is_counted = hotpath_count_(context, frame, ret_now);
     if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % CALLS_UNTIL_ASKED == 0), 0))
-        ask(head, frame, flags, *ret_now);
+        ask(context, frame, flags, *ret_now);
     else
-        hp_head_let_go(head);
+        hp_context_let_go(context);
     return is_counted;
 }
 
 /* Ends a call that is not the innermost one, or cannot be counted here. */
 APART void end_elsewhere(uint32_t id, uint64_t now)
 {
-    if (now == 0 && hotpath_v1_head->epoch != hp_epoch())
+    if (now == 0 && hotpath_v1_context->epoch != hp_epoch())
         return; /* reading the time stamp counter may be forbidden */
     const uint64_t end = now != 0 ? now : hp_now();
     if (!hp_alloc_leave_site(id, end))
         hp_zone_leave_site(id, end);
 }
 
-/* The head, if there is one, is not held. If some inner calls got no frame, this may be one of them. */
-static void leave_unheld(const struct hotpath_head_ *head, uint32_t id)
+/* The context, if there is one, is not held. If some inner calls got no frame, this may be one of them. */
+static void leave_unheld(const struct hotpath_context_ *context, uint32_t id)
 {
-    if (id >= HOTPATH_READY_ || HOTPATH_GET_(head->skip) != 0 || head == &hp_idle_head)
+    if (id >= HOTPATH_READY_ || HOTPATH_GET_(context->skip) != 0 || context == &hp_idle_context)
         return;
-    if (((const struct hp_head *)(const void *)head)->skip_runs == 0 || !hp_zone_was_skipped())
+    if (((const struct hp_thread_context *)(const void *)context)->skip_runs == 0 || !hp_zone_was_skipped())
         end_elsewhere(id, 0);
 }
 
-/* The head is busy, or there is none. */
-APART void leave_otherwise(const struct hotpath_head_ *head, const table_word *in, uintptr_t function)
+/* The context is busy, or there is none. */
+APART void leave_otherwise(const struct hotpath_context_ *context, const table_word *in, uintptr_t function)
 {
-    leave_unheld(head, find_id(table_at(in), function));
+    leave_unheld(context, find_id(table_at(in), function));
 }
 
-/* A timed call, or one that is not simply the innermost. The head is held. */
-APART void leave_held(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
+/* A timed call, or one that is not simply the innermost. The context is held. */
+APART void leave_held(struct hotpath_context_ *context, const table_word *in, uintptr_t function)
 {
     const uint32_t id = find_id(table_at(in), function);
-    const bool has_skipped = ((const struct hp_head *)(const void *)head)->skip_runs != 0;
-    struct hotpath_frame_ *frame = head->top;
+    const bool has_skipped = ((const struct hp_thread_context *)(const void *)context)->skip_runs != 0;
+    struct hotpath_frame_ *frame = context->top;
     uint64_t now = 0;
     /* Ids that are not of a site have other meanings in a node. */
-    if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
-                             site_of(head, frame) != id,
+    if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(context) != context->epoch ||
+                             site_of(context, frame) != id,
                          0)) {
-        hp_head_let_go(head);
-        leave_unheld(head, id);
-    } else if (__builtin_expect(!count(head, frame, &now), 0)) {
+        hp_context_let_go(context);
+        leave_unheld(context, id);
+    } else if (__builtin_expect(!count(context, frame, &now), 0)) {
         end_elsewhere(id, now);
     }
 }
@@ -421,26 +421,26 @@ WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t functi
     return frame->start == function && frame->stat & HOTPATH_UNTIMED_ && frame->zone % 4 != 0;
 }
 
-WITHIN void leave_function(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
+WITHIN void leave_function(struct hotpath_context_ *context, const table_word *in, uintptr_t function)
 {
-    if (__builtin_expect(hp_head_is_held(head), 0)) {
-        leave_otherwise(head, in, function);
+    if (__builtin_expect(hp_context_is_held(context), 0)) {
+        leave_otherwise(context, in, function);
         return;
     }
-    hp_head_hold(head);
-    struct hotpath_frame_ *frame = head->top;
-    if (HOTPATH_GATE_OF_(head) != head->epoch || !is_counted_only(frame, function)) {
-        leave_held(head, in, function);
+    hp_context_hold(context);
+    struct hotpath_frame_ *frame = context->top;
+    if (HOTPATH_GATE_OF_(context) != context->epoch || !is_counted_only(frame, function)) {
+        leave_held(context, in, function);
         return;
     }
-    hotpath_count_untimed_(head, frame);
-    hp_head_let_go(head);
+    hotpath_count_untimed_(context, frame);
+    hp_context_let_go(context);
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)
 {
     (void)caller;
-    leave_function(hotpath_v1_head, &table, (uintptr_t)function);
+    leave_function(hotpath_v1_context, &table, (uintptr_t)function);
 }
 
 /* ------------------------------------------------------------------------------------------- their cost */
@@ -448,14 +448,14 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller)
 /* The hooks, with a private table. */
 static __attribute__((noinline)) void rehearse_enter(const table_word *in, uintptr_t function)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    if (HOTPATH_GET_(head->skip) == 0)
-        enter_function(head, in, function, HOOK_PLACE());
+    struct hotpath_context_ *context = hotpath_v1_context;
+    if (HOTPATH_GET_(context->skip) == 0)
+        enter_function(context, in, function, HOOK_PLACE());
 }
 
 static __attribute__((noinline)) void rehearse_exit(const table_word *in, uintptr_t function)
 {
-    leave_function(hotpath_v1_head, in, function);
+    leave_function(hotpath_v1_context, in, function);
 }
 
 void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)

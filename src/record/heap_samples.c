@@ -19,7 +19,7 @@
 #include "memory.h"
 #include "sample_place.h"
 #include "sys.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 #define RING_BYTES (UINT64_C(1) << 21)
 #define SURE_BYTES ((uintptr_t)16 << 10) /* so near to its end the stack is surely the thread's: see os/stacks.c */
@@ -43,24 +43,24 @@ static struct hp_heap *make_heap(struct hp_heap *before, uint32_t pid, uint64_t 
     return before; /* another thread was first */
 }
 
-static uint64_t seed_of(const struct hp_head *head)
+static uint64_t seed_of(const struct hp_thread_context *context)
 {
-    return hp_clock_monotonic_ns() ^ (uint64_t)head->thread_id << 32 ^ (uintptr_t)head;
+    return hp_clock_monotonic_ns() ^ (uint64_t)context->thread_id << 32 ^ (uintptr_t)context;
 }
 
-void hp_heap_begin_thread(struct hp_head *head)
+void hp_heap_begin_thread(struct hp_thread_context *context)
 {
     const uint64_t mean = HOTPATH_GET_(hp_runtime->wishes.alloc_stacks);
-    head->heap = NULL;
-    if (!HP_STACK_RING_WORKS || mean == 0 || head->store->path[0] == '\0' || !hp_calls_begin())
+    context->heap = NULL;
+    if (!HP_STACK_RING_WORKS || mean == 0 || context->store->path[0] == '\0' || !hp_calls_begin())
         return;
     const uint32_t pid = hp_sys_process_id();
     struct hp_heap *heap = __atomic_load_n(&hp_runtime->heap, __ATOMIC_ACQUIRE);
     if (heap == NULL || heap->pid != pid)
         heap = make_heap(heap, pid, mean);
     if (heap != NULL) {
-        hp_heap_countdown_begin(&head->heap_countdown, &heap->pace, seed_of(head), head->alloc->bytes);
-        head->heap = heap;
+        hp_heap_countdown_begin(&context->heap_countdown, &heap->pace, seed_of(context), context->alloc->bytes);
+        context->heap = heap;
     }
     hp_calls_end();
 }
@@ -163,22 +163,22 @@ static struct hp_stack stack_above(uintptr_t sp)
 }
 
 /* The innermost zone around the call of malloc, as stored in records; there may be none. */
-static uint32_t zone_around(const struct hp_head *head, uintptr_t stack)
+static uint32_t zone_around(const struct hp_thread_context *context, uintptr_t stack)
 {
-    const uint32_t node = hp_sample_frame(head, stack)->node;
-    return node != 0 ? hp_node_at(head, node)->site + 1 : 0; /* 0 for the root */
+    const uint32_t node = hp_sample_frame(context, stack)->node;
+    return node != 0 ? hp_node_at(context, node)->site + 1 : 0; /* 0 for the root */
 }
 
 /* Records the registers of this very function, so it must not be inlined. */
-static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now,
-                                                 uint32_t zone, const uint64_t *words, uint8_t count)
+static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_thread_context *context,
+                                                 uint64_t now, uint32_t zone, const uint64_t *words, uint8_t count)
 {
     struct hp_stack_registers registers = {.known = 0}; /* stays so on other machines */
     hp_stack_registers_here(&registers);
     const struct hp_stack above = stack_above((uintptr_t)registers.value[HP_STACK_SP]);
     return hp_stack_ring_put(&heap->ring,
                              &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
-                                                     .thread_id = head->thread_id,
+                                                     .thread_id = context->thread_id,
                                                      .zone = zone,
                                                      .ns = now,
                                                      .words = words,
@@ -189,37 +189,37 @@ static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const str
 /*
  * Live bytes of the process before an event that is counted already; without what threads have not published yet.
  */
-static uint64_t live_before(const struct hp_head *head, uint64_t freed_bytes, uint64_t asked)
+static uint64_t live_before(const struct hp_thread_context *context, uint64_t freed_bytes, uint64_t asked)
 {
-    const int64_t told = __atomic_load_n(&hp_store_header(head->store)->alloc_live, __ATOMIC_RELAXED);
-    const int64_t now = told + hp_alloc_live(head->alloc) - hp_alloc_published(head->alloc);
+    const int64_t told = __atomic_load_n(&hp_store_header(context->store)->alloc_live, __ATOMIC_RELAXED);
+    const int64_t now = told + hp_alloc_live(context->alloc) - hp_alloc_published(context->alloc);
     const int64_t before = now + (int64_t)freed_bytes - (int64_t)asked;
     return before > 0 ? (uint64_t)before : 0;
 }
 
-static void begin_sample(struct hp_heap *heap, const struct hp_head *head, uint64_t now, const void *block,
-                         uint64_t asked, uintptr_t stack)
+static void begin_sample(struct hp_heap *heap, const struct hp_thread_context *context, uint64_t now,
+                         const void *block, uint64_t asked, uintptr_t stack)
 {
     uint32_t number = __atomic_add_fetch(&heap->numbers, 1, __ATOMIC_RELAXED);
     if (!hp_heap_blocks_put(&heap->blocks, block, number))
         number = 0; /* its free will not be noticed */
     const uint64_t words[] = {
-        number, asked, head->heap_countdown.mean, stack, live_before(head, 0, asked), heap->pace.least_mean};
+        number, asked, context->heap_countdown.mean, stack, live_before(context, 0, asked), heap->pace.least_mean};
     tell_untold(heap);
-    if (!put_sample(heap, head, now, zone_around(head, stack), words, sizeof words / sizeof words[0]))
+    if (!put_sample(heap, context, now, zone_around(context, stack), words, sizeof words / sizeof words[0]))
         hp_heap_blocks_take(&heap->blocks, block);
 }
 
-static void sample(struct hp_head *head, const void *block, uint64_t asked, uintptr_t stack)
+static void sample(struct hp_thread_context *context, const void *block, uint64_t asked, uintptr_t stack)
 {
-    struct hp_heap *heap = head->heap;
+    struct hp_heap *heap = context->heap;
     if (hp_heap_may_have(&heap->blocks, block))
         end_sample(heap, block, 0); /* it was freed while recording was off */
     if (hp_calls_begin()) {
         const uint64_t now = hp_clock_monotonic_ns();
-        const bool is_taken = has_ring(heap, head->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
+        const bool is_taken = has_ring(heap, context->store) && hp_stack_ring_end(&heap->ring) == HP_RING_OPEN;
         if (is_taken)
-            begin_sample(heap, head, now, block, asked, stack);
+            begin_sample(heap, context, now, block, asked, stack);
         hp_heap_pace_count(&heap->pace, __atomic_load_n(&heap->blocks.live, __ATOMIC_RELAXED), now);
         hp_calls_end();
     }
@@ -233,16 +233,16 @@ static void look_for_a_crowd(struct hp_heap *heap)
     hp_heap_pace_crowd(&heap->pace, is_read ? hp_stack_ring_used(&heap->ring) : 0, RING_BYTES);
 }
 
-void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
+void hp_heap_take(struct hp_thread_context *context, const void *allocated, uint64_t asked, const void *freed,
                   uint64_t freed_bytes, uintptr_t stack)
 {
     if (freed != NULL)
-        end_sample(head->heap, freed, live_before(head, freed_bytes, asked));
-    if (allocated == NULL || head->alloc->bytes < head->heap_countdown.due_at)
+        end_sample(context->heap, freed, live_before(context, freed_bytes, asked));
+    if (allocated == NULL || context->alloc->bytes < context->heap_countdown.due_at)
         return;
-    if (head->alloc->bytes >= head->heap_countdown.sample_at)
-        sample(head, allocated, asked, stack);
-    look_for_a_crowd(head->heap);
+    if (context->alloc->bytes >= context->heap_countdown.sample_at)
+        sample(context, allocated, asked, stack);
+    look_for_a_crowd(context->heap);
     /* Whether or not the sample was taken, schedule the next one. */
-    hp_heap_countdown_next(&head->heap_countdown, &head->heap->pace, head->alloc->bytes);
+    hp_heap_countdown_next(&context->heap_countdown, &context->heap->pace, context->alloc->bytes);
 }

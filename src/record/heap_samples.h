@@ -28,21 +28,21 @@ struct hp_heap {
     uint32_t untold[HP_HEAP_UNTOLD]; /* samples whose free found no room in the ring; 0: free slot */
 };
 
-/* The thread gets allocation counters, and so its own countdown. The caller holds the head. */
-void hp_heap_begin_thread(struct hp_head *head);
+/* The thread gets allocation counters, and so its own countdown. The caller holds the context. */
+void hp_heap_begin_thread(struct hp_thread_context *context);
 
-/* Whether an event needs more than counting. The caller holds the head and has counted the event. */
-static inline __attribute__((always_inline)) bool hp_heap_is_due(const struct hp_head *head, const void *allocated,
-                                                                 const void *freed)
+/* Whether an event needs more than counting. The caller holds the context and has counted the event. */
+static inline __attribute__((always_inline)) bool hp_heap_is_due(const struct hp_thread_context *context,
+                                                                 const void *allocated, const void *freed)
 {
-    const struct hp_heap *heap = head->heap;
+    const struct hp_heap *heap = context->heap;
     return heap != NULL &&
-           ((allocated != NULL && __builtin_expect(head->alloc->bytes >= head->heap_countdown.due_at, 0)) ||
+           ((allocated != NULL && __builtin_expect(context->alloc->bytes >= context->heap_countdown.due_at, 0)) ||
             (freed != NULL && hp_heap_may_have(&heap->blocks, freed)));
 }
 
-/* Does that work. `stack`: stack address of the call of malloc (allocations.h). The caller holds the head. */
-void hp_heap_take(struct hp_head *head, const void *allocated, uint64_t asked, const void *freed,
+/* Does that work. `stack`: stack address of the call of malloc (allocations.h). The caller holds the context. */
+void hp_heap_take(struct hp_thread_context *context, const void *allocated, uint64_t asked, const void *freed,
                   uint64_t freed_bytes, uintptr_t stack);
 
 /* Call before a free or realloc: ends the sample of the block, if it has one. Any thread, any time. */

@@ -143,7 +143,7 @@ void hp_session_lose(enum hp_loss loss)
 
 /* --------------------------------------------------------------------------------------------- ending */
 
-/* Heads are scanned under the lock: heads come and go, and change their session, only under it. */
+/* Heads are scanned under the lock: contexts come and go, and change their session, only under it. */
 typedef bool question(const struct hp_session *session);
 
 static bool ask(question *asked, const struct hp_session *session)
@@ -158,25 +158,25 @@ static bool ask(question *asked, const struct hp_session *session)
 
 static bool is_quiet(const struct hp_session *session)
 {
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head->thread_id != 0 && head->store == &session->store && hp_head_is_at_work(head))
+    for (const struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (context->thread_id != 0 && context->store == &session->store && hp_context_is_at_work(context))
             return false;
     return true;
 }
 
-/* Only the calling thread has ever had a head, so there is nobody to wait for. */
+/* Only the calling thread has ever had a context, so there is nobody to wait for. */
 static bool is_alone(const struct hp_session *session)
 {
     (void)session;
     const uint32_t self = hp_sys_thread_id();
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head->thread_id != 0 && head->thread_id != self)
+    for (const struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (context->thread_id != 0 && context->thread_id != self)
             return false;
     return true;
 }
 
 /*
- * Each thread checks the gate after it has marked its head and before it touches anything. The gate is closed and
+ * Each thread checks the gate after it has marked its context and before it touches anything. The gate is closed and
  * all threads have passed a barrier: a thread seen idle after that finds the gate closed.
  */
 static bool settle(const struct hp_session *session, uint64_t patience)
@@ -206,8 +206,8 @@ void hp_session_end(struct hp_session *session)
 
 static bool is_looked_at(const struct hp_session *session)
 {
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head->thread_id != 0 && head->hot.base == session->store.range.base)
+    for (const struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (context->thread_id != 0 && context->hot.base == session->store.range.base)
             return true;
     return false;
 }

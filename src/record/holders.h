@@ -5,13 +5,13 @@
  *
  *   the recorder    from hp_session_link until the stopping thread has seen that no thread works on it
  *   a report        by hp_session_hold, or handed over by hp_session_unlink
- *   a counter       that has no head (allocations on a thread that has exited, losses)
+ *   a counter       that has no context (allocations on a thread that has exited, losses)
  *
- * Two users are not holders, because the recorder lets go only after them: threads that work on their heads (the
+ * Two users are not holders, because the recorder lets go only after them: threads that work on their contexts (the
  * recorder waits until they are idle), and a thread that has the recorder's lock while the session runs.
  *
  * An idle thread still reads the gate of the last session it worked for. So one page of each session stays mapped,
- * empty, until no head refers to it. SPDX-License-Identifier: MIT
+ * empty, until no context refers to it. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_HOLDERS_H
 #define HP_RECORD_HOLDERS_H
@@ -23,7 +23,7 @@
 #include "store.h"
 
 struct hp_session {
-    struct hp_store store; /* first: heads point to it */
+    struct hp_store store; /* first: contexts point to it */
     struct hp_settings settings;
     struct hp_session *next; /* list of all; reused, never freed */
     uint32_t holders;

@@ -1,15 +1,16 @@
-/* Holding a head. SPDX-License-Identifier: MIT */
+/* Holding a context. SPDX-License-Identifier: MIT */
 #include "holding.h"
 
-/* The gate is checked again with the head held: only then is the session certain to stay. */
-struct hp_head *hp_thread_hold(void)
+/* The gate is checked again with the context held: only then is the session certain to stay. */
+struct hp_thread_context *hp_thread_hold(void)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->record == NULL || hp_head_is_held(&head->hot))
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (&context->hot == &hp_idle_context || context->thread_id == 0 || context->record == NULL ||
+        hp_context_is_held(&context->hot))
         return NULL;
-    hp_head_hold(&head->hot);
-    if (hp_head_has_session(&head->hot))
-        return head;
-    hp_head_let_go(&head->hot);
+    hp_context_hold(&context->hot);
+    if (hp_context_has_session(&context->hot))
+        return context;
+    hp_context_let_go(&context->hot);
     return NULL;
 }

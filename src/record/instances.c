@@ -193,11 +193,11 @@ void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind,
 /* The part of the instance, if its record still belongs to this address. */
 static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t number, const void *address)
 {
-    struct hp_part *part = number != 0 ? hp_object_part(class_->head, number, class_->part) : NULL;
+    struct hp_part *part = number != 0 ? hp_object_part(class_->context, number, class_->part) : NULL;
     if (part == NULL)
         return NULL;
     const struct hp_object *object =
-        (const struct hp_object *)(const void *)(class_->head->hot.base + part->object);
+        (const struct hp_object *)(const void *)(class_->context->hot.base + part->object);
     const bool is_it = HOTPATH_GET_(object->key) == (uintptr_t)address &&
                        HOTPATH_GET_(object->class_) == class_->part->object &&
                        HOTPATH_GET_(object->state) == HP_OBJECT_LIVE;
@@ -206,17 +206,17 @@ static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t num
 
 static void remember(const struct hp_object_use *use, uint32_t class_, const void *address, struct hp_part *part)
 {
-    struct hp_head *head = use->head;
-    if (hp_parts_make_cache(head))
-        *hp_instance_entry(head, address, class_) = (struct hp_cached_instance){
+    struct hp_thread_context *context = use->context;
+    if (hp_parts_make_cache(context))
+        *hp_instance_entry(context, address, class_) = (struct hp_cached_instance){
             .address = (uintptr_t)address, .part = part, .class_part = use->part, .class_ = class_};
 }
 
 static struct hp_part *find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
 {
-    if (use->head->instances != NULL) {
-        const struct hp_cached_instance *entry = hp_instance_entry(use->head, address, class_);
-        if (hp_instance_is_cached(use->head, entry, address, class_))
+    if (use->context->instances != NULL) {
+        const struct hp_cached_instance *entry = hp_instance_entry(use->context, address, class_);
+        if (hp_instance_is_cached(use->context, entry, address, class_))
             return entry->part;
     }
     struct hp_part *part = own_part(use, find(address, class_, LONGEST_CHAIN), address);
@@ -235,8 +235,8 @@ static struct hp_part *find_made(const struct hp_object_use *use, uint32_t class
 {
     struct hp_part *part = find_part(use, class_, address);
     const uint32_t number = part == NULL ? find(address, class_, LONGEST_CHAIN) : 0;
-    if (is_in_session(number, use->head->hot.epoch) && hp_object_part(use->head, number, use->part) == NULL)
-        set_full(class_, use->head->hot.epoch);
+    if (is_in_session(number, use->context->hot.epoch) && hp_object_part(use->context, number, use->part) == NULL)
+        set_full(class_, use->context->hot.epoch);
     return part;
 }
 
@@ -244,7 +244,7 @@ static __attribute__((noinline)) bool begin_anew(struct hotpath_site *site, cons
                                                  const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_object_use *use = &ret_use->class_;
-    hp_object_end(use); /* do not wait for the lock while holding a head */
+    hp_object_end(use); /* do not wait for the lock while holding a context */
     need_instance(site, kind, address);
     if (!hp_object_begin(site, kind, use))
         return false;
@@ -269,28 +269,28 @@ bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_ki
         ret_use->part = part;
         return true;
     }
-    return is_full(class_, use->head->hot.epoch) || begin_anew(site, kind, address, ret_use);
+    return is_full(class_, use->context->hot.epoch) || begin_anew(site, kind, address, ret_use);
 }
 
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
 {
-    struct hp_head *head = hp_objects_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context == NULL)
         return false;
-    if (head->instances != NULL) {
+    if (context->instances != NULL) {
         const uint32_t class_ = HOTPATH_GET_(site->log);
-        const struct hp_cached_instance *entry = hp_instance_entry(head, address, class_);
-        if (hp_instance_is_cached(head, entry, address, class_)) {
-            *ret_use = (struct hp_instance_use){{head, entry->class_part, hp_object_now()}, entry->part};
+        const struct hp_cached_instance *entry = hp_instance_entry(context, address, class_);
+        if (hp_instance_is_cached(context, entry, address, class_)) {
+            *ret_use = (struct hp_instance_use){{context, entry->class_part, hp_object_now()}, entry->part};
             return true;
         }
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
     return false;
 }
 
 /* For a thread that has not used it yet. */
-static struct hp_part *make_part_at(struct hp_head *head, uint64_t place)
+static struct hp_part *make_part_at(struct hp_thread_context *context, uint64_t place)
 {
     const uint32_t count = __atomic_load_n(&hp_runtime->object_count, __ATOMIC_ACQUIRE);
     uint32_t number = 1;
@@ -300,21 +300,21 @@ static struct hp_part *make_part_at(struct hp_head *head, uint64_t place)
         return NULL;
     const uint32_t class_ = __atomic_load_n(&hp_object_known(number)->class_, __ATOMIC_RELAXED);
     struct hp_object_use use;
-    if (!hp_object_use_known(head, class_ != 0 ? class_ : number, &use))
+    if (!hp_object_use_known(context, class_ != 0 ? class_ : number, &use))
         return NULL;
-    return class_ != 0 ? hp_object_part(head, number, use.part) : use.part;
+    return class_ != 0 ? hp_object_part(context, number, use.part) : use.part;
 }
 
-struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place)
+struct hp_part *hp_instance_part_at(struct hp_thread_context *context, uint64_t place)
 {
-    char *const base = head->hot.base;
+    char *const base = context->hot.base;
     const struct hp_object *object = (const struct hp_object *)(const void *)(base + (uint32_t)place);
     uint32_t offset = __atomic_load_n(&object->parts, __ATOMIC_ACQUIRE);
     while (offset != 0) {
         struct hp_part *part = (struct hp_part *)(void *)(base + offset);
-        if (part->thread == head->record_offset && part->generation == HOTPATH_GET_(object->generation))
+        if (part->thread == context->record_offset && part->generation == HOTPATH_GET_(object->generation))
             return part;
         offset = part->sibling;
     }
-    return make_part_at(head, place);
+    return make_part_at(context, place);
 }

@@ -29,7 +29,7 @@ struct hp_instance_use {
 /* The record it counts in: its own, or its class's. */
 static inline struct hp_object *hp_instance_object(const struct hp_instance_use *use)
 {
-    return (struct hp_object *)(void *)(use->class_.head->hot.base + use->part->object);
+    return (struct hp_object *)(void *)(use->class_.context->hot.base + use->part->object);
 }
 
 static inline uint64_t hp_instance_hash(const void *address, uint32_t class_)
@@ -37,22 +37,24 @@ static inline uint64_t hp_instance_hash(const void *address, uint32_t class_)
     return ((uint64_t)(uintptr_t)address ^ class_) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static inline struct hp_cached_instance *hp_instance_entry(const struct hp_head *head, const void *address,
-                                                           uint32_t class_)
+static inline struct hp_cached_instance *hp_instance_entry(const struct hp_thread_context *context,
+                                                           const void *address, uint32_t class_)
 {
-    return &head->instances[hp_instance_hash(address, class_) >> 58];
+    return &context->instances[hp_instance_hash(address, class_) >> 58];
 }
 
 /*
  * Whether the cache entry is of this instance and the instance has not ended. A record of another generation
- * belongs to another instance. Entries are of the head's session; with the next session they are cleared.
+ * belongs to another instance. Entries are of the context's session; with the next session they are cleared.
  */
-static inline bool hp_instance_is_cached(const struct hp_head *head, const struct hp_cached_instance *entry,
-                                         const void *address, uint32_t class_)
+static inline bool hp_instance_is_cached(const struct hp_thread_context *context,
+                                         const struct hp_cached_instance *entry, const void *address,
+                                         uint32_t class_)
 {
     if (entry->address != (uintptr_t)address || entry->class_ != class_)
         return false;
-    const struct hp_object *object = (const struct hp_object *)(const void *)(head->hot.base + entry->part->object);
+    const struct hp_object *object =
+        (const struct hp_object *)(const void *)(context->hot.base + entry->part->object);
     return HOTPATH_GET_(object->generation) == entry->part->generation &&
            HOTPATH_GET_(object->state) == HP_OBJECT_LIVE;
 }
@@ -64,20 +66,20 @@ static inline bool hp_instance_is_cached(const struct hp_head *head, const struc
 static inline __attribute__((always_inline)) bool
 hp_instance_begin_cached(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     const uint32_t class_ = HOTPATH_GET_(site->log);
-    if (__builtin_expect(hp_head_is_held(&head->hot), 0))
+    if (__builtin_expect(hp_context_is_held(&context->hot), 0))
         return false;
-    hp_head_hold(&head->hot);
-    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch && head->instances != NULL)) {
+    hp_context_hold(&context->hot);
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&context->hot) == context->hot.epoch && context->instances != NULL)) {
         const uint64_t now = hotpath_ticks_();
-        const struct hp_cached_instance *entry = hp_instance_entry(head, address, class_);
-        if (HOTPATH_LIKELY_(hp_instance_is_cached(head, entry, address, class_))) {
-            *ret_use = (struct hp_instance_use){{head, entry->class_part, now}, entry->part};
+        const struct hp_cached_instance *entry = hp_instance_entry(context, address, class_);
+        if (HOTPATH_LIKELY_(hp_instance_is_cached(context, entry, address, class_))) {
+            *ret_use = (struct hp_instance_use){{context, entry->class_part, now}, entry->part};
             return true;
         }
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
     return false;
 }
 
@@ -98,9 +100,9 @@ static inline __attribute__((always_inline)) bool hp_instance_begin(struct hotpa
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use);
 /*
  * The thread's part of the object at that offset of the session (hp_known_object). For rare cases in which nothing
- * else is known. The caller holds the head. NULL: no space.
+ * else is known. The caller holds the context. NULL: no space.
  */
-struct hp_part *hp_instance_part_at(struct hp_head *head, uint64_t place);
+struct hp_part *hp_instance_part_at(struct hp_thread_context *context, uint64_t place);
 
 /* Ends the instance. Later events at its address belong to a new one. */
 void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address);

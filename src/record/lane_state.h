@@ -22,9 +22,9 @@ struct hp_lane_place {
     uint32_t number;     /* of this slot, from 1 */
     struct hp_lane *lane;
     uint32_t next_free; /* atomic: number of a slot */
-    uint32_t skip_runs; /* of the head it was on: see struct hp_skip_run */
+    uint32_t skip_runs; /* of the context it was on: see struct hp_skip_run */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    uint32_t apart[8]; /* padding to two cache lines, as for heads */
+    uint32_t apart[8]; /* padding to two cache lines, as for contexts */
 };
 
 /* Whether a site stands for suspended lanes. */
@@ -33,7 +33,7 @@ static inline bool hp_lane_is_suspended_site(uint32_t site)
     return site + 1 == __atomic_load_n(&hp_runtime->suspended_site, __ATOMIC_RELAXED);
 }
 
-/* Whether the thread is on a lane other than its own. The caller holds the head. */
-static inline bool hp_lane_is_other(const struct hp_head *head) { return head->lane != NULL; }
+/* Whether the thread is on a lane other than its own. The caller holds the context. */
+static inline bool hp_lane_is_other(const struct hp_thread_context *context) { return context->lane != NULL; }
 
 #endif

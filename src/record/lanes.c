@@ -1,5 +1,5 @@
 /*
- * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its head); inline code
+ * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its context); inline code
  * knows nothing else. Switching lanes points these elsewhere: the zones of a coroutine then nest by themselves,
  * whatever runs in between, and on whichever thread.
  *
@@ -18,13 +18,13 @@
  */
 #include <errno.h>
 
-#include "copies.h"
 #include "holding.h"
 #include "lane_marks.h"
 #include "lane_switch.h"
+#include "library_instances.h"
 #include "marks.h"
 #include "sites.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "thread_space.h"
 #include "threads.h"
 #include "zone_stack.h"
@@ -102,7 +102,7 @@ static struct hp_lane_place *new_place(void)
 hotpath_lane hotpath_lane_begin(void)
 {
     const int saved = errno;
-    hp_copies_join();
+    hp_library_join();
     struct hp_lane_place *place = take_free_place();
     if (place == NULL)
         place = new_place();
@@ -123,10 +123,10 @@ static HP_LANE_INLINED bool take(struct hp_lane_place *place, uint32_t epoch)
 /* ----------------------------------------------------------------------------------------------- in the session */
 
 /* Any thread may add to the list. Release pairs with the reader's walk. */
-static void link_lane(const struct hp_head *head, struct hp_lane *lane)
+static void link_lane(const struct hp_thread_context *context, struct hp_lane *lane)
 {
-    struct hp_header *header = hp_store_header(head->store);
-    const uint32_t offset = (uint32_t)((char *)lane - head->store->range.base);
+    struct hp_header *header = hp_store_header(context->store);
+    const uint32_t offset = (uint32_t)((char *)lane - context->store->range.base);
     uint32_t first = __atomic_load_n(&header->lanes, __ATOMIC_RELAXED);
     do
         lane->next = first;
@@ -134,89 +134,90 @@ static void link_lane(const struct hp_head *head, struct hp_lane *lane)
 }
 
 /* On its own cache lines, since each lane may be on a different thread. */
-static struct hp_lane *new_lane(const struct hp_head *head, uint32_t frame_bytes)
+static struct hp_lane *new_lane(const struct hp_thread_context *context, uint32_t frame_bytes)
 {
     const uint32_t offset =
-        hp_store_allocate(head->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_APART);
+        hp_store_allocate(context->store, (uint32_t)sizeof(struct hp_lane) + frame_bytes, HP_APART);
     if (offset == 0)
         return NULL;
-    struct hp_lane *lane = hp_store_at(head->store, offset);
-    lane->thread = head->record_offset;
+    struct hp_lane *lane = hp_store_at(context->store, offset);
+    lane->thread = context->record_offset;
     lane->frames = frame_bytes > 0 ? offset + (uint32_t)sizeof *lane : 0;
     return lane;
 }
 
-static struct hp_lane *new_coroutine(const struct hp_head *head)
+static struct hp_lane *new_coroutine(const struct hp_thread_context *context)
 {
-    struct hp_lane *lane = new_lane(head, FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_));
+    struct hp_lane *lane = new_lane(context, FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_));
     if (lane == NULL)
         return NULL;
     lane->frame_capacity = FIRST_FRAMES;
-    hp_lane_frames(head, lane)->zone = UINT64_MAX;
-    hp_lane_frames(head, lane)->node = head->record->root;
-    link_lane(head, lane);
+    hp_lane_frames(context, lane)->zone = UINT64_MAX;
+    hp_lane_frames(context, lane)->node = context->record->root;
+    link_lane(context, lane);
     return lane;
 }
 
 /* From the first switch on a thread has lanes; its own one uses the frames it always had. */
-static bool need_own_lane(struct hp_head *head)
+static bool need_own_lane(struct hp_thread_context *context)
 {
-    if (head->own_lane != NULL)
+    if (context->own_lane != NULL)
         return true;
-    struct hp_lane *lane = new_lane(head, 0);
+    struct hp_lane *lane = new_lane(context, 0);
     if (lane == NULL)
         return false;
-    lane->frames = head->record->frames;
-    lane->frame_capacity = head->record->frame_capacity;
-    link_lane(head, lane);
-    __atomic_store_n(&head->record->own_lane, (uint32_t)((char *)lane - head->store->range.base), __ATOMIC_RELEASE);
-    head->own_lane = head->running = lane;
+    lane->frames = context->record->frames;
+    lane->frame_capacity = context->record->frame_capacity;
+    link_lane(context, lane);
+    __atomic_store_n(&context->record->own_lane, (uint32_t)((char *)lane - context->store->range.base),
+                     __ATOMIC_RELEASE);
+    context->own_lane = context->running = lane;
     /* Live bytes of lanes add up, so the process's peak is kept as with several threads. */
-    if (head->alloc != NULL)
-        hp_lane_marks_publish(head);
-    __atomic_store_n(&head->is_one_of_many, true, __ATOMIC_RELAXED);
+    if (context->alloc != NULL)
+        hp_lane_marks_publish(context);
+    __atomic_store_n(&context->is_one_of_many, true, __ATOMIC_RELAXED);
     return true;
 }
 
 /* ---------------------------------------------------------------------------------------------------- switching */
 
 /* Whether the thread can switch there without preparation; the lane is taken. */
-static inline bool is_prepared(const struct hp_head *head, const struct hp_lane_place *to)
+static inline bool is_prepared(const struct hp_thread_context *context, const struct hp_lane_place *to)
 {
-    if (head->own_lane == NULL || (to != NULL && to->epoch != head->hot.epoch))
+    if (context->own_lane == NULL || (to != NULL && to->epoch != context->hot.epoch))
         return false;
-    const struct hp_lane *lane = to != NULL ? to->lane : head->own_lane;
-    return head->alloc != NULL ? head->own_lane->alloc_frames != 0 && lane->alloc_frames != 0
-                               : !(lane->has_flags & HOTPATH_ALLOCATES_);
+    const struct hp_lane *lane = to != NULL ? to->lane : context->own_lane;
+    return context->alloc != NULL ? context->own_lane->alloc_frames != 0 && lane->alloc_frames != 0
+                                  : !(lane->has_flags & HOTPATH_ALLOCATES_);
 }
 
 /* Makes counters if the lane has marks, and marks if there are counters. The running lane has its own. */
-static bool prepare_marks(struct hp_head *head, struct hp_lane *lane)
+static bool prepare_marks(struct hp_thread_context *context, struct hp_lane *lane)
 {
-    if (head->alloc == NULL && (lane->has_flags & HOTPATH_ALLOCATES_) && !hp_alloc_begin(head))
+    if (context->alloc == NULL && (lane->has_flags & HOTPATH_ALLOCATES_) && !hp_alloc_begin(context))
         return false;
-    if (head->alloc == NULL)
+    if (context->alloc == NULL)
         return true;
-    if (head->own_lane == head->running)
-        head->own_lane->alloc_frames = head->alloc->frames;
-    return (head->own_lane->alloc_frames != 0 || hp_alloc_begin_lane(head, head->own_lane)) &&
-           (lane == head->running || lane->alloc_frames != 0 || hp_alloc_begin_lane(head, lane));
+    if (context->own_lane == context->running)
+        context->own_lane->alloc_frames = context->alloc->frames;
+    return (context->own_lane->alloc_frames != 0 || hp_alloc_begin_lane(context, context->own_lane)) &&
+           (lane == context->running || lane->alloc_frames != 0 || hp_alloc_begin_lane(context, lane));
 }
 
 /* Makes everything that is missing. False: no space. */
-static bool prepare(struct hp_head *head, struct hp_lane_place *to)
+static bool prepare(struct hp_thread_context *context, struct hp_lane_place *to)
 {
-    if (!need_own_lane(head))
+    if (!need_own_lane(context))
         return false;
-    if (to != NULL && to->epoch != head->hot.epoch) {
-        struct hp_lane *lane = new_coroutine(head);
+    if (to != NULL && to->epoch != context->hot.epoch) {
+        struct hp_lane *lane = new_coroutine(context);
         if (lane == NULL)
             return false;
         to->lane = lane;
-        to->epoch = head->hot.epoch;
+        to->epoch = context->hot.epoch;
         to->skip_runs = 0;
     }
-    return prepare_marks(head, to != NULL ? to->lane : head->own_lane);
+    return prepare_marks(context, to != NULL ? to->lane : context->own_lane);
 }
 
 static void make_suspended_site(void)
@@ -227,64 +228,64 @@ static void make_suspended_site(void)
         __atomic_store_n(&hp_runtime->suspended_site, site.id + 1, __ATOMIC_RELAXED);
 }
 
-/* The head is held. If the lane is not available, the thread stays on its own. */
-static void switch_with_care(struct hp_head *head, struct hp_lane_place *to)
+/* The context is held. If the lane is not available, the thread stays on its own. */
+static void switch_with_care(struct hp_thread_context *context, struct hp_lane_place *to)
 {
-    bool is_taken = to == NULL || take(to, head->hot.epoch);
-    if (is_taken && !prepare(head, to)) {
+    bool is_taken = to == NULL || take(to, context->hot.epoch);
+    if (is_taken && !prepare(context, to)) {
         if (to != NULL)
             hp_lane_give_back(to);
         is_taken = false;
     }
     if (!is_taken) {
-        hp_lose(head, HP_LOSS_LANES);
+        hp_lose(context, HP_LOSS_LANES);
         to = NULL;
     }
-    if (to != head->lane)
-        hp_lane_switch_to(head, to, hp_now());
+    if (to != context->lane)
+        hp_lane_switch_to(context, to, hp_now());
 }
 
-/* The thread's head, registered now if needed; but not to switch a thread without a head to its own lane. */
-static struct hp_head *head_for(const struct hp_lane_place *to)
+/* The thread's context, registered now if needed; but not to switch a thread without a context to its own lane. */
+static struct hp_thread_context *head_for(const struct hp_lane_place *to)
 {
-    struct hp_head *head = hp_page() != NULL ? hp_thread_present() : NULL;
-    if (head != NULL || to == NULL || hp_page() == NULL)
-        return head;
-    return hp_thread_head();
+    struct hp_thread_context *context = hp_page() != NULL ? hp_thread_present() : NULL;
+    if (context != NULL || to == NULL || hp_page() == NULL)
+        return context;
+    return hp_thread_context_of();
 }
 
 static HP_LANE_COLD hotpath_lane switch_slowly(hotpath_lane lane)
 {
     struct hp_lane_place *to = find_place(lane), *from = NULL;
-    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0 || head_for(to) == NULL)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) != 0 || head_for(to) == NULL)
         return 0;
     make_suspended_site();
-    struct hp_head *head = hp_thread_hold(); /* also NULL in a handler that interrupted the recorder */
-    if (head == NULL)
+    struct hp_thread_context *context = hp_thread_hold(); /* also NULL in a handler that interrupted the recorder */
+    if (context == NULL)
         return 0;
-    from = head->lane;
+    from = context->lane;
     if (to == NULL && lane != 0)
-        hp_lose(head, HP_LOSS_LANES); /* it has ended, or never began */
+        hp_lose(context, HP_LOSS_LANES); /* it has ended, or never began */
     if (to != from)
-        switch_with_care(head, to);
-    hp_head_let_go(&head->hot);
+        switch_with_care(context, to);
+    hp_context_let_go(&context->hot);
     return handle_of(from);
 }
 
 /* False: something is missing or unusual, and nothing was done. */
-static HP_LANE_INLINED bool has_switched(struct hp_head *head, hotpath_lane lane, uint64_t now)
+static HP_LANE_INLINED bool has_switched(struct hp_thread_context *context, hotpath_lane lane, uint64_t now)
 {
     struct hp_lane_place *to = find_place(lane);
-    if (__builtin_expect((to == NULL && lane != 0) || to == head->lane, 0))
+    if (__builtin_expect((to == NULL && lane != 0) || to == context->lane, 0))
         return false;
-    if (to != NULL && !take(to, head->hot.epoch))
+    if (to != NULL && !take(to, context->hot.epoch))
         return false;
-    if (__builtin_expect(!is_prepared(head, to), 0)) {
+    if (__builtin_expect(!is_prepared(context, to), 0)) {
         if (to != NULL)
             hp_lane_give_back(to);
         return false;
     }
-    hp_lane_switch_to(head, to, now);
+    hp_lane_switch_to(context, to, now);
     return true;
 }
 
@@ -294,19 +295,19 @@ static HP_LANE_INLINED bool has_switched(struct hp_head *head, hotpath_lane lane
  */
 __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 {
-    struct hotpath_head_ *hot = hotpath_v1_head;
-    struct hp_head *head = (struct hp_head *)(void *)hot;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
-        hp_head_hold(hot);
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hot;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(hot))) {
+        hp_context_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch)) {
             const uint64_t now = hotpath_ticks_(); /* first, so that the following code need not wait for it */
-            struct hp_lane_place *from = head->lane;
-            if (HOTPATH_LIKELY_(has_switched(head, to, now))) {
-                hp_head_let_go(hot);
+            struct hp_lane_place *from = context->lane;
+            if (HOTPATH_LIKELY_(has_switched(context, to, now))) {
+                hp_context_let_go(hot);
                 return handle_of(from);
             }
         }
-        hp_head_let_go(hot);
+        hp_context_let_go(hot);
     }
     const int saved = errno;
     const hotpath_lane from = switch_slowly(to);
@@ -317,9 +318,9 @@ __attribute__((noinline)) hotpath_lane hotpath_switch(hotpath_lane to)
 /* ------------------------------------------------------------------------------------------------------- ending */
 
 /* Counts the time of this suspension for nothing: the enclosing zone was last active when the lane stopped. */
-static void drop_suspension(const struct hp_head *head, struct hp_lane *lane)
+static void drop_suspension(const struct hp_thread_context *context, struct hp_lane *lane)
 {
-    struct hotpath_frame_ *innermost = hp_lane_frames(head, lane) + lane->depth;
+    struct hotpath_frame_ *innermost = hp_lane_frames(context, lane) + lane->depth;
     if (lane->depth == 0 || innermost->zone != HP_SUSPENSION)
         return;
     HOTPATH_PUT_(innermost->zone, 0);
@@ -327,33 +328,33 @@ static void drop_suspension(const struct hp_head *head, struct hp_lane *lane)
     HOTPATH_PUT_(lane->depth, lane->depth - 1);
 }
 
-/* Abandons the open zones of a lane that is taken and on no thread: switches the head there and back. */
-static void abandon_zones(struct hp_head *head, struct hp_lane *lane)
+/* Abandons the open zones of a lane that is taken and on no thread: switches the context there and back. */
+static void abandon_zones(struct hp_thread_context *context, struct hp_lane *lane)
 {
-    struct hp_lane *from = head->running;
+    struct hp_lane *from = context->running;
     const uint64_t now = hp_now();
-    drop_suspension(head, lane);
-    hp_lane_stop(head, now, true);
-    hp_lane_go_on(head, lane, now);
-    while (head->hot.top > hp_frame_zero(head))
-        hp_zone_abandon_top(head);
-    hp_lane_stop(head, now, true);
-    hp_lane_go_on(head, from, now);
+    drop_suspension(context, lane);
+    hp_lane_stop(context, now, true);
+    hp_lane_go_on(context, lane, now);
+    while (context->hot.top > hp_frame_zero(context))
+        hp_zone_abandon_top(context);
+    hp_lane_stop(context, now, true);
+    hp_lane_go_on(context, from, now);
 }
 
 /*
  * False: it is on another thread. If zones cannot be closed for lack of space, the next user of the slot starts
  * over.
  */
-static bool is_ended(struct hp_head *head, struct hp_lane_place *place)
+static bool is_ended(struct hp_thread_context *context, struct hp_lane_place *place)
 {
-    if (head->lane == place)
-        hp_lane_return(head, hp_now());
-    if (!take(place, head->hot.epoch))
+    if (context->lane == place)
+        hp_lane_return(context, hp_now());
+    if (!take(place, context->hot.epoch))
         return false;
-    if (place->epoch == head->hot.epoch && place->lane->depth > 0) {
-        if (prepare(head, place))
-            abandon_zones(head, place->lane);
+    if (place->epoch == context->hot.epoch && place->lane->depth > 0) {
+        if (prepare(context, place))
+            abandon_zones(context, place->lane);
         else
             place->epoch = 0;
     }
@@ -361,7 +362,7 @@ static bool is_ended(struct hp_head *head, struct hp_lane_place *place)
     return true;
 }
 
-/* Without a head of the running session. */
+/* Without a context of the running session. */
 static bool is_dropped(struct hp_lane_place *place)
 {
     if (!take(place, hp_epoch()))
@@ -376,14 +377,14 @@ void hotpath_lane_end(hotpath_lane lane)
 {
     const int saved = errno;
     struct hp_lane_place *place = find_place(lane);
-    struct hp_head *head = place != NULL && head_for(place) != NULL ? hp_thread_hold() : NULL;
-    if (place != NULL && (head != NULL ? is_ended(head, place) : is_dropped(place))) {
+    struct hp_thread_context *context = place != NULL && head_for(place) != NULL ? hp_thread_hold() : NULL;
+    if (place != NULL && (context != NULL ? is_ended(context, place) : is_dropped(place))) {
         HOTPATH_PUT_(place->generation, HOTPATH_GET_(place->generation) + 1);
         free_place(place);
-    } else if (head != NULL) {
-        hp_lose(head, HP_LOSS_LANES);
+    } else if (context != NULL) {
+        hp_lose(context, HP_LOSS_LANES);
     }
-    if (head != NULL)
-        hp_head_let_go(&head->hot);
+    if (context != NULL)
+        hp_context_let_go(&context->hot);
     errno = saved;
 }

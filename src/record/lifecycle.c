@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "allocations.h"
-#include "copies.h"
 #include "exit_report.h"
 #include "holders.h"
+#include "library_instances.h"
 #include "memory.h"
 #include "opening.h"
 #include "process.h"
@@ -28,7 +28,7 @@
 #include "thread_ends.h"
 #include "threads.h"
 #include "unrecorded.h"
-#include "waits.h"
+#include "wait_thread.h"
 
 /* ------------------------------------------------------------------------------------------- settings */
 
@@ -81,7 +81,7 @@ static void follow_fork(void)
 {
     const int saved = errno;
     if (hp_runtime->settings.record.is_run && hp_is_active() && may_make_system_calls())
-        hp_thread_head_for_pools();
+        hp_thread_context_of_for_pools();
     errno = saved;
 }
 
@@ -112,7 +112,7 @@ static void agree(const struct wish *wish)
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
         hp_thread_begin(); /* so that CPU time before its first zone counts, too */
-    hp_waits_begin();
+    hp_wait_thread_begin();
     set_auto(false);
 }
 
@@ -236,7 +236,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (session != NULL)
         follow_up(session, settings);
     if (status == HOTPATH_OK) {
-        hp_waits_start(&settings->record);
+        hp_wait_thread_start(&settings->record);
         if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
             hp_say("hotpath: CPU time is not sampled: HOTPATH_RESERVE does not allow the system calls for it");
     }
@@ -246,7 +246,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
 /* When this copy is loaded. Constructors of other copies may have started a session by then. */
 static void join(void)
 {
-    hp_copies_join();
+    hp_library_join();
     hp_threads_set_child_session(hp_session_begin_child);
 }
 
@@ -329,7 +329,7 @@ void hp_lifecycle_finish(bool is_in_handler)
         hp_exit_report(session, is_in_handler);
 }
 
-/* Also if no thread has a head that would know. */
+/* Also if no thread has a context that would know. */
 static bool is_shut_in(void)
 {
     struct hp_session *session = hp_session_hold();
@@ -346,7 +346,7 @@ __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
     /* If system calls would be fatal, nothing is closed: everything recorded is in the file. */
-    if (hp_copy_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
+    if (hp_library_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
         hp_lifecycle_finish(false);
         hp_unrecorded_explain();
     }

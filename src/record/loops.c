@@ -12,7 +12,7 @@
 #include "instances.h"
 #include "loop_layout.h"
 #include "stack_place.h"
-#include "turn_looks.h"
+#include "turn_samples.h"
 
 static const struct hp_kind_type loop_kind = {
     .name = "loop",
@@ -86,9 +86,9 @@ static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
     const uint64_t now = use->now, turn = since(part, now);
     const bool is_turn = part->flags == HP_LOOP_TURNING;
     struct hp_turn_callback callback = {0};
-    if (__builtin_expect((is_turn && turn > part->count[HP_LOOP_LONGEST]) || hp_turn_look_is_due(use->head, now),
+    if (__builtin_expect((is_turn && turn > part->count[HP_LOOP_LONGEST]) || hp_turn_look_is_due(use->context, now),
                          0))
-        callback = hp_turn_look(use->head, (uint32_t)part->own, turn, now);
+        callback = hp_turn_look(use->context, (uint32_t)part->own, turn, now);
     const uint32_t sequence = hp_part_change(part);
     if (is_turn)
         add_turn(part, now, turn, &callback);
@@ -98,9 +98,10 @@ static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
         hp_object_distribute(use, HP_LOOP_TURN_TICKS, (double)(int64_t)turn);
 }
 
-static inline void leave_wait(const struct hp_head *head, struct hp_part *part, uint64_t now, uint64_t events)
+static inline void leave_wait(const struct hp_thread_context *context, struct hp_part *part, uint64_t now,
+                              uint64_t events)
 {
-    part->own = head->hot.top->node; /* where the turn begins */
+    part->own = context->hot.top->node; /* where the turn begins */
     const uint32_t sequence = hp_part_change(part);
     if (part->flags == HP_LOOP_WAITING) {
         HOTPATH_ADD_(part->count[HP_LOOP_WAITS], 1);
@@ -124,7 +125,7 @@ struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site)
     if (!hp_object_begin(site, &loop_kind, &use))
         return (struct hotpath_loop_wait_){NULL};
     leave_turn(&use, HP_LOOP_WAITING);
-    use.head->loop_wait = HP_STACK_PLACE();
+    use.context->loop_wait = HP_STACK_PLACE();
     hp_object_end(&use);
     return (struct hotpath_loop_wait_){site};
 }
@@ -134,8 +135,8 @@ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
     struct hp_object_use use;
     if (wait->site == NULL || !hp_object_begin(wait->site, &loop_kind, &use))
         return;
-    use.head->loop_wait = 0;
-    leave_wait(use.head, use.part, use.now, 0);
+    use.context->loop_wait = 0;
+    leave_wait(use.context, use.part, use.now, 0);
     hp_object_end(&use);
 }
 
@@ -152,10 +153,10 @@ static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, str
     struct hp_instance_use use;
     if (!begin(loop->site, loop->loop, &use))
         return false;
-    *ret_use = (struct hp_object_use){use.class_.head, use.part, use.class_.now};
-    loop->head = ret_use->head;
-    loop->epoch = ret_use->head->hot.epoch;
-    loop->part = (uint32_t)((const char *)use.part - ret_use->head->hot.base);
+    *ret_use = (struct hp_object_use){use.class_.context, use.part, use.class_.now};
+    loop->context = ret_use->context;
+    loop->epoch = ret_use->context->hot.epoch;
+    loop->part = (uint32_t)((const char *)use.part - ret_use->context->hot.base);
     return true;
 }
 
@@ -164,15 +165,16 @@ static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, str
  */
 static inline bool begin_again(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (HOTPATH_LIKELY_(head == loop->head && !hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
-        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == loop->epoch)) {
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (HOTPATH_LIKELY_(context == loop->context && !hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
+        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot) && context->hot.epoch == loop->epoch)) {
             const uint64_t now = hp_object_now();
-            *ret_use = (struct hp_object_use){head, (struct hp_part *)(void *)(head->hot.base + loop->part), now};
+            *ret_use =
+                (struct hp_object_use){context, (struct hp_part *)(void *)(context->hot.base + loop->part), now};
             return true;
         }
-        hp_head_let_go(&head->hot);
+        hp_context_let_go(&context->hot);
     }
     return begin_anew(loop, ret_use);
 }
@@ -189,9 +191,9 @@ int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)
         HOTPATH_PUT_(use.part->flags, HP_LOOP_OUT);
         loop->is_missed = 0;
     }
-    const bool is_inside = HP_STACK_PLACE() < use.head->loop_wait;
+    const bool is_inside = HP_STACK_PLACE() < use.context->loop_wait;
     if (!is_inside) {
-        use.head->loop_wait = HP_STACK_PLACE();
+        use.context->loop_wait = HP_STACK_PLACE();
         leave_turn(&use, HP_LOOP_WAITING);
     }
     hp_object_end(&use);
@@ -203,8 +205,8 @@ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
     struct hp_object_use use;
     if (!begin_again(loop, &use))
         return;
-    use.head->loop_wait = 0;
-    leave_wait(use.head, use.part, use.now, events);
+    use.context->loop_wait = 0;
+    leave_wait(use.context, use.part, use.now, events);
     hp_object_end(&use);
 }
 
@@ -215,7 +217,7 @@ void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop)
     struct hp_instance_use use;
     if (!begin(site, loop, &use))
         return;
-    use.part->own = use.class_.head->hot.top->node;
+    use.part->own = use.class_.context->hot.top->node;
     const uint32_t sequence = hp_part_change(use.part);
     enter(use.part, HP_LOOP_TURNING, use.class_.now);
     hp_part_changed(use.part, sequence);
@@ -227,6 +229,6 @@ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop)
     struct hp_instance_use use;
     if (!begin(site, loop, &use))
         return;
-    leave_turn(&(struct hp_object_use){use.class_.head, use.part, use.class_.now}, HP_LOOP_OUT);
+    leave_turn(&(struct hp_object_use){use.class_.context, use.part, use.class_.now}, HP_LOOP_OUT);
     hp_object_end(&use.class_);
 }

@@ -7,69 +7,69 @@
 
 #include "allocated_calls.h"
 #include "holding.h"
-#include "slow_ways.h"
-#include "thread_head.h"
+#include "slow_paths.h"
+#include "thread_context.h"
 #include "zone_stack.h"
 #include "zones.h"
 
-/* The innermost zone, of a timed call that has all its counters. The caller holds the head. */
-static HP_ALLOC_INLINED void close_top(struct hp_head *head, struct hotpath_node_ *node, struct hotpath_stat_ *site,
-                                       uint64_t now)
+/* The innermost zone, of a timed call that has all its counters. The caller holds the context. */
+static HP_ALLOC_INLINED void close_top(struct hp_thread_context *context, struct hotpath_node_ *node,
+                                       struct hotpath_stat_ *site, uint64_t now)
 {
-    struct hotpath_frame_ *frame = head->hot.top;
+    struct hotpath_frame_ *frame = context->hot.top;
     const uint64_t ticks = now - frame->start;
     const uint32_t octave = hotpath_octave_(ticks);
-    char *const base = head->hot.base;
+    char *const base = context->hot.base;
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     HOTPATH_ADD_(((uint64_t *)(void *)(base + site->octaves[octave]))[ticks >> octave], 1);
     const bool is_nested = hp_zone_count(frame, node, site, ticks);
     HOTPATH_PUT_(frame->child, now);
-    head->hot.top = frame - 1;
-    hp_alloc_close_call(head, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
+    context->hot.top = frame - 1;
+    hp_alloc_close_call(context, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
 }
 
 /* Untimed calls, and calls of which more is kept, take the other path. */
 #define FLAGS (HOTPATH_ALLOCATES_ | HOTPATH_UNTIMED_ | HOTPATH_COUNTED_ | HOTPATH_KEPT_)
 
 /* False: nothing was changed. */
-static HP_ALLOC_INLINED bool is_closed_as_usual(struct hp_head *head, uint64_t now)
+static HP_ALLOC_INLINED bool is_closed_as_usual(struct hp_thread_context *context, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = head->hot.top;
-    struct hotpath_node_ *node = hp_node_at(head, frame->node);
-    struct hotpath_stat_ *site = hp_stat_at(head, node->stat);
+    const struct hotpath_frame_ *frame = context->hot.top;
+    struct hotpath_node_ *node = hp_node_at(context, frame->node);
+    struct hotpath_stat_ *site = hp_stat_at(context, node->stat);
     if (HP_RARELY((frame->stat & FLAGS) != HOTPATH_ALLOCATES_) || HP_RARELY(site->alloc == 0) ||
         HP_RARELY(site->octaves[hotpath_octave_(now - frame->start)] == 0))
         return false;
-    const uint64_t from = hp_slow_way_begin(head);
-    close_top(head, node, site, now);
-    hp_slow_way_end(head, from);
+    const uint64_t from = hp_slow_way_begin(context);
+    close_top(context, node, site, now);
+    hp_slow_way_end(context, from);
     return true;
 }
 
 bool hp_alloc_leave_site(uint32_t site, uint64_t now)
 {
-    struct hotpath_head_ *hot = hotpath_v1_head;
-    struct hp_head *head = (struct hp_head *)(void *)hot;
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hot;
     bool is_done = false;
-    if (!hp_head_is_held(hot)) {
-        hp_head_hold(hot);
-        if (HOTPATH_GATE_OF_(hot) == hot->epoch && hp_node_at(head, hot->top->node)->site == site)
-            is_done = is_closed_as_usual(head, now);
-        hp_head_let_go(hot);
+    if (!hp_context_is_held(hot)) {
+        hp_context_hold(hot);
+        if (HOTPATH_GATE_OF_(hot) == hot->epoch && hp_node_at(context, hot->top->node)->site == site)
+            is_done = is_closed_as_usual(context, now);
+        hp_context_let_go(hot);
     }
     return is_done;
 }
 
 void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
 {
-    struct hotpath_head_ *hot = hotpath_v1_head;
+    struct hotpath_context_ *hot = hotpath_v1_context;
     bool is_done = false;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(hot))) {
-        hp_head_hold(hot);
+    if (HOTPATH_LIKELY_(!hp_context_is_held(hot))) {
+        hp_context_hold(hot);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hot->top->zone == (uintptr_t)zone))
-            is_done = is_closed_as_usual((struct hp_head *)(void *)hot, now);
-        hp_head_let_go(hot);
+            is_done = is_closed_as_usual((struct hp_thread_context *)(void *)hot, now);
+        hp_context_let_go(hot);
     }
     if (HP_RARELY(!is_done))
         hp_zone_leave(zone, now);

@@ -1,4 +1,4 @@
-/* A head's table of its parts of objects. SPDX-License-Identifier: MIT */
+/* A context's table of its parts of objects. SPDX-License-Identifier: MIT */
 #include "object_parts.h"
 
 #include <string.h>
@@ -8,43 +8,46 @@
 
 #define FIRST_PARTS 64u
 
-void hp_parts_forget(struct hp_head *head)
+void hp_parts_forget(struct hp_thread_context *context)
 {
-    if (head->parts != NULL)
-        memset(head->parts, 0, head->part_places * sizeof *head->parts);
-    if (head->instances != NULL)
-        memset(head->instances, 0xff, HP_CACHED_INSTANCES * sizeof *head->instances);
+    if (context->parts != NULL)
+        memset(context->parts, 0, context->part_places * sizeof *context->parts);
+    if (context->instances != NULL)
+        memset(context->instances, 0xff, HP_CACHED_INSTANCES * sizeof *context->instances);
 }
 
-bool hp_parts_make_cache(struct hp_head *head)
+bool hp_parts_make_cache(struct hp_thread_context *context)
 {
-    if (head->instances != NULL)
+    if (context->instances != NULL)
         return true;
     struct hp_cached_instance *instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *instances);
     if (instances == NULL)
         return false;
     memset(instances, 0xff, HP_CACHED_INSTANCES * sizeof *instances);
-    head->instances = instances;
+    context->instances = instances;
     return true;
 }
 
-bool hp_parts_make_places(struct hp_head *head, uint32_t number)
+bool hp_parts_make_places(struct hp_thread_context *context, uint32_t number)
 {
-    uint32_t places = head->part_places != 0 ? head->part_places : FIRST_PARTS;
+    uint32_t places = context->part_places != 0 ? context->part_places : FIRST_PARTS;
     while (places <= number)
         places *= 2;
-    if (places == head->part_places)
+    if (places == context->part_places)
         return true;
     uint32_t *parts = hp_more_memory(places * sizeof *parts);
     if (parts == NULL)
         return false;
-    if (head->parts != NULL) {
-        memcpy(parts, head->parts, head->part_places * sizeof *parts);
-        hp_memory_unmap(head->parts, head->part_places * sizeof *parts);
+    if (context->parts != NULL) {
+        memcpy(parts, context->parts, context->part_places * sizeof *parts);
+        hp_memory_unmap(context->parts, context->part_places * sizeof *parts);
     }
-    head->parts = parts;
-    head->part_places = places;
+    context->parts = parts;
+    context->part_places = places;
     return true;
 }
 
-void hp_parts_reserve(struct hp_head *head) { hp_parts_make_places(head, HP_OBJECTS_PER_CHUNK - 1); }
+void hp_parts_reserve(struct hp_thread_context *context)
+{
+    hp_parts_make_places(context, HP_OBJECTS_PER_CHUNK - 1);
+}

@@ -2,7 +2,7 @@
  * Objects: their identity, and where a thread counts for them.
  *
  * An object has a number, which lasts as long as the process. A static site caches it in `log`; code that has lost
- * it (a library that was reloaded) finds it by its site or by its name. A thread's head has a table from the number
+ * it (a library that was reloaded) finds it by its site or by its name. A thread's context has a table from the number
  * to the thread's part in the session. That is the whole fast path. What is missing is made: the object in the
  * session under the lock, the part by its thread, which then links it to the object.
  *
@@ -18,7 +18,7 @@
 #include "object_parts.h"
 #include "sites.h"
 #include "text.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "thread_space.h"
 #include "threads.h"
 #include "unrecorded.h"
@@ -247,26 +247,26 @@ static void link_part(struct hp_object *object, struct hp_part *part, uint32_t o
     while (!__atomic_compare_exchange_n(&object->parts, &first, offset, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-static struct hp_object *object_of(const struct hp_head *head, const struct hp_part *part)
+static struct hp_object *object_of(const struct hp_thread_context *context, const struct hp_part *part)
 {
-    return (struct hp_object *)(void *)(head->hot.base + part->object);
+    return (struct hp_object *)(void *)(context->hot.base + part->object);
 }
 
-/* The caller holds the head. NULL: no space, or the object is not in this session. */
-static struct hp_part *make_part(struct hp_head *head, uint32_t number, uint32_t size)
+/* The caller holds the context. NULL: no space, or the object is not in this session. */
+static struct hp_part *make_part(struct hp_thread_context *context, uint32_t number, uint32_t size)
 {
     const uint64_t place = __atomic_load_n(&hp_object_known(number)->place, __ATOMIC_ACQUIRE);
-    if (place >> 32 != head->hot.epoch || !hp_parts_make_places(head, number))
+    if (place >> 32 != context->hot.epoch || !hp_parts_make_places(context, number))
         return NULL;
-    const uint32_t offset = hp_thread_allocate(head, size, 64);
+    const uint32_t offset = hp_thread_allocate(context, size, 64);
     if (offset == 0)
         return NULL;
-    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + offset);
+    struct hp_part *part = (struct hp_part *)(void *)(context->hot.base + offset);
     part->object = (uint32_t)place;
-    part->thread = head->record_offset;
-    part->generation = __atomic_load_n(&object_of(head, part)->generation, __ATOMIC_RELAXED);
-    link_part(object_of(head, part), part, offset);
-    head->parts[number] = offset;
+    part->thread = context->record_offset;
+    part->generation = __atomic_load_n(&object_of(context, part)->generation, __ATOMIC_RELAXED);
+    link_part(object_of(context, part), part, offset);
+    context->parts[number] = offset;
     return part;
 }
 
@@ -309,28 +309,28 @@ static void begin_part_again(struct hp_part *part, const struct hp_kind_type *ki
     hp_part_changed(class_, class_sequence);
 }
 
-struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_)
+struct hp_part *hp_object_part(struct hp_thread_context *context, uint32_t number, struct hp_part *class_)
 {
-    struct hp_part *part = hp_object_part_at(head, number);
+    struct hp_part *part = hp_object_part_at(context, number);
     if (__builtin_expect(part == NULL, 0)) {
         const int saved = errno;
-        part = make_part(head, number, sizeof(struct hp_instance_part));
+        part = make_part(context, number, sizeof(struct hp_instance_part));
         errno = saved;
         if (part == NULL)
             return NULL;
     }
-    const uint32_t generation = __atomic_load_n(&object_of(head, part)->generation, __ATOMIC_RELAXED);
+    const uint32_t generation = __atomic_load_n(&object_of(context, part)->generation, __ATOMIC_RELAXED);
     if (__builtin_expect(part->generation != generation, 0))
         begin_part_again(part, hp_object_known(number)->kind, generation, class_);
     return part;
 }
 
-/* The first free head of this thread: we may be in a handler that interrupted the recorder. */
-static struct hp_head *head_at_rest(struct hp_head *head)
+/* The first free context of this thread: we may be in a handler that interrupted the recorder. */
+static struct hp_thread_context *context_at_rest(struct hp_thread_context *context)
 {
-    for (int depth = 0; head != NULL && hp_head_is_held(&head->hot); depth++)
-        head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
-    return head;
+    for (int depth = 0; context != NULL && hp_context_is_held(&context->hot); depth++)
+        context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(context) : NULL;
+    return context;
 }
 
 static bool lose(void)
@@ -342,25 +342,25 @@ static bool lose(void)
 static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
-    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
-    if (head == NULL)
+    struct hp_thread_context *context = hp_page() != NULL ? hp_thread_context_of_for_pools() : NULL;
+    if (context == NULL)
         return hp_page() != NULL && lose();
-    if (HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED)
+    if (HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED)
         return false;
     const uint32_t number = need_object(site, kind);
-    head = head_at_rest(head);
-    if (number == 0 || head == NULL)
+    context = context_at_rest(context);
+    if (number == 0 || context == NULL)
         return lose();
-    hp_head_hold(&head->hot);
+    hp_context_hold(&context->hot);
     struct hp_part *part = NULL;
-    const bool is_wanted = hp_head_is_recording(&head->hot);
-    if (is_wanted && (part = hp_object_part_at(head, number)) == NULL)
-        part = make_part(head, number, sizeof *part);
+    const bool is_wanted = hp_context_is_recording(&context->hot);
+    if (is_wanted && (part = hp_object_part_at(context, number)) == NULL)
+        part = make_part(context, number, sizeof *part);
     if (part != NULL) {
-        *ret_use = (struct hp_object_use){head, part, hp_object_now()};
+        *ret_use = (struct hp_object_use){context, part, hp_object_now()};
         return true;
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
     return is_wanted && lose();
 }
 
@@ -373,55 +373,56 @@ bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind
     return is_begun;
 }
 
-static __attribute__((noinline)) struct hp_head *hold_out_of_line(void)
+static __attribute__((noinline)) struct hp_thread_context *hold_out_of_line(void)
 {
     const int saved = errno;
-    struct hp_head *head = hp_page() != NULL ? hp_thread_head_for_pools() : NULL;
-    head = head != NULL && !(HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED) ? head_at_rest(head) : NULL;
+    struct hp_thread_context *context = hp_page() != NULL ? hp_thread_context_of_for_pools() : NULL;
+    context =
+        context != NULL && !(HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED) ? context_at_rest(context) : NULL;
     errno = saved;
-    if (head == NULL)
+    if (context == NULL)
         return NULL;
-    hp_head_hold(&head->hot);
-    if (hp_head_is_recording(&head->hot))
-        return head;
-    hp_head_let_go(&head->hot);
+    hp_context_hold(&context->hot);
+    if (hp_context_is_recording(&context->hot))
+        return context;
+    hp_context_let_go(&context->hot);
     return NULL;
 }
 
-struct hp_head *hp_objects_hold(void)
+struct hp_thread_context *hp_objects_hold(void)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
-        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot)))
-            return head;
-        hp_head_let_go(&head->hot);
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
+        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot)))
+            return context;
+        hp_context_let_go(&context->hot);
     }
     return hold_out_of_line();
 }
 
-bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use)
+bool hp_object_use_known(struct hp_thread_context *context, uint32_t number, struct hp_object_use *ret_use)
 {
-    struct hp_part *part = hp_object_part_at(head, number);
+    struct hp_part *part = hp_object_part_at(context, number);
     if (__builtin_expect(part == NULL, 0)) {
         const int saved = errno;
-        part = make_part(head, number, sizeof *part);
+        part = make_part(context, number, sizeof *part);
         errno = saved;
         if (part == NULL)
             return false;
     }
-    *ret_use = (struct hp_object_use){head, part, hp_object_now()};
+    *ret_use = (struct hp_object_use){context, part, hp_object_now()};
     return true;
 }
 
 /* --------------------------------------------------------------------------------- histograms and recent values */
 
-static void *at(const struct hp_object_use *use, uint32_t offset) { return use->head->hot.base + offset; }
+static void *at(const struct hp_object_use *use, uint32_t offset) { return use->context->hot.base + offset; }
 
 static uint32_t allocate(const struct hp_object_use *use, uint32_t size)
 {
     const int saved = errno;
-    const uint32_t offset = hp_thread_allocate(use->head, size, 64);
+    const uint32_t offset = hp_thread_allocate(use->context, size, 64);
     errno = saved;
     return offset;
 }
@@ -450,7 +451,7 @@ void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, d
     struct hp_histogram *to = offset != 0 ? at(use, offset) : make_histogram(use, histogram);
     uint64_t bits;
     if (to == NULL) {
-        hp_lose(use->head, HP_LOSS_BUCKETS);
+        hp_lose(use->context, HP_LOSS_BUCKETS);
         return;
     }
     memcpy(&bits, &magnitude, sizeof bits);
@@ -464,7 +465,7 @@ void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, d
     const uint32_t step = is_largest ? HP_MAGNITUDE_STEPS - 1 : bits >> 46 & (HP_MAGNITUDE_STEPS - 1);
     if (__builtin_expect(*octave == 0 && make_octave(use, octave) == 0, 0)) {
         HOTPATH_ADD_(to->missed, 1);
-        hp_lose(use->head, HP_LOSS_BUCKETS);
+        hp_lose(use->context, HP_LOSS_BUCKETS);
         return;
     }
     uint64_t *steps = at(use, *octave);

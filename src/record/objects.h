@@ -5,7 +5,7 @@
  *
  *     struct hp_object_use use;
  *     if (hp_object_begin(site, &kind, &use)) {
- *         HOTPATH_ADD_(use.part->count[0], 1);      only this thread writes here, and the head is held
+ *         HOTPATH_ADD_(use.part->count[0], 1);      only this thread writes here, and the context is held
  *         hp_object_end(&use);
  *     }
  *
@@ -48,9 +48,9 @@ struct hp_known_object {
     uint32_t full;                   /* atomic: of a class: the session that has no space for another instance */
 };
 
-/* An object in use. The head is held, so the session stays mapped. */
+/* An object in use. The context is held, so the session stays mapped. */
 struct hp_object_use {
-    struct hp_head *head;
+    struct hp_thread_context *context;
     struct hp_part *part;
     uint64_t now; /* ticks */
 };
@@ -62,26 +62,26 @@ static inline uint64_t hp_object_now(void)
 }
 
 /*
- * The current time, if the held head has a recording session. The gate also tells whether the counter is usable, so
+ * The current time, if the held context has a recording session. The gate also tells whether the counter is usable, so
  * the fast path checks only the gate.
  */
-static inline bool hp_object_clock(const struct hp_head *head, uint64_t *ret_now)
+static inline bool hp_object_clock(const struct hp_thread_context *context, uint64_t *ret_now)
 {
-    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch)) {
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&context->hot) == context->hot.epoch)) {
         *ret_now = hotpath_ticks_();
         return true;
     }
-    if (!hp_head_is_recording(&head->hot))
+    if (!hp_context_is_recording(&context->hot))
         return false;
     *ret_now = hp_now();
     return true;
 }
 
-/* The thread's part of an object, by number; NULL: none. The caller holds the head. */
-static inline struct hp_part *hp_object_part_at(const struct hp_head *head, uint32_t number)
+/* The thread's part of an object, by number; NULL: none. The caller holds the context. */
+static inline struct hp_part *hp_object_part_at(const struct hp_thread_context *context, uint32_t number)
 {
-    const uint32_t offset = number < head->part_places ? head->parts[number] : 0;
-    return offset != 0 ? (struct hp_part *)(void *)(head->hot.base + offset) : NULL;
+    const uint32_t offset = number < context->part_places ? context->parts[number] : 0;
+    return offset != 0 ? (struct hp_part *)(void *)(context->hot.base + offset) : NULL;
 }
 
 bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
@@ -94,38 +94,38 @@ static inline __attribute__((always_inline)) bool
 hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     uint64_t now;
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     const uint32_t number = HOTPATH_GET_(site->log);
-    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
+    if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
         /*
          * Reads the clock before looking up the part: where reading it waits for earlier loads, that would cost
          * most.
          */
-        if (HOTPATH_LIKELY_(hp_object_clock(head, &now))) {
-            struct hp_part *part = hp_object_part_at(head, number);
+        if (HOTPATH_LIKELY_(hp_object_clock(context, &now))) {
+            struct hp_part *part = hp_object_part_at(context, number);
             if (HOTPATH_LIKELY_(part != NULL)) {
-                *ret_use = (struct hp_object_use){head, part, now};
+                *ret_use = (struct hp_object_use){context, part, now};
                 return true;
             }
         }
-        hp_head_let_go(&head->hot);
+        hp_context_let_go(&context->hot);
     }
     return hp_object_begin_out_of_line(site, kind, ret_use);
 }
 
-/* The calling thread's head, held, with a recording session. NULL: none. Release with hp_head_let_go. */
-struct hp_head *hp_objects_hold(void);
+/* The calling thread's context, held, with a recording session. NULL: none. Release with hp_context_let_go. */
+struct hp_thread_context *hp_objects_hold(void);
 /*
- * Uses an object by its number; the caller holds the head and releases it with hp_head_let_go. False: not in the
+ * Uses an object by its number; the caller holds the context and releases it with hp_context_let_go. False: not in the
  * session, or no space.
  */
-bool hp_object_use_known(struct hp_head *head, uint32_t number, struct hp_object_use *ret_use);
-static inline void hp_object_end(const struct hp_object_use *use) { hp_head_let_go(&use->head->hot); }
+bool hp_object_use_known(struct hp_thread_context *context, uint32_t number, struct hp_object_use *ret_use);
+static inline void hp_object_end(const struct hp_object_use *use) { hp_context_let_go(&use->context->hot); }
 
 static inline struct hp_object *hp_object_of(const struct hp_object_use *use)
 {
-    return (struct hp_object *)(void *)(use->head->hot.base + use->part->object);
+    return (struct hp_object *)(void *)(use->context->hot.base + use->part->object);
 }
 
 /* Allocates memory for as many objects as fit into a chunk. Under the lock. */
@@ -169,10 +169,10 @@ uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
 bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
 void hp_object_write_end(uint32_t number);
 /*
- * The thread's part of an instance; needs the thread's part of the class. The caller holds the head. NULL: no
+ * The thread's part of an instance; needs the thread's part of the class. The caller holds the context. NULL: no
  * space, or not in this session.
  */
-struct hp_part *hp_object_part(struct hp_head *head, uint32_t number, struct hp_part *class_);
+struct hp_part *hp_object_part(struct hp_thread_context *context, uint32_t number, struct hp_part *class_);
 
 /* --- for recorders of kinds */
 
@@ -185,7 +185,7 @@ void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, d
  */
 static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t histogram, uint64_t number)
 {
-    char *const base = use->head->hot.base;
+    char *const base = use->context->hot.base;
     const uint32_t place = use->part->histograms[histogram];
     if (__builtin_expect(place == 0 || number == 0, 0))
         return NULL;

@@ -6,16 +6,16 @@
 
 #include "allocations.h"
 #include "calibration.h"
-#include "lives.h"
 #include "objects.h"
-#include "places.h"
 #include "process.h"
 #include "sampler.h"
 #include "session_clock.h"
+#include "session_dirs.h"
 #include "sites.h"
 #include "sys.h"
+#include "thread_lifetime.h"
 #include "threads.h"
-#include "waits.h"
+#include "wait_thread.h"
 
 #ifdef __clang__
 #define HP_COMPILER __VERSION__
@@ -156,7 +156,7 @@ void hp_session_open(struct hp_session *session)
     note_zone_cost(header);
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
-    hp_waits_begin();
+    hp_wait_thread_begin();
     hp_sites_begin();
     hp_sampler_begin();
     if (hp_runtime->settings.record.reserve)
@@ -174,7 +174,7 @@ void hp_session_open(struct hp_session *session)
 
 bool hp_is_of_past_run(const struct hp_record_settings *settings)
 {
-    return settings->is_run && hp_place_is_of_past_run(settings->dir);
+    return settings->is_run && hp_session_dir_is_of_past_run(settings->dir);
 }
 
 /* A forked child has its parent's state, but none of its threads. Under the lock. */
@@ -184,7 +184,7 @@ static void forget_parent(void)
     hp_page()->pid = hp_sys_process_id();
     __atomic_store_n(&hp_runtime->is_child, true, __ATOMIC_RELAXED);
     hp_runtime->owner = NULL;
-    hotpath_v1_head = &hp_idle_head;
+    hotpath_v1_context = &hp_idle_context;
 }
 
 static void stay_closed(void)

@@ -12,13 +12,13 @@
 static struct hp_recorder own_state;
 struct hp_recorder *hp_runtime = &own_state;
 
-bool hp_copy_owns_state(void) { return hp_runtime == &own_state; }
+bool hp_library_owns_state(void) { return hp_runtime == &own_state; }
 
-/* hotpath_v1_head of a thread points here before it registers and after it has exited. */
-struct hotpath_head_ hp_idle_head = {.skip = 1};
+/* hotpath_v1_context of a thread points here before it registers and after it has exited. */
+struct hotpath_context_ hp_idle_context = {.skip = 1};
 
 /* Compilers take the TLS model from the last declaration, so it is repeated here. */
-__thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_ = &hp_idle_head;
+__thread struct hotpath_context_ *hotpath_v1_context HOTPATH_TLS_ = &hp_idle_context;
 __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* musl allocates from the heap for this, so there it is used on old kernels only. */
@@ -35,25 +35,25 @@ __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 void hp_runtime_empty(void)
 {
     struct hp_fork_page *page = hp_page();
-    for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
-        next = head->next;
-        memset(head, 0, sizeof *head);
+    for (struct hp_thread_context *context = page->contexts, *next; context != NULL; context = next) {
+        next = context->next;
+        memset(context, 0, sizeof *context);
     }
     memset(page, 0, sizeof *page);
 }
 
 void hp_skip_idle(bool is_off)
 {
-    for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_heads[copy] != NULL; copy++)
-        HOTPATH_PUT_(hp_runtime->idle_heads[copy]->skip, is_off);
+    for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_contexts[copy] != NULL; copy++)
+        HOTPATH_PUT_(hp_runtime->idle_contexts[copy]->skip, is_off);
 }
 
 void hp_skip_zones(bool is_off)
 {
     hp_skip_idle(is_off);
-    struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
-    for (; head != NULL; head = head->next)
-        HOTPATH_PUT_(head->hot.skip, is_off);
+    struct hp_thread_context *context = hp_page() != NULL ? hp_page()->contexts : NULL;
+    for (; context != NULL; context = context->next)
+        HOTPATH_PUT_(context->hot.skip, is_off);
 }
 
 /*
@@ -100,7 +100,7 @@ bool hp_runtime_prepare(void (*in_child)(void))
 
 /*
  * If the host runs under ThreadSanitizer but this library was built without it, these tell it about the lock by
- * which heads pass between threads.
+ * which contexts pass between threads.
  */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
@@ -144,7 +144,7 @@ static void let_signals_go(const struct hp_signals *held)
 static bool take_lock(struct hp_signals *held, uint64_t patience)
 {
     struct hp_fork_page *page = hp_page();
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    const uintptr_t us = (uintptr_t)&hotpath_v1_context;
     held->is_held = false;
     if (hp_calls_begin())
         hp_signals_hold(held);

@@ -1,21 +1,21 @@
 /*
  * State of the recorder, per process and per thread, and the rules of access.
  *
- *   hp_recorder  one per process, in static memory, shared by all copies of the library (copies.c). Changed only
+ *   hp_recorder  one per process, in static memory, shared by all copies of the library (library_instances.c). Changed only
  *                with `fork_page->lock` held and signals blocked (hp_lock).
  *   hp_session   state of one session besides its store; access rules: holders.h.
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
- *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
- *   hp_head      one per thread (and one more per nesting level of signal handlers that interrupt the recorder), in
+ *                that does not exist there), the list of contexts, and a mark whose absence means "we are a child".
+ *   hp_thread_context      one per thread (and one more per nesting level of signal handlers that interrupt the recorder), in
  *                memory that is emptied in a forked child, too. Written by its thread only, except for `owner`
  *                fields, which are under the lock. Protocol of use: holding.h.
  *
- * States of a thread, as its inline code sees them through hotpath_v1_head:
+ * States of a thread, as its inline code sees them through hotpath_v1_context:
  *
- *   idle head     `ready` 0; `skip` 1 while there is no session (except for the first zone: unrecorded.c), else the
+ *   idle context     `ready` 0; `skip` 1 while there is no session (except for the first zone: unrecorded.c), else the
  *                 thread registers
- *   own head      `ready` HOTPATH_READY_ when idle, 0 inside the recorder
- *   emptied head  all zero, after fork: the thread registers, which starts the child's session
+ *   own context      `ready` HOTPATH_READY_ when idle, 0 inside the recorder
+ *   emptied context  all zero, after fork: the thread registers, which starts the child's session
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,7 +36,7 @@
 #include "store.h"
 
 struct hp_cached_instance;
-struct hp_kept;
+struct hp_call_notes;
 struct hp_known_object;
 struct hp_known_site;
 struct hp_lane_place;
@@ -61,26 +61,26 @@ struct hp_skip_run {
     uint32_t depth, count;
 };
 
-struct hp_head {
-    struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
-    struct hp_head *next;     /* list of all heads of the process */
-    struct hp_head *handler;  /* head for signal handlers that interrupt this one */
-    struct hp_store *store;   /* the session it works for; may have ended */
-    struct hp_thread *record; /* in the session */
+struct hp_thread_context {
+    struct hotpath_context_ hot;       /* first: hotpath_v1_context points to it */
+    struct hp_thread_context *next;    /* list of all contexts of the process */
+    struct hp_thread_context *handler; /* context for signal handlers that interrupt this one */
+    struct hp_store *store;            /* the session it works for; may have ended */
+    struct hp_thread *record;          /* in the session */
     uint32_t record_offset;
-    uint32_t thread_id;      /* 0: the head is free */
+    uint32_t thread_id;      /* 0: the context is free */
     uint32_t is_one_of_many; /* other threads exist or existed; written by any thread, so a word of its own */
-    uint32_t copies;         /* number of copies of the library whose hotpath_v1_head points here */
+    uint32_t copies;         /* number of copies of the library whose hotpath_v1_context points here */
     uint32_t generation;     /* of the record while this thread owns it */
     uint32_t slot_count;     /* slots in use */
     uint32_t space;          /* next free byte of this thread's chunk of the session */
     uint32_t space_end;
-    uint32_t farewells;      /* rounds of thread-exit destructors so far */
-    uint32_t slow_ways_left; /* slow-path calls until the next timed one, inclusive: see slow_ways.c */
+    uint32_t exit_rounds;    /* rounds of thread-exit destructors so far */
+    uint32_t slow_ways_left; /* slow-path calls until the next timed one, inclusive: see slow_paths.c */
     uint32_t asked_if_left;  /* consecutive checks, all negative, whether a jump has left it busy */
     uint32_t skip_runs;      /* how many of the following are in use */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_kept *kept;                 /* NULL until needed: see kept.h */
+    struct hp_call_notes *kept;           /* NULL until needed: see call_log.h */
     uint32_t *parts;                      /* offsets of its parts of objects, by number: see objects.c */
     uint32_t part_places;                 /* size of `parts` */
     struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
@@ -92,7 +92,7 @@ struct hp_head {
     uint16_t **owner_leaf;         /* ... and the pointer to it, if it exists */
     struct hp_heap *heap;          /* NULL: allocations are not sampled; see heap_samples.h */
     struct hp_heap_countdown heap_countdown;
-    uint32_t owner;             /* the thread's number as block owner: see owners.h */
+    uint32_t owner;             /* the thread's number as block owner: see block_owners.h */
     struct hp_sampler sampler;  /* see sampler.h */
     bool is_handler;            /* belongs to signal handlers of a thread, not to the thread itself */
     bool is_blind;              /* the thread must not read the time stamp counter any more */
@@ -104,7 +104,7 @@ struct hp_head {
     struct hp_lane *own_lane;
     uint64_t task;      /* number of the running task, or 0: see tasks.c */
     uint64_t poll_look; /* when the end of a poll is examined again, in ticks */
-    uint64_t turn_look; /* the same for turns of event loops: see turn_looks.h */
+    uint64_t turn_look; /* the same for turns of event loops: see turn_samples.h */
     struct hp_turn_sums *turn_sums;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know yet */
 };
@@ -118,16 +118,16 @@ struct hp_hand_over {
 struct hp_fork_page {
     uint32_t is_ours; /* 0 in a forked child */
     struct hp_mutex lock;
-    uintptr_t lock_holder; /* 0, or the address of the owner's hotpath_v1_head */
+    uintptr_t lock_holder; /* 0, or the address of the owner's hotpath_v1_context */
     uint32_t pid; /* of the process, to tell it from a vfork child that shares its memory; 0: not known yet */
-    struct hp_head *heads;
-    struct hp_head *spare; /* heads not handed out yet */
+    struct hp_thread_context *contexts;
+    struct hp_thread_context *spare; /* contexts not handed out yet */
     uint32_t spare_count;
-    uintptr_t writer; /* 0, or the address of hotpath_v1_head of the thread that writes a report */
+    uintptr_t writer; /* 0, or the address of hotpath_v1_context of the thread that writes a report */
     struct hp_hand_over hand_overs[HP_HAND_OVERS];
     uint32_t timers;  /* atomic: sampling timers of all threads */
     uint32_t callers; /* atomic: threads that make, or are about to make, system calls: see hp_calls_begin */
-    uint32_t owners;  /* owner numbers given out: see owners.h */
+    uint32_t owners;  /* owner numbers given out: see block_owners.h */
 };
 
 /* The cost of a zone, and other costs. */
@@ -185,13 +185,14 @@ struct hp_recorder {
     struct hp_wishes wishes;
     uint32_t calibrated; /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
     struct hp_zone_cost zone_cost;
-    uintptr_t allocates_for_us; /* address of hotpath_v1_head of a thread that allocates for the library; 0: none */
-    uint32_t has_to_prune;      /* a child's session has started, and old sessions were not removed yet */
+    uintptr_t
+        allocates_for_us;  /* address of hotpath_v1_context of a thread that allocates for the library; 0: none */
+    uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that they always match */
     void *reporter_context;
-    struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
-    struct hotpath_zone *owner;                  /* guard of the HOTPATH_SESSION that started the session */
+    struct hotpath_context_ *idle_contexts[HP_COPIES]; /* of the copies of the library */
+    struct hotpath_zone *owner;                        /* guard of the HOTPATH_SESSION that started the session */
 
     uint32_t site_count;
     uint32_t site_buckets[HP_SITE_BUCKETS];
@@ -230,8 +231,8 @@ struct hp_recorder {
 
 extern struct hp_recorder *hp_runtime;
 /* Whether the state is this copy's: then it writes the report at exit. */
-bool hp_copy_owns_state(void);
-extern struct hotpath_head_ hp_idle_head;
+bool hp_library_owns_state(void);
+extern struct hotpath_context_ hp_idle_context;
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* The page, once it exists. Acquire pairs with its publication in hp_runtime_prepare. */
@@ -248,17 +249,17 @@ static inline void hp_seal(bool is_sealed)
     __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
 }
 /*
- * Whether this process has announced, or an observer has seen, that it is in a sandbox. The header of a head's
- * session stays mapped as long as the head.
+ * Whether this process has announced, or an observer has seen, that it is in a sandbox. The header of a context's
+ * session stays mapped as long as the context.
  */
-static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
+static inline bool hp_context_is_sandboxed(const struct hotpath_context_ *context)
 {
-    const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
+    const struct hp_header *header = (const struct hp_header *)(const void *)context->base;
     return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0 ||
            (header != NULL && hp_header_is_sandboxed(header));
 }
-static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
-/* Threads without a head learn it from those that have one. */
+static inline bool hp_is_sandboxed(void) { return hp_context_is_sandboxed(hotpath_v1_context); }
+/* Threads without a context learn it from those that have one. */
 static inline bool hp_is_sealed(void)
 {
     if (hp_is_sandboxed())
@@ -268,7 +269,7 @@ static inline bool hp_is_sealed(void)
 
 /* Tells all threads whether anything is recorded. Under the lock, if there is one yet. */
 void hp_skip_zones(bool is_off);
-/* The same for threads without a head, which before the first session are all. */
+/* The same for threads without a context, which before the first session are all. */
 void hp_skip_idle(bool is_off);
 /*
  * Makes fork_page; false: no memory. `in_child` is called in children made by fork, where the C library reports

@@ -6,14 +6,14 @@
 
 #include "arith.h"
 #include "cpu.h"
-#include "credits.h"
+#include "cpu_attribution.h"
 #include "holding.h"
 #include "raw_call.h"
 #include "sample_place.h"
+#include "sample_ring.h"
 #include "sample_sources.h"
 #include "sample_spent.h"
 #include "sample_stacks.h"
-#include "samples.h"
 
 /*
  * So many timer signals without a perf sample in between: perf's last signal, after which it must be restarted, was
@@ -29,14 +29,14 @@
  * Stores the node until it is known how much time a sample stands for; if the buffer is full, credits it at the
  * nominal period.
  */
-static void remember(struct hp_head *head, uint32_t node)
+static void remember(struct hp_thread_context *context, uint32_t node)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     uint32_t at = 0;
     while (at < sampler->folded_count && sampler->folded[at].node != node)
         at++;
     if (at == HP_SAMPLER_FOLDED) {
-        hp_credits_give_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        hp_cpu_attribute_give_beside(context, node, hp_runtime->sampling.period_ns, 1);
         return;
     }
     if (at == sampler->folded_count)
@@ -48,26 +48,27 @@ static void remember(struct hp_head *head, uint32_t node)
  * Nodes folded away by recursion: each gets a perf sample stored, or `ns` of a timer sample. Not inlined, so that
  * their list is not on the stack in other cases.
  */
-static __attribute__((noinline)) void credit_folded(struct hp_head *head, const struct hotpath_frame_ *frame,
-                                                    enum hp_sample_kind kind, uint64_t ns)
+static __attribute__((noinline)) void credit_folded(struct hp_thread_context *context,
+                                                    const struct hotpath_frame_ *frame, enum hp_sample_kind kind,
+                                                    uint64_t ns)
 {
-    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(head, frame, nodes);
+    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(context, frame, nodes);
     while (count-- > 0)
         if (kind == HP_SAMPLE_PERF)
-            remember(head, nodes[count]);
+            remember(context, nodes[count]);
         else
-            hp_credits_give_beside(head, nodes[count], ns, 1);
+            hp_cpu_attribute_give_beside(context, nodes[count], ns, 1);
 }
 
-static uint64_t take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+static uint64_t take_perf_sample(struct hp_thread_context *context, const struct hotpath_frame_ *frame)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
-        hp_credits_give_seen(head, !sampler->has_timer);
+        hp_cpu_attribute_give_seen(context, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    credit_folded(head, frame, HP_SAMPLE_PERF, 0);
+    credit_folded(context, frame, HP_SAMPLE_PERF, 0);
     return hp_sample_stacks_take(sampler, sampler->perf_ns);
 }
 
@@ -110,31 +111,32 @@ static uint64_t stacked_by_timer(struct hp_sampler *sampler, bool is_alone, bool
     return hp_sample_stacks_take(sampler, left < most ? left : most);
 }
 
-static uint64_t take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
+static uint64_t take_timer_sample(struct hp_thread_context *context, const struct hotpath_frame_ *frame,
+                                  enum hp_cpu_mode mode)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const struct hp_cpu_time before = sampler->counted;
     const bool has_perf = sampler->perf != NULL;
-    hp_credits_count_time(head);
+    hp_cpu_attribute_count_time(context);
     const bool is_kernels = is_in_kernel(sampler, &before, mode);
     const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
                            cpu->waiting_ns > LEAST_UNSEEN * hp_runtime->sampling.period_ns;
     const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
     const bool is_alone = !has_perf || is_unseen;
     if (is_alone || is_kernels)
-        credit_folded(head, frame, HP_SAMPLE_TIMER, is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns);
+        credit_folded(context, frame, HP_SAMPLE_TIMER, is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns);
     if (is_alone)
-        hp_credits_give_all(head, frame->node, is_kernels);
+        hp_cpu_attribute_give_all(context, frame->node, is_kernels);
     else
-        hp_credits_tick(head, frame->node, is_kernels, stalled_before(sampler, now_ns));
+        hp_cpu_attribute_tick(context, frame->node, is_kernels, stalled_before(sampler, now_ns));
     const uint64_t stacked_ns = stacked_by_timer(sampler, is_alone, is_kernels, now_ns);
     sampler->ticked_ns = now_ns;
     sampler->ticked_waits = sampler->counted.waits;
     sampler->unseen = is_unseen || hp_sources_have_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
-    hp_sources_look_after(head);
+    hp_sources_look_after(context);
     return stacked_ns;
 }
 
@@ -144,74 +146,75 @@ struct taken {
     uint64_t stacked_ns; /* time that its stack stands for */
 };
 
-static struct taken take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack,
+static struct taken take_sample(struct hp_thread_context *context, enum hp_sample_kind kind, uintptr_t stack,
                                 enum hp_cpu_mode mode)
 {
-    struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const struct hotpath_frame_ *frame = hp_sample_frame(head, stack);
+    struct hp_cpu_thread *cpu = context->sampler.cpu;
+    const struct hotpath_frame_ *frame = hp_sample_frame(context, stack);
     const uint32_t node = frame->node;
     if (node == 0)
         return (struct taken){.node = 0}; /* as in place_of */
     const uint64_t stacked_ns =
-        kind == HP_SAMPLE_PERF ? take_perf_sample(head, frame) : take_timer_sample(head, frame, mode);
+        kind == HP_SAMPLE_PERF ? take_perf_sample(context, frame) : take_timer_sample(context, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
-    hp_samples_add(head, node, kind);
+    hp_sample_ring_add(context, node, kind);
     return (struct taken){node, stacked_ns};
 }
 
 /* ------------------------------------------------------------------------------------------------- the signal */
 
 /* A signal still on its way when its source was stopped is dropped: it would get all of the time that follows. */
-static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
+static void sample(struct hp_thread_context *context, enum hp_sample_kind kind, uintptr_t stack,
+                   const void *machine_state)
 {
-    if (!hp_spent_begin(head))
-        hp_sources_stop(&head->sampler);
-    else if (hp_head_is_paused(&head->hot))
-        hp_credits_skip_time(head);
-    else if (hp_sources_are_there(&head->sampler)) {
-        const struct taken taken =
-            take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
+    if (!hp_spent_begin(context))
+        hp_sources_stop(&context->sampler);
+    else if (hp_context_is_paused(&context->hot))
+        hp_cpu_attribute_skip_time(context);
+    else if (hp_sources_are_there(&context->sampler)) {
+        const struct taken taken = take_sample(
+            context, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(machine_state) : HP_CPU_USER);
         if (taken.node != 0)
-            hp_sample_stack_put(head, taken.node, taken.stacked_ns, context);
+            hp_sample_stack_put(context, taken.node, taken.stacked_ns, machine_state);
     }
-    hp_spent_end(head, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
+    hp_spent_end(context, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
-/* Also if no head is known. */
+/* Also if no context is known. */
 static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
- * The calling thread's head, or NULL. Another copy of the library may have registered it, in its own variable; and
+ * The calling thread's context, or NULL. Another copy of the library may have registered it, in its own variable; and
  * the first access to a variable outside the static TLS block may make the C library call malloc.
  */
-static struct hp_head *head_of_thread(void)
+static struct hp_thread_context *head_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
-    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&own->hot != &hp_idle_head)
+    struct hp_thread_context *own = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (&own->hot != &hp_idle_context)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
     if (is_confined())
         return NULL;
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
-    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
-    for (; head != NULL; head = head->next)
-        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
-            return head;
+    struct hp_thread_context *context = page != NULL ? __atomic_load_n(&page->contexts, __ATOMIC_ACQUIRE) : NULL;
+    for (; context != NULL; context = context->next)
+        if (__atomic_load_n(&context->thread_id, __ATOMIC_ACQUIRE) == thread_id && !context->is_handler)
+            return context;
     return NULL;
 }
 
 /*
  * Whether one of our sources sent the signal. perf signals carry no mark, so this checks whether the thread has had
- * perf; a signal may still arrive after the thread has released its head.
+ * perf; a signal may still arrive after the thread has released its context.
  */
-static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
+static bool is_ours(enum hp_cpu_source source, const struct hp_thread_context *context)
 {
     if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
-    return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0 || is_confined();
+    return context != NULL ? context->sampler.has_had_perf : hp_thread_is_over != 0 || is_confined();
 }
 
 /* Stack space reserved for handlers of the host. */
@@ -223,11 +226,12 @@ static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
  * alternate stack after ours. Few samples get there: the first one finds that a stack is too small, and the rest
  * are skipped. `here`: the handler's own stack address.
  */
-static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+static bool may_fall_off(const struct hp_thread_context *context, uintptr_t stack, uintptr_t here,
+                         const void *machine_state)
 {
-    const struct hp_stack alternate = hp_cpu_alternate_of(context);
+    const struct hp_stack alternate = hp_cpu_alternate_of(machine_state);
     const uint64_t bytes = alternate.high - alternate.low;
-    if (head->sampler.signal == HP_SIGNAL_HERE)
+    if (context->sampler.signal == HP_SIGNAL_HERE)
         return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
     if (!hp_stack_has(&alternate, here))
         return true; /* the host has removed it */
@@ -236,16 +240,17 @@ static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t 
 }
 
 /* `here`: as above. */
-static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
+static void handle_sample(struct hp_thread_context *context, enum hp_cpu_source source, const void *machine_state,
+                          uintptr_t here)
 {
-    const uintptr_t stack = hp_cpu_stack_of(context);
-    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
-    if (!hp_sources_are_there(&head->sampler))
+    const uintptr_t stack = hp_cpu_stack_of(machine_state);
+    sample(context, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, machine_state);
+    if (!hp_sources_are_there(&context->sampler))
         return;
-    if (may_fall_off(head, stack, here, context))
-        hp_sources_give_up(head);
+    if (may_fall_off(context, stack, here, machine_state))
+        hp_sources_give_up(context);
     else if (source == HP_CPU_BY_ENDING_PERF)
-        renew_perf(&head->sampler);
+        renew_perf(&context->sampler);
 }
 
 static enum hp_private_signal which_signal(int signal)
@@ -253,16 +258,16 @@ static enum hp_private_signal which_signal(int signal)
     return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
 }
 
-static void on_sample(int signal, siginfo_t *info, void *context)
+static void on_sample(int signal, siginfo_t *info, void *machine_state)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
-    struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
-    if (!is_ours(source, head))
-        hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, context);
-    else if (head != NULL) {
-        if (hp_sampler_hold(head))
-            handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
-        hp_sampler_let_go(head);
+    struct hp_thread_context *context = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
+    if (!is_ours(source, context))
+        hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, machine_state);
+    else if (context != NULL) {
+        if (hp_sampler_hold(context))
+            handle_sample(context, source, machine_state, (uintptr_t)__builtin_frame_address(0));
+        hp_sampler_let_go(context);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "arith.h"
 #include "cpu.h"
 #include "private_signal.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 /* With perf, timers are for kernel time only; a timer signal costs several times as much as one of perf. */
 #define TIMER_PERIODS 10u
@@ -80,9 +80,9 @@ static void open_perf(struct hp_sampler *sampler)
     sampler->has_had_perf |= sampler->perf != NULL;
 }
 
-static void start_perf(struct hp_head *head)
+static void start_perf(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     if (!has_begun())
         return; /* the first event takes ten milliseconds and is being made */
     sampler->perf_was_tried = true;
@@ -155,10 +155,10 @@ static void look_after_io(struct hp_sampler *sampler)
 }
 
 /* The event that never fires costs its thread as much as a live one. */
-static void drop_prepared(const struct hp_head *head)
+static void drop_prepared(const struct hp_thread_context *context)
 {
     struct hp_sampling *sampling = &hp_runtime->sampling;
-    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+    if (HOTPATH_GET_(sampling->perf_thread) == context->thread_id)
         hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
 }
 
@@ -175,18 +175,18 @@ static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uin
 }
 
 /* Adapts its sources to that. The clocks were just read. */
-static void judge_and_adapt(struct hp_head *head)
+static void judge_and_adapt(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     const bool was_switched_often = sampler->is_switched_often;
     judge(sampler, &sampler->counted, sampler->perf_was_tried ? JUDGED_NS : FIRST_JUDGED_NS);
     if (sampler->is_switched_often == was_switched_often)
         return;
     if (!sampler->is_switched_often) {
-        start_perf(head);
+        start_perf(context);
         return;
     }
-    drop_prepared(head);
+    drop_prepared(context);
     stop_perf(sampler);
     set_timer(sampler);
 }
@@ -196,11 +196,11 @@ static void judge_and_adapt(struct hp_head *head)
  * else, and only the interrupted thread can measure it.
  */
 #define NO_GAP_ZONES 10u
-static void weigh_perf(const struct hp_head *head)
+static void weigh_perf(const struct hp_thread_context *context)
 {
-    struct hp_header *header = hp_store_header(head->store);
+    struct hp_header *header = hp_store_header(context->store);
     const uint64_t zone = hp_zone_ticks();
-    if (head->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+    if (context->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
         return;
     const struct hp_cpu_perf_weight weight =
         hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
@@ -208,14 +208,14 @@ static void weigh_perf(const struct hp_head *head)
     __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
 }
 
-void hp_sources_look_after(struct hp_head *head)
+void hp_sources_look_after(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    weigh_perf(head); /* before the thread may lose perf */
+    struct hp_sampler *sampler = &context->sampler;
+    weigh_perf(context); /* before the thread may lose perf */
     look_after_io(sampler);
-    judge_and_adapt(head);
+    judge_and_adapt(context);
     if (!sampler->perf_was_tried)
-        start_perf(head);
+        start_perf(context);
     else if (sampler->perf != NULL)
         set_timer(sampler);
 }
@@ -229,10 +229,10 @@ static int prepare_perf(void **ret_perf)
 }
 
 /* Other threads use timers meanwhile. */
-void hp_sources_begin_process(const struct hp_head *head)
+void hp_sources_begin_process(const struct hp_thread_context *context)
 {
     struct hp_sampling *sampling = &hp_runtime->sampling;
-    struct hp_header *header = hp_store_header(head->store);
+    struct hp_header *header = hp_store_header(context->store);
     uint32_t not_begun = NOT_BEGUN;
     void *perf = NULL;
     if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, UNDER_WAY, false, __ATOMIC_ACQ_REL,
@@ -244,7 +244,7 @@ void hp_sources_begin_process(const struct hp_head *head)
         HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
         HOTPATH_PUT_(header->cpu_refusal, (uint32_t)refusal);
     }
-    HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
+    HOTPATH_PUT_(sampling->perf_thread, context->thread_id);
     __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
     __atomic_store_n(&sampling->begun, BEGUN, __ATOMIC_RELEASE);
 }
@@ -263,13 +263,13 @@ static uint64_t first_due(const struct hp_cpu_thread *cpu)
     return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
 }
 
-void hp_sources_start(struct hp_head *head)
+void hp_sources_start(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     start_timer(sampler, first_due(sampler->cpu));
     sampler->perf_was_tried = false;
-    if (!sampler->has_timer || hp_head_is_of_first_thread(head))
-        start_perf(head);
+    if (!sampler->has_timer || hp_context_is_of_first_thread(context))
+        start_perf(context);
 }
 
 /* ---------------------------------------------------------------------------------------------- ending */
@@ -280,11 +280,11 @@ void hp_sources_end(struct hp_sampler *sampler)
     hp_private_signal_drop(sampler->signal);
 }
 
-void hp_sources_give_up(struct hp_head *head)
+void hp_sources_give_up(struct hp_thread_context *context)
 {
-    hp_sources_end(&head->sampler);
-    head->sampler.known = HP_EVERYWHERE;
-    hp_lose(head, HP_LOSS_STACKS);
+    hp_sources_end(&context->sampler);
+    context->sampler.known = HP_EVERYWHERE;
+    hp_lose(context, HP_LOSS_STACKS);
 }
 
 /* What the kernel lent for perf could not be had again later; a timer can. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hp_head;
+struct hp_thread_context;
 
 /*
  * Limit, in zones: if a sample takes longer, the thread was preempted meanwhile, as by the tick that came with the
@@ -18,7 +18,7 @@ struct hp_head;
 #define HP_MOST_OF_BEGINNING 262144u
 
 /* Whether the thread's session still exists; if so, starts counting time. */
-bool hp_spent_begin(struct hp_head *head);
-void hp_spent_end(struct hp_head *head, uint64_t most_zones, bool is_by_perf);
+bool hp_spent_begin(struct hp_thread_context *context);
+void hp_spent_end(struct hp_thread_context *context, uint64_t most_zones, bool is_by_perf);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "cpu.h"
 #include "raw_call.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
 
@@ -21,8 +21,8 @@ bool hp_sample_stacks_are_wanted(void)
 void hotpath_v1_stacks_switch(void (*leave_thread)(void))
 {
     __atomic_store_n(&hp_runtime->leave_stacks, leave_thread, __ATOMIC_RELEASE);
-    const struct hp_head *head = hp_thread_present();
-    if (head != NULL && head->sampler.has_begun && hp_runtime->sampling.has_stacks)
+    const struct hp_thread_context *context = hp_thread_present();
+    if (context != NULL && context->sampler.has_begun && hp_runtime->sampling.has_stacks)
         leave_thread();
 }
 
@@ -92,21 +92,21 @@ static struct hp_stack known_stack(const struct hp_sampler *sampler)
     return sampler->known.high != UINTPTR_MAX ? sampler->known : (struct hp_stack){0, 0};
 }
 
-static __attribute__((noinline)) void put(struct hp_stack_ring *ring, const struct hp_head *head, uint32_t node,
-                                          uint64_t ns, const void *context)
+static __attribute__((noinline)) void put(struct hp_stack_ring *ring, const struct hp_thread_context *context,
+                                          uint32_t node, uint64_t ns, const void *machine_state)
 {
-    const bool is_kernel = hp_cpu_mode_of(context) == HP_CPU_KERNEL;
-    const struct hp_stack own = known_stack(&head->sampler);
+    const bool is_kernel = hp_cpu_mode_of(machine_state) == HP_CPU_KERNEL;
+    const struct hp_stack own = known_stack(&context->sampler);
     struct hp_stack_registers registers;
-    if (!hp_stack_registers_of(context, &registers))
+    if (!hp_stack_registers_of(machine_state, &registers))
         return;
     if (is_kernel)
         hp_stack_step_over_call(&registers);
     hp_stack_ring_put(ring,
                       &(struct hp_stack_note){.kind = HP_STACK_CPU,
                                               .flags = is_kernel ? HP_STACK_IN_KERNEL : 0,
-                                              .thread_id = head->thread_id,
-                                              .zone = hp_node_at(head, node)->site + 1, /* 0 for the root */
+                                              .thread_id = context->thread_id,
+                                              .zone = hp_node_at(context, node)->site + 1, /* 0 for the root */
                                               .ns = hp_raw_clock(CLOCK_MONOTONIC),
                                               .weight = ns},
                       &registers, &own);
@@ -120,9 +120,9 @@ static bool may_copy(void)
     return hp_runtime->sampling.has_stacks && __atomic_load_n(&hp_runtime->leave_stacks, __ATOMIC_RELAXED) != NULL;
 }
 
-void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context)
+void hp_sample_stack_put(struct hp_thread_context *context, uint32_t node, uint64_t ns, const void *machine_state)
 {
-    struct hp_stack_ring *ring = ns > 0 && may_copy() ? ring_of(head->store) : NULL;
+    struct hp_stack_ring *ring = ns > 0 && may_copy() ? ring_of(context->store) : NULL;
     if (ring != NULL)
-        put(ring, head, node, ns, context);
+        put(ring, context, node, ns, machine_state);
 }

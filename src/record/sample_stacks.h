@@ -38,6 +38,6 @@ static inline uint64_t hp_sample_stacks_take(struct hp_sampler *sampler, uint64_
 }
 
 /* Puts the stack of a sample found at a node of the tree. In the handler. */
-void hp_sample_stack_put(struct hp_head *head, uint32_t node, uint64_t ns, const void *context);
+void hp_sample_stack_put(struct hp_thread_context *context, uint32_t node, uint64_t ns, const void *machine_state);
 
 #endif

@@ -1,7 +1,7 @@
 /* CPU time per function: starting and stopping. How it works: sampler.h. SPDX-License-Identifier: MIT */
 #include "sampler.h"
 
-#include "credits.h"
+#include "cpu_attribution.h"
 #include "holding.h"
 #include "memory.h"
 #include "sample_handler.h"
@@ -9,43 +9,44 @@
 #include "sample_spent.h"
 #include "sample_stacks.h"
 #include "sys.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "thread_space.h"
 
 /* ---------------------------------------------------------------------------------------------- the first zone */
 
 /* CPU time since the thread got its record, all of it outside of zones. */
-static void credit_outside(struct hp_head *head)
+static void credit_outside(struct hp_thread_context *context)
 {
-    const struct hp_cpu_time before = head->sampler.counted;
-    if (hp_head_is_paused(&head->hot)) {
-        hp_credits_skip_time(head);
+    const struct hp_cpu_time before = context->sampler.counted;
+    if (hp_context_is_paused(&context->hot)) {
+        hp_cpu_attribute_skip_time(context);
         return;
     }
-    hp_credits_count_time(head);
-    const uint64_t kernel_ns = head->sampler.counted.kernel_ns - before.kernel_ns;
-    hp_credits_give(head, head->record->root, head->sampler.counted.ns - before.ns - kernel_ns, kernel_ns, 0);
+    hp_cpu_attribute_count_time(context);
+    const uint64_t kernel_ns = context->sampler.counted.kernel_ns - before.kernel_ns;
+    hp_cpu_attribute_give(context, context->record->root, context->sampler.counted.ns - before.ns - kernel_ns,
+                          kernel_ns, 0);
 }
 
-static void begin_samples(struct hp_head *head)
+static void begin_samples(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    hp_sources_begin_process(head);
+    struct hp_sampler *sampler = &context->sampler;
+    hp_sources_begin_process(context);
     if (!sampler->has_begun) {
         sampler->has_begun = true;
-        credit_outside(head);
+        credit_outside(context);
         sampler->stacked_ns = sampler->counted.ns;
         hp_sample_stacks_begin_thread();
         hp_sources_judge(sampler);
     }
-    hp_sources_start(head);
+    hp_sources_start(context);
 }
 
 /* From now on by this signal. If the host blocks it, none would arrive; checked again with the next zone. */
-static void sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
+static void sample_by(struct hp_thread_context *context, enum hp_private_signal which, const struct hp_stack *known,
                       const struct hp_signals *held)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     const bool is_blocked = held->before & UINT64_C(1) << (hp_private_signal_number(which) - 1);
     if (hp_sources_are_there(sampler) && sampler->signal != which)
         hp_sources_end(sampler);
@@ -54,88 +55,89 @@ static void sample_by(struct hp_head *head, enum hp_private_signal which, const 
     sampler->known = *known;
     sampler->signal = which;
     if (!hp_sources_are_there(sampler))
-        begin_samples(head);
+        begin_samples(context);
 }
 
 /* Half of the program's alternate stack is left for its own handlers. */
 static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + 4096); }
 
-static void meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
+static void meet_on_own_stack(struct hp_thread_context *context, const struct hp_stack *own,
+                              const struct hp_signals *held)
 {
     uint64_t bytes;
     const bool is_hosts = hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS;
     const bool is_aside = is_hosts && is_roomy(bytes) && hp_alternate_is_usual();
-    sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &HP_EVERYWHERE : own, held);
-    if (is_hosts && !is_roomy(bytes) && hp_sources_are_there(&head->sampler))
-        hp_cpu_timer_pretend(hp_private_signal_number(head->sampler.signal),
+    sample_by(context, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &HP_EVERYWHERE : own, held);
+    if (is_hosts && !is_roomy(bytes) && hp_sources_are_there(&context->sampler))
+        hp_cpu_timer_pretend(hp_private_signal_number(context->sampler.signal),
                              hp_runtime); /* here: the next one may arrive there */
 }
 
-static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
+static void meet_on_other_stack(struct hp_thread_context *context, const struct hp_signals *held)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     uint64_t bytes;
     switch (hp_alternate_present(&bytes)) {
     case HP_ALTERNATE_IN_USE: /* a host's handler, which will end soon */
         return;
     case HP_ALTERNATE_HOSTS:
-        hp_sources_give_up(head);
+        hp_sources_give_up(context);
         return;
     case HP_ALTERNATE_NONE:
         sampler->alternate = hp_alternate_make();
         if (sampler->alternate == NULL) {
-            hp_sources_give_up(head);
+            hp_sources_give_up(context);
             return;
         }
         break;
     case HP_ALTERNATE_OURS:
         break;
     }
-    sample_by(head, HP_SIGNAL_ASIDE, &HP_EVERYWHERE, held);
+    sample_by(context, HP_SIGNAL_ASIDE, &HP_EVERYWHERE, held);
 }
 
-static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+static bool is_own(const struct hp_thread_context *context) { return context->thread_id == hp_sys_thread_id(); }
 
-static void meet(struct hp_head *head, uintptr_t here, const struct hp_signals *held)
+static void meet(struct hp_thread_context *context, uintptr_t here, const struct hp_signals *held)
 {
     struct hp_stack own;
-    if (hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_runtime->is_child, &own))
-        meet_on_own_stack(head, &own, held);
+    if (hp_stack_is_own(here, hp_context_is_of_first_thread(context), hp_runtime->is_child, &own))
+        meet_on_own_stack(context, &own, held);
     else
-        meet_on_other_stack(head, held);
+        meet_on_other_stack(context, held);
 }
 
-/* A vfork child has the head of its parent's thread, and must leave its signals alone. */
-static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintptr_t here)
+/* A vfork child has the context of its parent's thread, and must leave its signals alone. */
+static void __attribute__((noinline)) look_at_stack(struct hp_thread_context *context, uintptr_t here)
 {
     struct hp_signals held;
     if (!hp_calls_begin())
         return;
     hp_signals_hold(&held); /* first: there may be no room for a signal frame here */
-    if (hp_sampler_hold(head) && is_own(head) && hp_spent_begin(head))
-        meet(head, here, &held);
-    hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
-    hp_sampler_let_go(head);
+    if (hp_sampler_hold(context) && is_own(context) && hp_spent_begin(context))
+        meet(context, here, &held);
+    hp_spent_end(context, HP_MOST_OF_BEGINNING, false);
+    hp_sampler_let_go(context);
     hp_signals_release(&held);
     hp_calls_end();
 }
 
-void hp_sampler_meet_zone(struct hp_head *head)
+void hp_sampler_meet_zone(struct hp_thread_context *context)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
-        look_at_stack(head, here);
+    if (context->sampler.cpu != NULL && !hp_stack_has(&context->sampler.known, here))
+        look_at_stack(context, here);
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
 
 /* Credits all time so far, with no more samples to come. */
-static void settle(struct hp_head *head)
+static void settle(struct hp_thread_context *context)
 {
-    if (hp_head_is_paused(&head->hot))
-        hp_credits_skip_time(head);
+    if (hp_context_is_paused(&context->hot))
+        hp_cpu_attribute_skip_time(context);
     else
-        hp_credits_give_seen(head, true);
+        hp_cpu_attribute_give_seen(context, true);
 }
 
 /* ThreadSanitizer does not cope with such signals: if this file is built with it, there are no samples. */
@@ -185,27 +187,27 @@ void hp_sampler_begin(void)
     header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
 }
 
-static bool find_record(struct hp_head *head)
+static bool find_record(struct hp_thread_context *context)
 {
-    struct hp_thread *record = head->record;
+    struct hp_thread *record = context->record;
     if (record->cpu == 0) {
-        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_cpu_thread), 64);
+        const uint32_t offset = hp_thread_allocate(context, sizeof(struct hp_cpu_thread), 64);
         if (offset == 0)
             return false;
         __atomic_store_n(&record->cpu, offset, __ATOMIC_RELEASE);
     }
-    head->sampler.cpu = hp_store_at(head->store, record->cpu);
+    context->sampler.cpu = hp_store_at(context->store, record->cpu);
     return true;
 }
 
 /* It may have a stack and pending signals from an earlier session. */
-void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
+void hp_sampler_begin_thread(struct hp_thread_context *context, const struct hp_cpu_time *used)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     hp_sources_stop(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
-    sampler->chance = (hp_clock_ticks_raw(hp_runtime->counter) ^ (uint64_t)head->thread_id << 32) | 1;
-    if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
+    sampler->chance = (hp_clock_ticks_raw(hp_runtime->counter) ^ (uint64_t)context->thread_id << 32) | 1;
+    if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(context))
         return;
     sampler->counted = *used;
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
@@ -213,62 +215,62 @@ void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *use
 }
 
 /* For a record without any sample: its outermost zone is all that is known about its time. */
-static void guess_node(struct hp_head *head)
+static void guess_node(struct hp_thread_context *context)
 {
-    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const struct hotpath_frame_ *outermost = hp_frame_zero(context) + 1;
     const bool is_of_this_thread = !(outermost->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) &&
-                                   (int64_t)(outermost->start - head->record->first_tick) >= 0;
-    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
-        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+                                   (int64_t)(outermost->start - context->record->first_tick) >= 0;
+    if (context->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(context->sampler.cpu->last_node, outermost->node);
 }
 
-static void settle_for_good(struct hp_head *head)
+static void settle_for_good(struct hp_thread_context *context)
 {
-    settle(head);
-    guess_node(head);
+    settle(context);
+    guess_node(context);
 }
 
-static void end_alternate(struct hp_head *head)
+static void end_alternate(struct hp_thread_context *context)
 {
-    if (head->sampler.alternate != NULL)
-        hp_alternate_end(head->sampler.alternate, is_own(head));
-    head->sampler.alternate = NULL;
+    if (context->sampler.alternate != NULL)
+        hp_alternate_end(context->sampler.alternate, is_own(context));
+    context->sampler.alternate = NULL;
 }
 
 /*
  * Unless it exited unnoticed. In a sandbox the sources are stopped already, and the kernel is not asked for the
  * final clocks.
  */
-void hp_sampler_end_thread(struct hp_head *head)
+void hp_sampler_end_thread(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    if (hp_head_is_sandboxed(&head->hot)) {
+    struct hp_sampler *sampler = &context->sampler;
+    if (hp_context_is_sandboxed(&context->hot)) {
         sampler->cpu = NULL;
         return;
     }
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
-        settle_for_good(head);
+    if (sampler->cpu != NULL && context->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(context))
+        settle_for_good(context);
     hp_sources_stop(sampler);
-    end_alternate(head);
+    end_alternate(context);
     sampler->cpu = NULL;
 }
 
-void hp_sampler_part(struct hp_head *head)
+void hp_sampler_part(struct hp_thread_context *context)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     struct hp_signals held;
     if (sampler->cpu == NULL || !hp_calls_begin())
         return;
     hp_signals_hold(&held);
-    if (hp_sampler_hold(head) && is_own(head)) {
-        if (hp_spent_begin(head))
-            settle_for_good(head);
-        hp_spent_end(head, HP_MOST_OF_BEGINNING, false);
+    if (hp_sampler_hold(context) && is_own(context)) {
+        if (hp_spent_begin(context))
+            settle_for_good(context);
+        hp_spent_end(context, HP_MOST_OF_BEGINNING, false);
         hp_sources_stop(sampler);
-        end_alternate(head);
+        end_alternate(context);
         sampler->cpu = NULL;
     }
-    hp_sampler_let_go(head);
+    hp_sampler_let_go(context);
     hp_signals_release(&held);
     hp_calls_end();
 }
@@ -280,11 +282,11 @@ void hp_sampler_part(struct hp_head *head)
 
 typedef void change_sources(struct hp_sampler *sampler);
 
-static void change_others(const struct hp_head *own, change_sources *change)
+static void change_others(const struct hp_thread_context *own, change_sources *change)
 {
-    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (head != own && head->thread_id != 0 && !head->is_handler && head->sampler.cpu != NULL)
-            change(&head->sampler);
+    for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (context != own && context->thread_id != 0 && !context->is_handler && context->sampler.cpu != NULL)
+            change(&context->sampler);
 }
 
 static void wait_for(struct hp_sampler *sampler)
@@ -293,16 +295,16 @@ static void wait_for(struct hp_sampler *sampler)
         hp_pause_ns(PAUSE_NS);
 }
 
-static bool has_others(const struct hp_head *own)
+static bool has_others(const struct hp_thread_context *own)
 {
-    const struct hp_head *head = hp_page()->heads;
-    while (head != NULL && (head == own || head->thread_id == 0 || head->is_handler))
-        head = head->next;
-    return head != NULL;
+    const struct hp_thread_context *context = hp_page()->contexts;
+    while (context != NULL && (context == own || context->thread_id == 0 || context->is_handler))
+        context = context->next;
+    return context != NULL;
 }
 
 /* As at the end of a session: a thread seen idle after the barrier sees that the process is sandboxed. */
-void hp_sampler_stop_others(const struct hp_head *own)
+void hp_sampler_stop_others(const struct hp_thread_context *own)
 {
     if (!has_others(own))
         return;
@@ -311,24 +313,24 @@ void hp_sampler_stop_others(const struct hp_head *own)
     change_others(own, hp_sources_pause);
 }
 
-void hp_sampler_go_on_with_others(const struct hp_head *own) { change_others(own, hp_sources_resume); }
+void hp_sampler_go_on_with_others(const struct hp_thread_context *own) { change_others(own, hp_sources_resume); }
 
 void hp_sampler_begin_late(void)
 {
-    struct hp_head *head = hp_thread_present();
+    struct hp_thread_context *context = hp_thread_present();
     if (hp_runtime->sampling.engine != HP_CPU_NONE || !is_wanted())
         return;
     hp_sampler_begin();
-    if (head != NULL) {
+    if (context != NULL) {
         const struct hp_cpu_time used = hp_cpu_of_thread();
-        hp_sampler_begin_thread(head, &used);
+        hp_sampler_begin_thread(context, &used);
     }
 }
 
 void hp_sampler_end(void)
 {
-    struct hp_head *head = hp_thread_present();
-    if (head != NULL && head->sampler.cpu != NULL)
-        settle_for_good(head);
+    struct hp_thread_context *context = hp_thread_present();
+    if (context != NULL && context->sampler.cpu != NULL)
+        settle_for_good(context);
     hp_sources_end_process();
 }

@@ -32,7 +32,7 @@
  * tools/check_handler.py.
  *
  * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples,
- * sample_place.c finds the zone, credits.c attributes time, samples.c keeps the latest samples, sample_spent.c
+ * sample_place.c finds the zone, cpu_attribution.c attributes time, sample_ring.c keeps the latest samples, sample_spent.c
  * counts the cost. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
@@ -43,27 +43,27 @@
 
 #include "cpu.h"
 
-struct hp_head;
+struct hp_thread_context;
 
 /* A session begins. Under the lock. */
 void hp_sampler_begin(void);
 /* The same for a running session, once the program asks for it. Under the lock. */
 void hp_sampler_begin_late(void);
 /* The calling thread has a record now; samples start with its first zone. `used` was just read. Under the lock. */
-void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
+void hp_sampler_begin_thread(struct hp_thread_context *context, const struct hp_cpu_time *used);
 /* The calling thread exits: does everything that takes system calls, before the lock is taken. */
-void hp_sampler_part(struct hp_head *head);
+void hp_sampler_part(struct hp_thread_context *context);
 /* The calling thread is about to enter a zone on the slow path. */
-void hp_sampler_meet_zone(struct hp_head *head);
+void hp_sampler_meet_zone(struct hp_thread_context *context);
 /* A thread exits, or has exited unnoticed. Under the lock, before its zones are closed. */
-void hp_sampler_end_thread(struct hp_head *head);
+void hp_sampler_end_thread(struct hp_thread_context *context);
 /*
  * The sandbox is announced, but not in force yet: stops samples on all other threads and waits until none is making
- * a system call. And the reverse, if the kernel refused. Under the lock; `own` is the calling thread's head, or
+ * a system call. And the reverse, if the kernel refused. Under the lock; `own` is the calling thread's context, or
  * NULL.
  */
-void hp_sampler_stop_others(const struct hp_head *own);
-void hp_sampler_go_on_with_others(const struct hp_head *own);
+void hp_sampler_stop_others(const struct hp_thread_context *own);
+void hp_sampler_go_on_with_others(const struct hp_thread_context *own);
 /* The session ends: counts what the calling thread has used so far. Under the lock, before the end. */
 void hp_sampler_end(void);
 

@@ -5,7 +5,7 @@
 #include "session_clock.h"
 
 #include "cpu.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 static void touch_cpu(struct hp_header *header)
 {

@@ -5,8 +5,8 @@
  */
 #include "short_calls.h"
 
-#include "keeps.h"
-#include "thread_head.h"
+#include "call_log_stat.h"
+#include "thread_context.h"
 #include "tree.h"
 
 /* One call in this many is timed, so that the report has a basis. */
@@ -17,17 +17,18 @@
  */
 #define MOST_MEASURING 5u
 
-static const uint64_t *counters_of(const struct hp_head *head, const struct hotpath_stat_ *stat, uint32_t octave)
+static const uint64_t *counters_of(const struct hp_thread_context *context, const struct hotpath_stat_ *stat,
+                                   uint32_t octave)
 {
-    return (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
+    return (const uint64_t *)(const void *)(context->hot.base + stat->octaves[octave]);
 }
 
-static uint64_t duration_count(const struct hp_head *head, const struct hotpath_stat_ *stat)
+static uint64_t duration_count(const struct hp_thread_context *context, const struct hotpath_stat_ *stat)
 {
     uint64_t count = 0;
     for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         for (uint32_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++)
-            count += counters_of(head, stat, octave)[at];
+            count += counters_of(context, stat, octave)[at];
     return count;
 }
 
@@ -36,13 +37,13 @@ static uint64_t duration_count(const struct hp_head *head, const struct hotpath_
  * few calls during which the thread was preempted would make all of them long.
  */
 #define LEFT_OUT 64u
-static uint64_t usual_call(const struct hp_head *head, const struct hotpath_stat_ *stat)
+static uint64_t usual_call(const struct hp_thread_context *context, const struct hotpath_stat_ *stat)
 {
-    const uint64_t all = duration_count(head, stat), most = all - all / LEFT_OUT;
+    const uint64_t all = duration_count(context, stat), most = all - all / LEFT_OUT;
     uint64_t count = 0, ticks = 0;
     for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         for (uint64_t at = octave == 0 ? 0 : 64; stat->octaves[octave] != 0 && at < 128; at++) {
-            const uint64_t here = counters_of(head, stat, octave)[at],
+            const uint64_t here = counters_of(context, stat, octave)[at],
                            taken = here < most - count ? here : most - count;
             count += taken;
             ticks += taken * ((at << octave) + (UINT64_C(1) << octave) / 2);
@@ -64,13 +65,13 @@ static uint64_t function_price(uint64_t ps)
     return HOTPATH_GET_(cost->ps) > 0 ? ps * 256 * HOTPATH_GET_(cost->ticks) / HOTPATH_GET_(cost->ps) : 0;
 }
 
-static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at)
+static uint32_t next_below(const struct hp_thread_context *context, uint32_t top, uint32_t at)
 {
-    if (hp_node_at(head, at)->first_child != 0)
-        return hp_node_at(head, at)->first_child;
-    while (at != top && hp_node_at(head, at)->next_sibling == 0)
-        at = hp_node_at(head, at)->parent;
-    return at != top ? hp_node_at(head, at)->next_sibling : 0;
+    if (hp_node_at(context, at)->first_child != 0)
+        return hp_node_at(context, at)->first_child;
+    while (at != top && hp_node_at(context, at)->next_sibling == 0)
+        at = hp_node_at(context, at)->parent;
+    return at != top ? hp_node_at(context, at)->next_sibling : 0;
 }
 
 /*
@@ -78,20 +79,20 @@ static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at
  * appears.
  */
 #define NODES_INSIDE 64u
-static struct inside look_inside(const struct hp_head *head, uint32_t top)
+static struct inside look_inside(const struct hp_thread_context *context, uint32_t top)
 {
     const uint64_t timed_price = function_price(HOTPATH_GET_(hp_runtime->zone_cost.function_ps));
     const uint64_t price = function_price(HOTPATH_GET_(hp_runtime->zone_cost.function_counted_ps));
-    const uint64_t calls = hp_node_at(head, top)->calls;
+    const uint64_t calls = hp_node_at(context, top)->calls;
     struct inside sum = {0, 0};
     uint32_t nodes = 0;
-    for (uint32_t at = next_below(head, top, top); at != 0; at = next_below(head, top, at)) {
-        const struct hotpath_node_ *node = hp_node_at(head, at);
+    for (uint32_t at = next_below(context, top, top); at != 0; at = next_below(context, top, at)) {
+        const struct hotpath_node_ *node = hp_node_at(context, at);
         const uint64_t timed = node->calls - node->untimed;
         if (++nodes > NODES_INSIDE || node->is_folded)
             return (struct inside){0, 0};
         sum.cost += timed * timed_price + node->untimed * price;
-        if (hp_stat_at(head, node->stat)->period > 1 && timed_price > price)
+        if (hp_stat_at(context, node->stat)->period > 1 && timed_price > price)
             sum.saved += timed * (timed_price - price);
     }
     return (struct inside){sum.cost / calls, sum.saved / calls};
@@ -101,26 +102,26 @@ static struct inside look_inside(const struct hp_head *head, uint32_t top)
  * Compares the cost of measuring with the duration of a call without the cost inside it, which may be most of it.
  * From then on untimed calls count as `typical`.
  */
-void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
+void hp_tree_limit(struct hp_thread_context *context, uint32_t parent, uint32_t node)
 {
-    const struct hotpath_node_ *counted = hp_node_at(head, node);
-    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
+    const struct hotpath_node_ *counted = hp_node_at(context, node);
+    struct hotpath_stat_ *stat = hp_stat_at(context, counted->stat);
     const struct hp_wishes *wishes = &hp_runtime->wishes;
     const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
-    if (!is_bound || hp_stat_keeps(stat) != 0 || !hp_tree_is_short_path(counted))
+    if (!is_bound || hp_stat_log(stat) != 0 || !hp_tree_is_short_path(counted))
         return;
     if (stat->period <= 1) {
-        const uint64_t usual = usual_call(head, stat), most = hp_tree_longest_short_call() * 256;
+        const uint64_t usual = usual_call(context, stat), most = hp_tree_longest_short_call() * 256;
         if (usual > MOST_MEASURING * most)
             return;
-        const struct inside inside = counted->is_folded ? (struct inside){0, 0} : look_inside(head, node);
+        const struct inside inside = counted->is_folded ? (struct inside){0, 0} : look_inside(context, node);
         if (usual > most + inside.cost)
             return;
         HOTPATH_PUT_(stat->typical, (uint32_t)(usual > inside.saved ? usual - inside.saved : 0) + 1);
         HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
         HOTPATH_PUT_(stat->countdown, hotpath_until_timed_(counted->calls, LIMITED_PERIOD));
     }
-    hp_tree_refresh(head, parent, node);
+    hp_tree_refresh(context, parent, node);
 }
 
 /*
@@ -130,9 +131,9 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 #define LONG_CALLS 3u
 #define LONG_ZONES 8u
 
-void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
+void hp_tree_review(struct hp_thread_context *context, uint32_t node, uint64_t ticks)
 {
-    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    struct hotpath_stat_ *stat = hp_stat_at(context, hp_node_at(context, node)->stat);
     if (stat->typical == 0 || stat->period <= 1)
         return;
     const uint64_t most = LONG_ZONES * hp_zone_ticks() + stat->typical / 256;

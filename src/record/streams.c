@@ -73,7 +73,7 @@ static inline void count_item(const struct hp_instance_use *use, uint64_t items,
 {
     struct hp_part *part = use->part;
     hp_part_meet(part, use->class_.now);
-    HOTPATH_PUT_(part->node, use->class_.head->hot.top->node);
+    HOTPATH_PUT_(part->node, use->class_.context->hot.top->node);
     HOTPATH_ADD_(part->count[HP_STREAM_ITEMS], items);
     HOTPATH_ADD_(part->count[HP_STREAM_BYTES], bytes);
 }
@@ -94,15 +94,16 @@ static uint64_t count_still_handed(const struct hp_object *object)
     return moment(object, HP_STREAM_HANDED) != 0 ? HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]) : 0;
 }
 
-static __attribute__((noinline)) void distribute_gap(struct hp_head *head, struct hp_part *class_, uint64_t gap)
+static __attribute__((noinline)) void distribute_gap(struct hp_thread_context *context, struct hp_part *class_,
+                                                     uint64_t gap)
 {
-    hp_object_distribute(&(struct hp_object_use){head, class_, 0}, HP_STREAM_GAP_TIMES, (double)gap);
-    hp_head_let_go(&head->hot);
+    hp_object_distribute(&(struct hp_object_use){context, class_, 0}, HP_STREAM_GAP_TIMES, (double)gap);
+    hp_context_let_go(&context->hot);
 }
 
 /*
  * Fast path: an earlier item was yielded, then this one was requested, and now it is there. False: nothing was
- * changed. Otherwise releases the head.
+ * changed. Otherwise releases the context.
  */
 static inline __attribute__((always_inline)) bool record_quickly(const struct hp_instance_use *use, uint64_t items,
                                                                  uint64_t bytes)
@@ -126,7 +127,7 @@ static inline __attribute__((always_inline)) bool record_quickly(const struct hp
     HOTPATH_PUT_(moments[HP_STREAM_BEGUN], now);
     uint64_t *step = hp_object_step(&use->class_, HP_STREAM_GAP_TIMES, now - latest);
     if (__builtin_expect(step == NULL, 0)) {
-        distribute_gap(use->class_.head, use->class_.part, now - latest);
+        distribute_gap(use->class_.context, use->class_.part, now - latest);
         return true;
     }
     HOTPATH_ADD_(*step, 1);
@@ -158,10 +159,10 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
 
 /* --------------------------------------------------------------------------------------- entry points of macros */
 
-/* Releases the head. */
+/* Releases the context. */
 static inline __attribute__((always_inline)) uint64_t ask(const struct hp_instance_use *use)
 {
-    const uint64_t place = (uint64_t)use->class_.head->hot.epoch << 32 | use->part->object;
+    const uint64_t place = (uint64_t)use->class_.context->hot.epoch << 32 | use->part->object;
     end_consuming(use);
     HOTPATH_PUT_(moments_of(use)[HP_STREAM_BEGUN], use->class_.now);
     hp_object_end(&use->class_);
@@ -183,10 +184,10 @@ uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
     return ask_otherwise(site, stream_);
 }
 
-/* Ends a scope; the caller holds the head. After a yield nothing more is counted. False: there was no scope. */
-static inline bool end_scope(const struct hp_head *head, uint64_t place)
+/* Ends a scope; the caller holds the context. After a yield nothing more is counted. False: there was no scope. */
+static inline bool end_scope(const struct hp_thread_context *context, uint64_t place)
 {
-    struct hp_object *object = (struct hp_object *)(void *)(head->hot.base + (uint32_t)place);
+    struct hp_object *object = (struct hp_object *)(void *)(context->hot.base + (uint32_t)place);
     uint64_t *moments = object->shared;
     const uint64_t begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]);
     if (__builtin_expect(begun != 0 && begun != HOTPATH_GET_(moments[HP_STREAM_HANDED]), 0))
@@ -197,25 +198,25 @@ static inline bool end_scope(const struct hp_head *head, uint64_t place)
 
 static __attribute__((noinline)) void end_otherwise(uint64_t place)
 {
-    struct hp_head *head = hp_objects_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context == NULL)
         return;
-    if (place >> 32 == head->hot.epoch && !end_scope(head, place)) {
-        struct hp_instance_use use = {{head, NULL, hp_object_now()}, hp_instance_part_at(head, place)};
+    if (place >> 32 == context->hot.epoch && !end_scope(context, place)) {
+        struct hp_instance_use use = {{context, NULL, hp_object_now()}, hp_instance_part_at(context, place)};
         if (use.part != NULL)
             end_work(&use);
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
 }
 
 void hotpath_v1_stream_nexted(uint64_t place)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
-        const bool is_done =
-            HOTPATH_GATE_OF_(&head->hot) == place >> 32 && head->hot.epoch == place >> 32 && end_scope(head, place);
-        hp_head_let_go(&head->hot);
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
+        const bool is_done = HOTPATH_GATE_OF_(&context->hot) == place >> 32 && context->hot.epoch == place >> 32 &&
+                             end_scope(context, place);
+        hp_context_let_go(&context->hot);
         if (HOTPATH_LIKELY_(is_done))
             return;
     }

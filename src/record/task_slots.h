@@ -1,6 +1,6 @@
 /*
  * The ids by which a program knows its tasks, and their slots in the session. Any number is harmless: one that is
- * not the id of an open task of this session matches nothing. The caller holds the head throughout.
+ * not the id of an open task of this session matches nothing. The caller holds the context throughout.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_TASK_SLOTS_H
@@ -13,9 +13,10 @@
 struct hp_task_slot *hp_task_slot_take(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_id);
 /* Finds the slot of an open task; false: none. An id begins with the offset of its slot in units of 64 bytes. */
 #define HP_SLOT_BITS 26u
-static inline bool hp_task_slot_find(const struct hp_head *head, uint64_t id, struct hp_task_slot **ret_slot)
+static inline bool hp_task_slot_find(const struct hp_thread_context *context, uint64_t id,
+                                     struct hp_task_slot **ret_slot)
 {
-    char *const base = head->hot.base;
+    char *const base = context->hot.base;
     const uint64_t used = __atomic_load_n(&((const struct hp_header *)(const void *)base)->used, __ATOMIC_RELAXED);
     const uint64_t offset = (id & ((UINT64_C(1) << HP_SLOT_BITS) - 1)) * 64;
     if (__builtin_expect(offset - HP_HEADER_BYTES >= used - HP_HEADER_BYTES, 0))
@@ -24,9 +25,9 @@ static inline bool hp_task_slot_find(const struct hp_head *head, uint64_t id, st
     return __atomic_load_n(&(*ret_slot)->id, __ATOMIC_ACQUIRE) == id;
 }
 /* Ends the task. False: another thread has just ended it. */
-bool hp_task_slot_end(struct hp_head *head, struct hp_task_slot *slot);
+bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot);
 /* The class of a task that once had a slot; 0: unknown. */
-uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id);
+uint32_t hp_task_former_class(const struct hp_thread_context *context, uint64_t id);
 
 /*
  * An id for a task without a slot: its class and its creation time as far as bits allow; `*ret_born` is the time to
@@ -34,6 +35,7 @@ uint32_t hp_task_former_class(const struct hp_head *head, uint64_t id);
  */
 uint64_t hp_task_slotless(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_born);
 /* False: not such an id. */
-bool hp_task_is_slotless(const struct hp_head *head, uint64_t id, uint32_t *ret_class, uint64_t *ret_born);
+bool hp_task_is_slotless(const struct hp_thread_context *context, uint64_t id, uint32_t *ret_class,
+                         uint64_t *ret_born);
 
 #endif

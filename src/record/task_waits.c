@@ -33,20 +33,22 @@ static uint64_t busy_until(const struct hp_task_slot *slot, uint64_t now)
     return busy + (start != 0 ? since(start, now) : 0);
 }
 
-void hp_task_wait_begin(const struct hp_head *head, struct hp_task_slot *slot, uint64_t waiting, uint64_t now)
+void hp_task_wait_begin(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t waiting,
+                        uint64_t now)
 {
     struct hp_task_slot *waiter;
-    if (!hp_task_slot_find(head, waiting, &waiter))
+    if (!hp_task_slot_find(context, waiting, &waiter))
         return;
     HOTPATH_PUT_(slot->waiting, waiting);
     HOTPATH_PUT_(slot->waiting_busy, busy_until(waiter, now));
     HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_IS_AWAITED);
 }
 
-struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp_task_slot *slot, uint64_t now)
+struct hp_task_wait hp_task_wait_end(const struct hp_thread_context *context, const struct hp_task_slot *slot,
+                                     uint64_t now)
 {
     struct hp_task_slot *waiter;
-    if (!hp_task_slot_find(head, HOTPATH_GET_(slot->waiting), &waiter))
+    if (!hp_task_slot_find(context, HOTPATH_GET_(slot->waiting), &waiter))
         return (struct hp_task_wait){0};
     const uint64_t wall = since(HOTPATH_GET_(slot->born), now);
     const uint64_t busy = since(HOTPATH_GET_(slot->waiting_busy), busy_until(waiter, now));

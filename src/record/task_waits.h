@@ -14,10 +14,12 @@ struct hp_task_wait {
     uint64_t ticks;            /* in which the waiter did not run */
 };
 
-/* Another task waits for the slot's task. The caller holds the head. */
-void hp_task_wait_begin(const struct hp_head *head, struct hp_task_slot *slot, uint64_t waiting, uint64_t now);
-/* The wait ends now; if its waiter is over already, there was no wait. The caller holds the head. */
-struct hp_task_wait hp_task_wait_end(const struct hp_head *head, const struct hp_task_slot *slot, uint64_t now);
+/* Another task waits for the slot's task. The caller holds the context. */
+void hp_task_wait_begin(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t waiting,
+                        uint64_t now);
+/* The wait ends now; if its waiter is over already, there was no wait. The caller holds the context. */
+struct hp_task_wait hp_task_wait_end(const struct hp_thread_context *context, const struct hp_task_slot *slot,
+                                     uint64_t now);
 /* Counts it. Call with nothing held. */
 void hp_task_wait_count(const struct hp_task_wait *wait);
 

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kept.h"
+#include "call_log.h"
 #include "memory.h"
 #include "objects.h"
 #include "sites.h"
 #include "task_waits.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "tick_rate.h"
 
 #define LOOKS_AT_OPEN 64u /* tasks created between two counts of open tasks, ... */
@@ -84,7 +84,7 @@ static uint64_t count_open(const struct hp_object_use *use)
     uint64_t open = 0;
     uint32_t offset = __atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_ACQUIRE);
     for (uint32_t steps = 0; offset != 0 && steps < 1024; steps++) {
-        const struct hp_part *part = (const struct hp_part *)(const void *)(use->head->hot.base + offset);
+        const struct hp_part *part = (const struct hp_part *)(const void *)(use->context->hot.base + offset);
         open += HOTPATH_GET_(part->count[HP_TASK_CREATED]) - HOTPATH_GET_(part->count[HP_TASK_READY]) -
                 HOTPATH_GET_(part->count[HP_TASK_CANCELLED]);
         offset = __atomic_load_n(&part->sibling, __ATOMIC_ACQUIRE);
@@ -141,7 +141,7 @@ uint64_t hotpath_v1_task(struct hotpath_site *site)
     if (id != 0)
         count_created(&use, born, has_slot);
     else
-        hp_lose(use.head, HP_LOSS_VALUES);
+        hp_lose(use.context, HP_LOSS_VALUES);
     hp_object_end(&use);
     if (__builtin_expect(!has_site, 0)) {
         const int saved = errno;
@@ -152,16 +152,16 @@ uint64_t hotpath_v1_task(struct hotpath_site *site)
 }
 
 /* For the few tasks that need it. A task without a slot has no lane and no waiter. */
-static void add_extras(struct hp_head *head, uint64_t id, hotpath_task waiting, hotpath_lane lane)
+static void add_extras(struct hp_thread_context *context, uint64_t id, hotpath_task waiting, hotpath_lane lane)
 {
     struct hp_task_slot *slot;
-    if (!hp_task_slot_find(head, id, &slot)) {
+    if (!hp_task_slot_find(context, id, &slot)) {
         if (lane != 0)
-            hp_lose(head, HP_LOSS_LANES);
+            hp_lose(context, HP_LOSS_LANES);
         return;
     }
     if (waiting.id_ != 0)
-        hp_task_wait_begin(head, slot, waiting.id_, HOTPATH_GET_(slot->born));
+        hp_task_wait_begin(context, slot, waiting.id_, HOTPATH_GET_(slot->born));
     if (lane != 0) {
         HOTPATH_PUT_(slot->lane, lane);
         HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_HAS_LANE);
@@ -178,10 +178,10 @@ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, i
     if (waiting.id_ != 0)
         need_site(HOTPATH_GET_(site->log), &hp_object_known(HOTPATH_GET_(site->log))->await_site);
     const hotpath_lane lane = has_lane ? hotpath_lane_begin() : 0;
-    struct hp_head *head = hp_objects_hold();
-    if (head != NULL) {
-        add_extras(head, id, waiting, lane);
-        hp_head_let_go(&head->hot);
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context != NULL) {
+        add_extras(context, id, waiting, lane);
+        hp_context_let_go(&context->hot);
     }
     errno = saved;
     return id;
@@ -191,13 +191,13 @@ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, i
 
 /*
  * For a task that was open once. One that was created while nothing was recorded is no misuse. The caller holds the
- * head.
+ * context.
  */
-static void count_misuse(struct hp_head *head, uint64_t id)
+static void count_misuse(struct hp_thread_context *context, uint64_t id)
 {
     struct hp_object_use use;
-    const uint32_t number = id != 0 ? hp_task_former_class(head, id) : 0;
-    if (number != 0 && hp_object_use_known(head, number, &use))
+    const uint32_t number = id != 0 ? hp_task_former_class(context, id) : 0;
+    if (number != 0 && hp_object_use_known(context, number, &use))
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
 }
 
@@ -219,30 +219,30 @@ struct after_end {
 };
 
 /* The lane of a running task ends when it stops running. */
-static __attribute__((noinline)) struct after_end extras_of(const struct hp_head *head,
+static __attribute__((noinline)) struct after_end extras_of(const struct hp_thread_context *context,
                                                             const struct hp_task_slot *slot, uint64_t now)
 {
     struct after_end after = {.lane = 0};
     if (slot->extras & HP_TASK_IS_AWAITED)
-        after.wait = hp_task_wait_end(head, slot, now);
+        after.wait = hp_task_wait_end(context, slot, now);
     if (slot->extras & HP_TASK_HAS_LANE && HOTPATH_GET_(slot->poll_start) == 0)
         after.lane = HOTPATH_GET_(slot->lane);
     return after;
 }
 
 /* If two threads end it at once, only one does. */
-static void end_slot(struct hp_head *head, struct hp_task_slot *slot, bool is_cancelled, const char *result,
-                     struct after_end *ret_after)
+static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slot, bool is_cancelled,
+                     const char *result, struct after_end *ret_after)
 {
     const uint64_t born = HOTPATH_GET_(slot->born);
     struct hp_object_use use;
-    if (!hp_object_use_known(head, HOTPATH_GET_(slot->number), &use)) {
-        hp_lose(head, HP_LOSS_VALUES);
+    if (!hp_object_use_known(context, HOTPATH_GET_(slot->number), &use)) {
+        hp_lose(context, HP_LOSS_VALUES);
         return;
     }
     if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
-        *ret_after = extras_of(head, slot, use.now);
-    if (!hp_task_slot_end(head, slot)) {
+        *ret_after = extras_of(context, slot, use.now);
+    if (!hp_task_slot_end(context, slot)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
         *ret_after = (struct after_end){.lane = 0};
         return;
@@ -253,8 +253,8 @@ static void end_slot(struct hp_head *head, struct hp_task_slot *slot, bool is_ca
 
 static void end_task(uint64_t id, bool is_cancelled, const char *result)
 {
-    struct hp_head *head = id != 0 ? hp_objects_hold() : NULL;
-    if (head == NULL)
+    struct hp_thread_context *context = id != 0 ? hp_objects_hold() : NULL;
+    if (context == NULL)
         return;
     struct hp_task_slot *slot;
     struct after_end after; /* only the fields that are read are set */
@@ -263,15 +263,15 @@ static void end_task(uint64_t id, bool is_cancelled, const char *result)
     uint64_t born;
     after.wait.site = NULL;
     after.lane = 0;
-    if (hp_task_slot_find(head, id, &slot)) {
-        end_slot(head, slot, is_cancelled, result, &after);
-    } else if (hp_task_is_slotless(head, id, &class_, &born)) {
-        if (hp_object_use_known(head, class_, &use))
+    if (hp_task_slot_find(context, id, &slot)) {
+        end_slot(context, slot, is_cancelled, result, &after);
+    } else if (hp_task_is_slotless(context, id, &class_, &born)) {
+        if (hp_object_use_known(context, class_, &use))
             count_ended(&use, born, is_cancelled);
     } else {
-        count_misuse(head, id);
+        count_misuse(context, id);
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
     if (__builtin_expect(after.wait.site != NULL, 0))
         hp_task_wait_count(&after.wait);
     if (__builtin_expect(after.lane != 0, 0))
@@ -304,12 +304,12 @@ void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
 /* Whether its result is to be kept. */
 int hotpath_v1_task_is_logged(const hotpath_task *task)
 {
-    struct hp_head *head = task != NULL && task->id_ != 0 ? hp_objects_hold() : NULL;
-    if (head == NULL)
+    struct hp_thread_context *context = task != NULL && task->id_ != 0 ? hp_objects_hold() : NULL;
+    if (context == NULL)
         return 0;
     struct hp_task_slot *slot;
-    const uint32_t number = hp_task_slot_find(head, task->id_, &slot) ? HOTPATH_GET_(slot->number) : 0;
-    hp_head_let_go(&head->hot);
+    const uint32_t number = hp_task_slot_find(context, task->id_, &slot) ? HOTPATH_GET_(slot->number) : 0;
+    hp_context_let_go(&context->hot);
     return number != 0 && hp_site_is_logged(hp_object_known(number)->site);
 }
 
@@ -322,61 +322,61 @@ int hotpath_v1_task_is_logged(const hotpath_task *task)
 
 /*
  * The class whose zone the poll is; 0: no such task, which is misuse unless it `may_be_over`. The caller holds the
- * head.
+ * context.
  */
-static uint32_t class_for_poll(struct hp_head *head, uint64_t id, bool may_be_over)
+static uint32_t class_for_poll(struct hp_thread_context *context, uint64_t id, bool may_be_over)
 {
     struct hp_task_slot *slot;
     uint32_t class_ = 0;
     uint64_t born;
-    if (hp_task_slot_find(head, id, &slot))
+    if (hp_task_slot_find(context, id, &slot))
         return HOTPATH_GET_(slot->number);
-    if (hp_task_is_slotless(head, id, &class_, &born))
+    if (hp_task_is_slotless(context, id, &class_, &born))
         return class_;
     if (!may_be_over)
-        count_misuse(head, id);
+        count_misuse(context, id);
     return 0;
 }
 
 /* The time of the frame; now if there is none. */
-static uint64_t start_of_zone(const struct hp_head *head, const struct hotpath_zone *zone)
+static uint64_t start_of_zone(const struct hp_thread_context *context, const struct hotpath_zone *zone)
 {
-    const struct hotpath_frame_ *top = head->hot.top;
+    const struct hotpath_frame_ *top = context->hot.top;
     return top->zone == (uintptr_t)zone && !(top->stat & HOTPATH_UNTIMED_) ? HOTPATH_GET_(top->start) : hp_now();
 }
 
-static inline void begin_in_slot(const struct hp_head *head, struct hp_task_slot *slot, uint64_t start)
+static inline void begin_in_slot(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t start)
 {
     HOTPATH_PUT_(slot->poll_start, start);
-    HOTPATH_PUT_(slot->thread, head->record_offset);
+    HOTPATH_PUT_(slot->thread, context->record_offset);
 }
 
 /* The zone is open. If the task runs already, it is only a zone. */
-static void begin_poll(struct hp_head *head, struct hotpath_poll_ *poll, uint64_t start)
+static void begin_poll(struct hp_thread_context *context, struct hotpath_poll_ *poll, uint64_t start)
 {
     struct hp_task_slot *slot;
-    if (hp_task_slot_find(head, poll->id, &slot)) {
+    if (hp_task_slot_find(context, poll->id, &slot)) {
         if (HOTPATH_GET_(slot->poll_start) != 0) {
-            count_misuse(head, poll->id);
+            count_misuse(context, poll->id);
             return;
         }
-        begin_in_slot(head, slot, start);
+        begin_in_slot(context, slot, start);
         if (slot->extras & HP_TASK_HAS_LANE) {
             poll->lane = HOTPATH_GET_(slot->lane);
             poll->how |= HOTPATH_ON_LANE_;
         }
     }
-    poll->before = head->task;
-    head->task = poll->id;
+    poll->before = context->task;
+    context->task = poll->id;
 }
 
 static uint32_t find_class(uint64_t id, bool may_be_over)
 {
-    struct hp_head *head = hp_objects_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context == NULL)
         return 0;
-    const uint32_t class_ = class_for_poll(head, id, may_be_over);
-    hp_head_let_go(&head->hot);
+    const uint32_t class_ = class_for_poll(context, id, may_be_over);
+    hp_context_let_go(&context->hot);
     return class_;
 }
 
@@ -390,18 +390,18 @@ static __attribute__((noinline)) void poll_out_of_line(struct hotpath_poll_ *ret
     if (site == NULL)
         return;
     ret_poll->zone.state = hotpath_open_(&ret_poll->zone, site);
-    struct hp_head *head = hp_objects_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context == NULL)
         return;
-    begin_poll(head, ret_poll, start_of_zone(head, &ret_poll->zone));
-    hp_head_let_go(&head->hot);
+    begin_poll(context, ret_poll, start_of_zone(context, &ret_poll->zone));
+    hp_context_let_go(&context->hot);
     if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones belong to the coroutine */
         ret_poll->below = hotpath_switch(ret_poll->lane);
 }
 
-/* As hotpath_enter_, with the head held. False: take the slow path. */
+/* As hotpath_enter_, with the context held. False: take the slow path. */
 static inline __attribute__((always_inline)) bool
-open_quickly(struct hotpath_head_ *hot, const struct hotpath_zone *zone, uint32_t site, uint64_t *ret_start)
+open_quickly(struct hotpath_context_ *hot, const struct hotpath_zone *zone, uint32_t site, uint64_t *ret_start)
 {
     struct hotpath_frame_ *frame = hot->top;
     const uint64_t key = (uint64_t)frame->node << 32 | site;
@@ -418,31 +418,31 @@ open_quickly(struct hotpath_head_ *hot, const struct hotpath_zone *zone, uint32_
 }
 
 static inline __attribute__((always_inline)) bool
-begin_quickly(struct hp_head *head, struct hotpath_poll_ *ret_poll, uint64_t id, int how)
+begin_quickly(struct hp_thread_context *context, struct hotpath_poll_ *ret_poll, uint64_t id, int how)
 {
     struct hp_task_slot *slot;
     uint64_t start;
-    if (!HOTPATH_LIKELY_(hp_task_slot_find(head, id, &slot) && HOTPATH_GET_(slot->poll_start) == 0) ||
-        !open_quickly(&head->hot, &ret_poll->zone, HOTPATH_GET_(slot->next), &start))
+    if (!HOTPATH_LIKELY_(hp_task_slot_find(context, id, &slot) && HOTPATH_GET_(slot->poll_start) == 0) ||
+        !open_quickly(&context->hot, &ret_poll->zone, HOTPATH_GET_(slot->next), &start))
         return false;
-    begin_in_slot(head, slot, start);
+    begin_in_slot(context, slot, start);
     HOTPATH_PUT_(ret_poll->zone.state,
-                 (uintptr_t)head); /* not two at once through a vector register, which takes longer */
+                 (uintptr_t)context); /* not two at once through a vector register, which takes longer */
     HOTPATH_PUT_(ret_poll->id, id);
-    HOTPATH_PUT_(ret_poll->before, head->task);
+    HOTPATH_PUT_(ret_poll->before, context->task);
     HOTPATH_PUT_(ret_poll->how, how);
-    head->task = id;
+    context->task = id;
     return true;
 }
 
 void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (HOTPATH_LIKELY_(!hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
         const bool is_begun =
-            HOTPATH_GATE_OF_(&head->hot) == head->hot.epoch && begin_quickly(head, ret_poll, id, how);
-        hp_head_let_go(&head->hot);
+            HOTPATH_GATE_OF_(&context->hot) == context->hot.epoch && begin_quickly(context, ret_poll, id, how);
+        hp_context_let_go(&context->hot);
         if (HOTPATH_LIKELY_(is_begun))
             return;
     }
@@ -450,24 +450,24 @@ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
 }
 
 /*
- * If polls are followed like calls of functions (kept.c), what ran inside a long poll is known; but that is not
+ * If polls are followed like calls of functions (call_log.c), what ran inside a long poll is known; but that is not
  * worth its cost if most polls are short. Then an ending poll is examined only now and then, and what a long one
  * has inside is what has accumulated since the last examination.
  */
 #define LOOKS_PER_MS 8u
 #define WORTH 64u /* at most 1/WORTH of the time is spent on that */
 
-static void look_into(struct hp_head *head, uint32_t node, uint64_t now)
+static void look_into(struct hp_thread_context *context, uint32_t node, uint64_t now)
 {
-    hp_kept_look(head, node);
-    head->poll_look = now + hp_ticks_per_ms(head) / LOOKS_PER_MS + WORTH * (hp_now() - now);
+    hp_call_log_look(context, node);
+    context->poll_look = now + hp_ticks_per_ms(context) / LOOKS_PER_MS + WORTH * (hp_now() - now);
 }
 
 /* The frame of a poll that was just closed; NULL: it was reused by now. */
-static const struct hotpath_frame_ *closed_frame(const struct hp_head *head, uint64_t start)
+static const struct hotpath_frame_ *closed_frame(const struct hp_thread_context *context, uint64_t start)
 {
-    const struct hotpath_frame_ *frame = head->hot.top + 1;
-    return frame <= head->hot.last && frame->zone == 0 && HOTPATH_GET_(frame->start) == start ? frame : NULL;
+    const struct hotpath_frame_ *frame = context->hot.top + 1;
+    return frame <= context->hot.last && frame->zone == 0 && HOTPATH_GET_(frame->start) == start ? frame : NULL;
 }
 
 #define SURELY_SHORT_BITS 16u /* polls of fewer ticks are not long, whatever the rate of ticks per ms */
@@ -484,28 +484,28 @@ static inline uint64_t end_in_slot(struct hp_task_slot *slot, uint64_t now)
     return now - start;
 }
 
-static void count_long(struct hp_head *head, uint64_t id)
+static void count_long(struct hp_thread_context *context, uint64_t id)
 {
     struct hp_object_use use;
     struct hp_task_slot *slot;
-    if (hp_task_slot_find(head, id, &slot) && hp_object_use_known(head, HOTPATH_GET_(slot->number), &use))
+    if (hp_task_slot_find(context, id, &slot) && hp_object_use_known(context, HOTPATH_GET_(slot->number), &use))
         HOTPATH_ADD_(use.part->count[HP_TASK_LONG_POLLS], 1);
 }
 
 static void look_at_ended(uint64_t id, uint64_t ticks, uint64_t now)
 {
-    struct hp_head *head = hp_objects_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context == NULL)
         return;
-    const struct hotpath_frame_ *frame = closed_frame(head, now - ticks);
-    const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(head);
+    const struct hotpath_frame_ *frame = closed_frame(context, now - ticks);
+    const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(context);
     if (is_long)
-        count_long(head, id);
+        count_long(context, id);
     if (is_long && frame != NULL)
-        hp_kept_look_at_long(head, frame, ticks);
-    else if (frame != NULL && now > head->poll_look)
-        look_into(head, frame->node, now);
-    hp_head_let_go(&head->hot);
+        hp_call_log_look_at_long(context, frame, ticks);
+    else if (frame != NULL && now > context->poll_look)
+        look_into(context, frame->node, now);
+    hp_context_let_go(&context->hot);
 }
 
 /* For a poll that has ended: it may have been long, due for examination, or the last one. */
@@ -520,19 +520,19 @@ static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *
 /* The task has ended while it ran. */
 static void end_lane_of_ended(const struct hotpath_poll_ *poll)
 {
-    struct hp_head *head = hp_objects_hold();
+    struct hp_thread_context *context = hp_objects_hold();
     struct hp_task_slot *slot;
-    const bool is_open = head != NULL && hp_task_slot_find(head, poll->id, &slot);
-    if (head != NULL)
-        hp_head_let_go(&head->hot);
+    const bool is_open = context != NULL && hp_task_slot_find(context, poll->id, &slot);
+    if (context != NULL)
+        hp_context_let_go(&context->hot);
     if (!is_open)
         hotpath_lane_end(poll->lane);
 }
 
 /* The task's running time is what its zone counted. */
-static uint64_t end_of_zone(const struct hp_head *head, const struct hp_task_slot *slot)
+static uint64_t end_of_zone(const struct hp_thread_context *context, const struct hp_task_slot *slot)
 {
-    const struct hotpath_frame_ *frame = closed_frame(head, HOTPATH_GET_(slot->poll_start));
+    const struct hotpath_frame_ *frame = closed_frame(context, HOTPATH_GET_(slot->poll_start));
     return frame != NULL ? frame->child : hp_now();
 }
 
@@ -548,15 +548,15 @@ static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll
     if (poll->before == HOTPATH_NO_POLL_)
         return;
     uint64_t ticks = 0;
-    struct hp_head *head = hp_objects_hold();
-    if (head != NULL) {
+    struct hp_thread_context *context = hp_objects_hold();
+    if (context != NULL) {
         struct hp_task_slot *slot;
-        head->task = poll->before;
-        if (hp_task_slot_find(head, poll->id, &slot)) {
-            now = now != 0 ? now : end_of_zone(head, slot);
+        context->task = poll->before;
+        if (hp_task_slot_find(context, poll->id, &slot)) {
+            now = now != 0 ? now : end_of_zone(context, slot);
             ticks = end_in_slot(slot, now);
         }
-        hp_head_let_go(&head->hot);
+        hp_context_let_go(&context->hot);
     }
     end_specially(poll, ticks, now);
     if (poll->how & HOTPATH_ON_LANE_)
@@ -566,32 +566,32 @@ static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll
 /* As hotpath_leave_, together with the poll. Makes no call except a tail call, so everything stays in registers. */
 void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    struct hotpath_head_ *hot = &head->hot;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    struct hotpath_context_ *hot = &context->hot;
     uint64_t now = 0;
     if (HOTPATH_LIKELY_(poll->zone.state == (uintptr_t)hot && HOTPATH_GET_(hot->ready) != 0 &&
                         poll->before != HOTPATH_NO_POLL_)) {
-        hp_head_hold(hot);
+        hp_context_hold(hot);
         struct hotpath_frame_ *frame = hot->top;
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && frame->zone == (uintptr_t)&poll->zone &&
                             !(frame->stat & HOTPATH_UNTIMED_) && hotpath_count_(hot, frame, &now))) {
             struct hp_task_slot *slot;
-            const uint64_t ticks = hp_task_slot_find(head, poll->id, &slot) ? end_in_slot(slot, now) : 0;
-            head->task = poll->before;
-            hp_head_let_go(hot);
-            if (__builtin_expect(ticks >> SURELY_SHORT_BITS != 0 || now > head->poll_look ||
+            const uint64_t ticks = hp_task_slot_find(context, poll->id, &slot) ? end_in_slot(slot, now) : 0;
+            context->task = poll->before;
+            hp_context_let_go(hot);
+            if (__builtin_expect(ticks >> SURELY_SHORT_BITS != 0 || now > context->poll_look ||
                                      (poll->how & HOTPATH_LAST_POLL_),
                                  0))
                 end_specially(poll, ticks, now);
             return;
         }
-        hp_head_let_go(hot);
+        hp_context_let_go(hot);
     }
     end_out_of_line(poll, now);
 }
 
 hotpath_task hotpath_current(void)
 {
-    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
-    return (hotpath_task){HOTPATH_GET_(head->hot.skip) == 0 ? head->task : 0};
+    const struct hp_thread_context *context = (const struct hp_thread_context *)(const void *)hotpath_v1_context;
+    return (hotpath_task){HOTPATH_GET_(context->hot.skip) == 0 ? context->task : 0};
 }

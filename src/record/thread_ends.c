@@ -1,6 +1,6 @@
 /*
  * How threads end: by a thread-exit destructor, or by a sandbox that forbids them to read the time stamp counter.
- * Open zones are closed then, and the head is free for the next thread. SPDX-License-Identifier: MIT
+ * Open zones are closed then, and the context is free for the next thread. SPDX-License-Identifier: MIT
  */
 #include "thread_ends.h"
 
@@ -10,10 +10,10 @@
 
 #include "holding.h"
 #include "lane_switch.h"
-#include "lives.h"
 #include "sampler.h"
 #include "stacks.h"
-#include "thread_head.h"
+#include "thread_context.h"
+#include "thread_lifetime.h"
 #include "zone_stack.h"
 
 static pthread_key_t exit_key;
@@ -21,44 +21,44 @@ static bool has_exit_key;
 
 /* ------------------------------------------------------------------------------------- the end of a thread */
 
-static void close_zones(struct hp_head *head, uint64_t now)
+static void close_zones(struct hp_thread_context *context, uint64_t now)
 {
-    hp_head_hold(&head->hot);
-    hp_lane_end_thread(head, now);
-    while (head->hot.top > hp_frame_zero(head))
-        hp_zone_close_top(head, now);
+    hp_context_hold(&context->hot);
+    hp_lane_end_thread(context, now);
+    while (context->hot.top > hp_frame_zero(context))
+        hp_zone_close_top(context, now);
 }
 
 /* Cancelled in the middle of a call: see transfers.c. */
-static void close_transfer(struct hp_head *head, uint64_t now)
+static void close_transfer(struct hp_thread_context *context, uint64_t now)
 {
-    struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + head->transfer);
-    if (head->transfer == 0 || part->last == 0)
+    struct hp_part *part = (struct hp_part *)(void *)(context->hot.base + context->transfer);
+    if (context->transfer == 0 || part->last == 0)
         return;
     HOTPATH_ADD_(part->count[part->flags], now > part->last ? now - part->last : 0);
     HOTPATH_PUT_(part->last, 0);
-    head->transfer = 0;
+    context->transfer = 0;
 }
 
-static void close_records(struct hp_head *head)
+static void close_records(struct hp_thread_context *context)
 {
-    hp_sampler_end_thread(head);
-    if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+    hp_sampler_end_thread(context);
+    if (context->record == NULL || context->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
         return;
     const uint64_t now = hp_now();
-    for (struct hp_head *at = head; at != NULL; at = at->handler) {
+    for (struct hp_thread_context *at = context; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != hp_epoch())
-            continue; /* a handler's head that had no space for a record */
+            continue; /* a handler's context that had no space for a record */
         close_zones(at, now);
         close_transfer(at, now);
         __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
 }
 
-void hp_thread_release(struct hp_head *head)
+void hp_thread_release(struct hp_thread_context *context)
 {
-    close_records(head);
-    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
+    close_records(context);
+    __atomic_store_n(&context->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 /* What this thread used, if an observer wants to know; nothing if the kernel may not be asked. */
@@ -73,22 +73,22 @@ static struct hp_cpu_time used_by_now(void)
 }
 
 /* The last of the copies of the library that know the thread ends it. */
-static void say_farewell(struct hp_head *head)
+static void end_exit_rounds(struct hp_thread_context *context)
 {
     struct hp_signals held;
     struct hp_cpu_time used = {0};
-    if (head->copies == 1) {
-        hp_sampler_part(head);
+    if (context->copies == 1) {
+        hp_sampler_part(context);
         used = used_by_now();
     }
     if (!hp_lock(&held))
         return;
-    hotpath_v1_head = &hp_idle_head;
+    hotpath_v1_context = &hp_idle_context;
     hp_thread_is_over = 1;
-    if (head->thread_id != 0 && --head->copies == 0) {
+    if (context->thread_id != 0 && --context->copies == 0) {
         if (used.ns != 0)
-            hp_life_end(head, &used);
-        hp_thread_release(head);
+            hp_life_end(context, &used);
+        hp_thread_release(context);
     }
     hp_unlock(&held);
 }
@@ -107,11 +107,11 @@ static void say_farewell(struct hp_head *head)
 REALIGNED static void at_thread_exit(void *value)
 {
     const int saved = errno;
-    struct hp_head *head = value;
-    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
-        pthread_setspecific(exit_key, head);
+    struct hp_thread_context *context = value;
+    if (++context->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+        pthread_setspecific(exit_key, context);
     else
-        say_farewell(head);
+        end_exit_rounds(context);
     errno = saved;
 }
 
@@ -119,26 +119,26 @@ REALIGNED static void at_thread_exit(void *value)
  * Makes open guards find nothing to close. The memory of guards that longjmp has left may be anything by now, so
  * each must look like a guard.
  */
-static void close_guards(struct hp_head *head, uintptr_t here)
+static void close_guards(struct hp_thread_context *context, uintptr_t here)
 {
     struct hp_stack own;
-    if (!hp_stack_is_own(here, hp_head_is_of_first_thread(head), hp_is_child(), &own))
+    if (!hp_stack_is_own(here, hp_context_is_of_first_thread(context), hp_is_child(), &own))
         return;
-    for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
+    for (const struct hotpath_frame_ *frame = context->hot.top; frame > hp_frame_zero(context); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
         if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
             (uintptr_t)zone % sizeof zone->state == 0 &&
-            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
+            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)context)
             zone->state = HOTPATH_SKIPPED_;
     }
 }
 
-void hp_thread_blind(struct hp_head *head)
+void hp_thread_blind(struct hp_thread_context *context)
 {
-    close_guards(head, (uintptr_t)__builtin_frame_address(0));
-    close_records(head);
-    head->is_blind = true;
-    for (struct hp_head *at = head; at != NULL; at = at->handler)
+    close_guards(context, (uintptr_t)__builtin_frame_address(0));
+    close_records(context);
+    context->is_blind = true;
+    for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
         at->hot.epoch = 0; /* from now on every zone has to go through register_thread */
 }
 
@@ -149,11 +149,11 @@ bool hp_thread_exit_hook(void)
     return has_exit_key;
 }
 
-void hp_thread_await_end(struct hp_head *head)
+void hp_thread_await_end(struct hp_thread_context *context)
 {
-    if (pthread_getspecific(exit_key) == head)
+    if (pthread_getspecific(exit_key) == context)
         return;
-    head->copies++;
-    head->farewells = 0;
-    pthread_setspecific(exit_key, head);
+    context->copies++;
+    context->exit_rounds = 0;
+    pthread_setspecific(exit_key, context);
 }

@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-struct hp_head;
+struct hp_thread_context;
 
 #define HP_APART 128u /* two cache lines: data of neighbouring threads must not share a prefetched pair */
 
-/* The offset of `size` zeroed bytes; 0: no space. The caller holds the head, or nobody else knows it yet. */
-uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
+/* The offset of `size` zeroed bytes; 0: no space. The caller holds the context, or nobody else knows it yet. */
+uint32_t hp_thread_allocate(struct hp_thread_context *context, uint32_t size, uint32_t align);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Threads come and go; their records stay. A thread gets a head with its first zone. When it exits, the head is
+ * Threads come and go; their records stay. A thread gets a context with its first zone. When it exits, the context is
  * free with everything attached (record, call tree, index), and the next new thread reuses it: memory depends on
  * how many threads record at once, not on how many there ever were. How threads end: thread_ends.c.
  *
@@ -9,30 +9,30 @@
 
 #include <string.h>
 
+#include "block_owners.h"
 #include "holding.h"
-#include "lives.h"
 #include "memory.h"
 #include "object_parts.h"
-#include "owners.h"
 #include "process.h"
 #include "pruning.h"
 #include "sampler.h"
-#include "slow_ways.h"
+#include "slow_paths.h"
 #include "sys.h"
+#include "thread_context.h"
 #include "thread_ends.h"
-#include "thread_head.h"
+#include "thread_lifetime.h"
 #include "thread_space.h"
 #include "zone_stack.h"
 
 #define HEADS_BYTES 65536u
 
-/* ---------------------------------------------------------------------------------------------- heads */
+/* ---------------------------------------------------------------------------------------------- contexts */
 
-/* A head with nothing attached. Heads are spaced so that threads do not share cache lines. */
-static struct hp_head *new_head(void)
+/* A context with nothing attached. Heads are spaced so that threads do not share cache lines. */
+static struct hp_thread_context *new_head(void)
 {
     struct hp_fork_page *page = hp_page();
-    const size_t stride = (sizeof(struct hp_head) + HP_APART - 1) / HP_APART * HP_APART;
+    const size_t stride = (sizeof(struct hp_thread_context) + HP_APART - 1) / HP_APART * HP_APART;
     if (page->spare_count == 0) {
         page->spare = hp_more_memory(HEADS_BYTES);
         if (page->spare == NULL)
@@ -40,88 +40,89 @@ static struct hp_head *new_head(void)
         hp_memory_wipe_on_fork(page->spare, HEADS_BYTES);
         page->spare_count = (uint32_t)(HEADS_BYTES / stride);
     }
-    struct hp_head *head = page->spare;
-    page->spare = (struct hp_head *)(void *)((char *)head + stride);
+    struct hp_thread_context *context = page->spare;
+    page->spare = (struct hp_thread_context *)(void *)((char *)context + stride);
     page->spare_count--;
-    head->next = page->heads;
-    __atomic_store_n(&page->heads, head, __ATOMIC_RELEASE); /* the sampling handler walks them without the lock */
-    return head;
+    context->next = page->contexts;
+    __atomic_store_n(&page->contexts, context,
+                     __ATOMIC_RELEASE); /* the sampling handler walks them without the lock */
+    return context;
 }
 
 /* Threads that began to record after their last destructor, or ended by a raw system call. */
-static bool is_dead(const struct hp_head *head)
+static bool is_dead(const struct hp_thread_context *context)
 {
-    return head->thread_id != 0 && !head->is_handler && !hp_process_has_thread(head->thread_id);
+    return context->thread_id != 0 && !context->is_handler && !hp_process_has_thread(context->thread_id);
 }
 
 /*
- * Frees the heads of threads that exited unnoticed. Asking the kernel costs a system call per head, so this is done
- * only when the number of heads would grow past a power of two.
+ * Frees the contexts of threads that exited unnoticed. Asking the kernel costs a system call per context, so this is done
+ * only when the number of contexts would grow past a power of two.
  */
-static struct hp_head *bury_dead(void)
+static struct hp_thread_context *reap_threads(void)
 {
-    struct hp_head *freed = NULL;
+    struct hp_thread_context *freed = NULL;
     uint32_t count = 0;
-    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+    for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
         count++;
     if (count < 8 || (count & (count - 1)) != 0)
         return NULL;
-    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if (is_dead(head)) {
-            hp_thread_release(head);
-            freed = head;
+    for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (is_dead(context)) {
+            hp_thread_release(context);
+            freed = context;
         }
     return freed;
 }
 
-/* This thread's head if another copy of the library made one, else a free one, preferably with a record. */
-static struct hp_head *find_head(uint32_t thread_id)
+/* This thread's context if another copy of the library made one, else a free one, preferably with a record. */
+static struct hp_thread_context *find_head(uint32_t thread_id)
 {
-    struct hp_head *free_head = NULL;
-    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next) {
-        if (head->is_handler)
+    struct hp_thread_context *free_context = NULL;
+    for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next) {
+        if (context->is_handler)
             continue;
-        if (head->thread_id == thread_id)
-            return head;
-        if (head->thread_id == 0 && (free_head == NULL || free_head->hot.epoch != hp_epoch()))
-            free_head = head;
+        if (context->thread_id == thread_id)
+            return context;
+        if (context->thread_id == 0 && (free_context == NULL || free_context->hot.epoch != hp_epoch()))
+            free_context = context;
     }
-    return free_head;
+    return free_context;
 }
 
-struct hp_head *hp_thread_of_any_copy(void)
+struct hp_thread_context *hp_thread_of_any_copy(void)
 {
     const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_head *head = find_head(thread_id);
-    return head != NULL && head->thread_id == thread_id && head->hot.epoch == hp_epoch() ? head : NULL;
+    struct hp_thread_context *context = find_head(thread_id);
+    return context != NULL && context->thread_id == thread_id && context->hot.epoch == hp_epoch() ? context : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- records */
 
 /* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
-static void link_record(struct hp_head *head)
+static void link_record(struct hp_thread_context *context)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    head->record->next = header->threads;
-    __atomic_store_n(&header->threads, head->record_offset, __ATOMIC_RELEASE);
+    context->record->next = header->threads;
+    __atomic_store_n(&header->threads, context->record_offset, __ATOMIC_RELEASE);
     __atomic_store_n(&header->thread_count, header->thread_count + 1, __ATOMIC_RELAXED);
 }
 
-static bool new_record(struct hp_head *head)
+static bool new_record(struct hp_thread_context *context)
 {
-    head->store = hp_runtime->store;
-    head->space = head->space_end = 0;
-    head->record = NULL;
-    head->alloc = NULL;
-    hp_parts_forget(head);
-    head->generation = 0;
-    head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
-    if (head->record_offset == 0)
+    context->store = hp_runtime->store;
+    context->space = context->space_end = 0;
+    context->record = NULL;
+    context->alloc = NULL;
+    hp_parts_forget(context);
+    context->generation = 0;
+    context->record_offset = hp_thread_allocate(context, sizeof(struct hp_thread), 64);
+    if (context->record_offset == 0)
         return false;
-    head->record = hp_store_at(head->store, head->record_offset);
-    if (!hp_zones_begin(head))
+    context->record = hp_store_at(context->store, context->record_offset);
+    if (!hp_zones_begin(context))
         return false;
-    link_record(head);
+    link_record(context);
     return true;
 }
 
@@ -154,47 +155,47 @@ static void introduce(struct newcomer *self)
         self->used = hp_cpu_of_thread();
 }
 
-static void sign_record(struct hp_head *head, uint32_t thread_id, const char *name)
+static void sign_record(struct hp_thread_context *context, uint32_t thread_id, const char *name)
 {
-    struct hp_thread *record = head->record;
-    hp_life_begin(head);
-    head->generation = record->generation + 1;
-    __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
+    struct hp_thread *record = context->record;
+    hp_life_begin(context);
+    context->generation = record->generation + 1;
+    __atomic_store_n(&record->generation, context->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
     if (name != NULL)
         name_record(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    if (!head->is_handler)
+    if (!context->is_handler)
         __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
 }
 
-/* Gives a head a record of the running session and makes it usable. A handler's head has no name. */
-static bool attach(struct hp_head *head, uint32_t thread_id, const char *name)
+/* Gives a context a record of the running session and makes it usable. A handler's context has no name. */
+static bool attach(struct hp_thread_context *context, uint32_t thread_id, const char *name)
 {
-    const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
-    hp_head_hold(&head->hot);
-    head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread sets the new one */
-    if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
-        head->record = NULL;
+    const bool has_record = context->record != NULL && context->hot.epoch == hp_epoch();
+    hp_context_hold(&context->hot);
+    context->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread sets the new one */
+    if (!(has_record ? hp_zones_resume(context) : new_record(context))) {
+        context->record = NULL;
         return false;
     }
-    sign_record(head, thread_id, name);
-    if (head->slow_ways_left == 0)
-        head->slow_ways_left = HP_SLOW_PERIOD;
-    head->hot.epoch = hp_epoch();
-    head->hot.base = hp_runtime->store->range.base;
-    __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
-    hp_head_let_go(&head->hot);
+    sign_record(context, thread_id, name);
+    if (context->slow_ways_left == 0)
+        context->slow_ways_left = HP_SLOW_PERIOD;
+    context->hot.epoch = hp_epoch();
+    context->hot.base = hp_runtime->store->range.base;
+    __atomic_store_n(&context->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
+    hp_context_let_go(&context->hot);
     return true;
 }
 
-static bool attach_with_handlers(struct hp_head *head, const struct newcomer *self)
+static bool attach_with_handlers(struct hp_thread_context *context, const struct newcomer *self)
 {
-    if (!attach(head, self->thread_id, self->name))
+    if (!attach(context, self->thread_id, self->name))
         return false;
-    for (struct hp_head *handler = head->handler; handler != NULL; handler = handler->handler)
+    for (struct hp_thread_context *handler = context->handler; handler != NULL; handler = handler->handler)
         if (!attach(handler, self->thread_id, NULL))
             return false;
     return true;
@@ -211,7 +212,7 @@ void hp_threads_set_child_session(hp_child_session *begin)
 }
 
 /* Under the lock. If it fails, counts `losses`: zones, or nothing if the caller counts its own losses. */
-static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
+static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t losses)
 {
     if (hp_thread_is_blind()) {
         if (hp_runtime->gate != 0 && !hp_is_forked_child())
@@ -222,7 +223,7 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
     const bool is_parents =
         is_child && (hp_is_sandboxed() || !__atomic_load_n(&begin_child_session, __ATOMIC_RELAXED)());
     if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
-        hotpath_v1_head = &hp_idle_head;
+        hotpath_v1_context = &hp_idle_context;
         return NULL;
     }
     if (hp_is_sealed()) { /* finding out which thread this is would take a system call */
@@ -240,86 +241,86 @@ static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
     }
     if (is_child)
         introduce(self); /* again: starting the session was not the thread's own work */
-    struct hp_head *head = find_head(self->thread_id);
-    if (head == NULL)
-        head = bury_dead();
-    if (head == NULL)
-        head = new_head();
-    const bool is_shared = head != NULL && head->thread_id == self->thread_id;
-    const bool is_current = is_shared && head->hot.epoch == hp_epoch();
+    struct hp_thread_context *context = find_head(self->thread_id);
+    if (context == NULL)
+        context = reap_threads();
+    if (context == NULL)
+        context = new_head();
+    const bool is_shared = context != NULL && context->thread_id == self->thread_id;
+    const bool is_current = is_shared && context->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread inside the recorder, in a session that has ended since. */
-    const bool is_busy = is_shared && !is_current && head->record != NULL && hp_head_is_held(&head->hot);
-    if (head == NULL || is_busy || (is_shared && head->is_blind) ||
-        (!is_current && !attach_with_handlers(head, self))) {
+    const bool is_busy = is_shared && !is_current && context->record != NULL && hp_context_is_held(&context->hot);
+    if (context == NULL || is_busy || (is_shared && context->is_blind) ||
+        (!is_current && !attach_with_handlers(context, self))) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (!is_shared) {
-        head->copies = 0;
-        head->is_blind = false;
-        hp_owner_begin(head);
+        context->copies = 0;
+        context->is_blind = false;
+        hp_block_owner_begin(context);
     }
     if (!is_current)
-        hp_sampler_begin_thread(head, &self->used);
-    hp_thread_await_end(head);
-    hotpath_v1_head = &head->hot;
-    return head;
+        hp_sampler_begin_thread(context, &self->used);
+    hp_thread_await_end(context);
+    hotpath_v1_context = &context->hot;
+    return context;
 }
 
 typedef bool take_lock(struct hp_signals *held);
 
-/* This thread's head, registered now if needed. */
-static struct hp_head *head_by(take_lock *take, uint64_t losses)
+/* This thread's context, registered now if needed. */
+static struct hp_thread_context *head_by(take_lock *take, uint64_t losses)
 {
-    struct hp_head *head = hp_thread_present();
+    struct hp_thread_context *context = hp_thread_present();
     struct newcomer self = {0};
     struct hp_signals held;
-    if (head == NULL && !hp_thread_is_over && hp_calls_begin()) {
+    if (context == NULL && !hp_thread_is_over && hp_calls_begin()) {
         introduce(&self);
         hp_calls_end();
     }
-    if (head != NULL || !take(&held))
-        return head;
-    head = register_thread(&self, losses);
+    if (context != NULL || !take(&held))
+        return context;
+    context = register_thread(&self, losses);
     hp_unlock(&held);
     hp_prune_if_due();
-    return head;
+    return context;
 }
 
-struct hp_head *hp_thread_head(void) { return head_by(hp_lock, 1); }
+struct hp_thread_context *hp_thread_context_of(void) { return head_by(hp_lock, 1); }
 
-struct hp_head *hp_thread_head_for_pools(void) { return head_by(hp_lock, 0); }
+struct hp_thread_context *hp_thread_context_of_for_pools(void) { return head_by(hp_lock, 0); }
 
-struct hp_head *hp_thread_head_if_free(void)
+struct hp_thread_context *hp_thread_context_of_if_free(void)
 {
-    struct hp_head *head = hp_thread_present();
-    const bool is_all = head != NULL || hp_thread_is_over || hp_is_sealed() || !hp_clock_may_be_read();
-    return is_all ? head : head_by(hp_lock_soon, 0);
+    struct hp_thread_context *context = hp_thread_present();
+    const bool is_all = context != NULL || hp_thread_is_over || hp_is_sealed() || !hp_clock_may_be_read();
+    return is_all ? context : head_by(hp_lock_soon, 0);
 }
 
-bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
+bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_context_of() != NULL; }
 
 /* Under the lock. */
-static struct hp_head *add_handler_head(struct hp_head *head)
+static struct hp_thread_context *add_handler_head(struct hp_thread_context *context)
 {
-    struct hp_head *handler = hp_runtime->gate != 0 ? new_head() : NULL;
+    struct hp_thread_context *handler = hp_runtime->gate != 0 ? new_head() : NULL;
     if (handler == NULL)
         return NULL;
     handler->is_handler = true;
-    if (!attach(handler, head->thread_id, NULL))
+    if (!attach(handler, context->thread_id, NULL))
         return NULL;
-    head->handler = handler;
+    context->handler = handler;
     return handler;
 }
 
-struct hp_head *hp_thread_handler_head(struct hp_head *head)
+struct hp_thread_context *hp_thread_handler_head(struct hp_thread_context *context)
 {
     struct hp_signals held;
-    if (head->handler != NULL)
-        return head->handler;
+    if (context->handler != NULL)
+        return context->handler;
     if (!hp_lock(&held))
         return NULL;
-    struct hp_head *handler = add_handler_head(head);
+    struct hp_thread_context *handler = add_handler_head(context);
     hp_unlock(&held);
     return handler;
 }
@@ -335,19 +336,19 @@ void hp_thread_reserve(void)
 {
     struct newcomer self;
     introduce(&self);
-    struct hp_head *head = register_thread(&self, 1);
-    if (head != NULL && head->handler == NULL)
-        add_handler_head(head);
-    for (; head != NULL; head = head->handler)
-        hp_parts_reserve(head);
+    struct hp_thread_context *context = register_thread(&self, 1);
+    if (context != NULL && context->handler == NULL)
+        add_handler_head(context);
+    for (; context != NULL; context = context->handler)
+        hp_parts_reserve(context);
 }
 
 /* Reads it like a reader of a session: the thread keeps running. A closed frame ends the stack. */
-static bool has_open(const struct hp_head *head, const struct hotpath_zone *zone)
+static bool has_open(const struct hp_thread_context *context, const struct hotpath_zone *zone)
 {
-    const uint32_t capacity = __atomic_load_n(&head->record->frame_capacity, __ATOMIC_RELAXED);
+    const uint32_t capacity = __atomic_load_n(&context->record->frame_capacity, __ATOMIC_RELAXED);
     const struct hotpath_frame_ *frames =
-        hp_store_at(head->store, __atomic_load_n(&head->record->frames, __ATOMIC_ACQUIRE));
+        hp_store_at(context->store, __atomic_load_n(&context->record->frames, __ATOMIC_ACQUIRE));
     for (uint32_t at = 1; at < capacity && HOTPATH_GET_(frames[at].zone) != 0; at++)
         if (HOTPATH_GET_(frames[at].zone) == (uintptr_t)zone)
             return true;
@@ -356,15 +357,15 @@ static bool has_open(const struct hp_head *head, const struct hotpath_zone *zone
 
 bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone)
 {
-    const struct hp_head *own = hp_thread_present();
+    const struct hp_thread_context *own = hp_thread_present();
     struct hp_signals held;
     bool is_open = false;
     if (!hp_lock(&held))
         return false;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        if ((uintptr_t)head == state && head->hot.epoch == hp_epoch() && head->record != NULL &&
-            (own == NULL || head->thread_id != own->thread_id))
-            is_open = has_open(head, zone);
+    for (const struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if ((uintptr_t)context == state && context->hot.epoch == hp_epoch() && context->record != NULL &&
+            (own == NULL || context->thread_id != own->thread_id))
+            is_open = has_open(context, zone);
     hp_unlock(&held);
     return is_open;
 }

@@ -6,22 +6,22 @@
 #include <stdint.h>
 
 struct hotpath_zone;
-struct hp_head;
+struct hp_thread_context;
 
-/* The calling thread's head for the running session, or NULL. Starts a child's session after fork. */
-struct hp_head *hp_thread_head(void);
+/* The calling thread's context for the running session, or NULL. Starts a child's session after fork. */
+struct hp_thread_context *hp_thread_context_of(void);
 /*
  * The same for callers that may hold any lock of the host or the C library, so must not wait long for ours. Also
  * NULL if the lock is not free soon; no loss is counted.
  */
-struct hp_head *hp_thread_head_if_free(void);
+struct hp_thread_context *hp_thread_context_of_if_free(void);
 /* The same for events of pools, which count their own losses. */
-struct hp_head *hp_thread_head_for_pools(void);
+struct hp_thread_context *hp_thread_context_of_for_pools(void);
 /*
- * The calling thread's head for the running session, whichever copy of the library registered it; or NULL. Under
+ * The calling thread's context for the running session, whichever copy of the library registered it; or NULL. Under
  * the lock.
  */
-struct hp_head *hp_thread_of_any_copy(void);
+struct hp_thread_context *hp_thread_of_any_copy(void);
 /*
  * Call before registering a site if no zone has registered the thread: a forked child starts its session first,
  * otherwise the site would be written into its parent's. False: no session.
@@ -31,8 +31,8 @@ bool hp_thread_is_ours(void);
 void hp_thread_begin(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
-/* A head for a signal handler that interrupted `head`. */
-struct hp_head *hp_thread_handler_head(struct hp_head *head);
+/* A context for a signal handler that interrupted `context`. */
+struct hp_thread_context *hp_thread_handler_head(struct hp_thread_context *context);
 /* Whether `state` of a guard refers to another thread, which has that zone open. */
 bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
 

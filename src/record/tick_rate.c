@@ -14,9 +14,9 @@ static uint64_t guess(void)
     return hp_runtime->counter == HP_COUNTER_TSC ? USUAL : USUAL_ELSEWHERE;
 }
 
-uint64_t hp_tick_rate_measure(const struct hp_head *head)
+uint64_t hp_tick_rate_measure(const struct hp_thread_context *context)
 {
-    const struct hp_header *header = (const struct hp_header *)(const void *)head->hot.base;
+    const struct hp_header *header = (const struct hp_header *)(const void *)context->hot.base;
     uint64_t ticks, ns;
     hp_clock_pair(hp_runtime->counter, &ticks, &ns);
     if (ns - header->clock_start.ns < LONG_ENOUGH_NS)

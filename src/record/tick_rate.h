@@ -8,15 +8,15 @@
 #include "runtime.h"
 
 /*
- * Measured once the session is old enough, a guess before. The caller holds the head; not if system calls are
+ * Measured once the session is old enough, a guess before. The caller holds the context; not if system calls are
  * fatal.
  */
-uint64_t hp_tick_rate_measure(const struct hp_head *head);
+uint64_t hp_tick_rate_measure(const struct hp_thread_context *context);
 
-static inline uint64_t hp_ticks_per_ms(const struct hp_head *head)
+static inline uint64_t hp_ticks_per_ms(const struct hp_thread_context *context)
 {
     const uint64_t known = HOTPATH_GET_(hp_runtime->ticks_per_ms);
-    return HOTPATH_LIKELY_(known != 0) ? known : hp_tick_rate_measure(head);
+    return HOTPATH_LIKELY_(known != 0) ? known : hp_tick_rate_measure(context);
 }
 
 #endif

@@ -43,7 +43,7 @@ static inline bool begin(const struct hotpath_transfer_ *transfer, struct hp_ins
 static inline void meet(struct hp_part *part, const struct hp_object_use *use)
 {
     hp_part_meet(part, use->now);
-    HOTPATH_PUT_(part->node, use->head->hot.top->node);
+    HOTPATH_PUT_(part->node, use->context->hot.top->node);
 }
 
 void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
@@ -53,39 +53,39 @@ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
     if (!begin(transfer, &use))
         return;
     transfer->since = use.class_.now;
-    transfer->head = use.class_.head;
-    transfer->epoch = use.class_.head->hot.epoch;
-    transfer->part = (uint32_t)((const char *)use.part - use.class_.head->hot.base);
+    transfer->context = use.class_.context;
+    transfer->epoch = use.class_.context->hot.epoch;
+    transfer->part = (uint32_t)((const char *)use.part - use.class_.context->hot.base);
     const uint32_t sequence = hp_part_change(use.part);
     meet(use.part, &use.class_);
     HOTPATH_PUT_(use.part->flags, transfer->is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY);
     HOTPATH_PUT_(use.part->last, transfer->since);
     hp_part_changed(use.part, sequence);
-    use.class_.head->transfer = transfer->part;
+    use.class_.context->transfer = transfer->part;
     hp_object_end(&use.class_);
 }
 
 /* Where it began, unless the session or the owner of the instance's record has changed. */
 static inline bool begin_again(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (HOTPATH_LIKELY_(head == transfer->head && !hp_head_is_held(&head->hot))) {
-        hp_head_hold(&head->hot);
-        if (HOTPATH_LIKELY_(hp_head_is_recording(&head->hot) && head->hot.epoch == transfer->epoch)) {
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (HOTPATH_LIKELY_(context == transfer->context && !hp_context_is_held(&context->hot))) {
+        hp_context_hold(&context->hot);
+        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot) && context->hot.epoch == transfer->epoch)) {
             const uint64_t now = hp_object_now();
-            struct hp_part *part = (struct hp_part *)(void *)(head->hot.base + transfer->part);
-            *ret_use = (struct hp_instance_use){{head, part, now}, part};
+            struct hp_part *part = (struct hp_part *)(void *)(context->hot.base + transfer->part);
+            *ret_use = (struct hp_instance_use){{context, part, now}, part};
             if (HOTPATH_LIKELY_(HOTPATH_GET_(hp_instance_object(ret_use)->generation) == part->generation))
                 return true;
         }
-        hp_head_let_go(&head->hot);
+        hp_context_let_go(&context->hot);
     }
     return begin(transfer, ret_use);
 }
 
 static inline bool has_waited(const struct hp_object_use *use, uint64_t took, uint64_t bytes)
 {
-    return took > (WAIT_NS + bytes / WAIT_BYTES_PER_NS) * hp_ticks_per_ms(use->head) / NS_PER_MS;
+    return took > (WAIT_NS + bytes / WAIT_BYTES_PER_NS) * hp_ticks_per_ms(use->context) / NS_PER_MS;
 }
 
 static void count_wait(struct hp_part *part, bool is_sending, uint64_t took)
@@ -128,7 +128,7 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
     if (__builtin_expect(is_refused, 0))
         HOTPATH_ADD_(part->count[HP_CHANNEL_REFUSED], 1);
     hp_part_changed(part, sequence);
-    use.class_.head->transfer = 0;
+    use.class_.context->transfer = 0;
     hp_object_end(&use.class_);
 }
 

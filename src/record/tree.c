@@ -15,10 +15,10 @@
 
 #include <string.h>
 
-#include "keeps.h"
+#include "call_log_stat.h"
 #include "lane_state.h"
 #include "memory.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "thread_space.h"
 
 #define MAX_NODES 65536u /* per thread; further paths go to <other> */
@@ -43,20 +43,20 @@ static uint64_t slot_key(uint32_t parent, uint32_t site) { return (uint64_t)pare
 /* The key without the bit that hides a slot from unsampled zones. */
 static uint64_t plain_key(const struct hotpath_slot_ *slot) { return slot->key & ~HOTPATH_SAMPLED_KEY_; }
 
-static uint32_t slot_total(const struct hotpath_head_ *hot)
+static uint32_t slot_total(const struct hotpath_context_ *hot)
 {
     return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
 }
 
 static size_t slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
 
-static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
+static void set_slots(struct hotpath_context_ *hot, struct hotpath_slot_ *slots, uint32_t total)
 {
     hot->slots = slots;
     hot->mask = (total - 1) * (uint32_t)sizeof *slots;
 }
 
-static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
+static struct hotpath_slot_ *next_slot(const struct hotpath_context_ *hot, struct hotpath_slot_ *slot)
 {
     return slot + 1 == hot->slots + slot_total(hot) ? hot->slots : slot + 1;
 }
@@ -66,7 +66,7 @@ static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct h
  * the rows, since inline code does not look for them. A slot never becomes empty again, so a search may stop at an
  * empty one.
  */
-static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+static struct hotpath_slot_ *find_slot(const struct hotpath_context_ *hot, uint32_t parent, uint32_t site)
 {
     const uint64_t key = slot_key(parent, site);
     struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
@@ -79,7 +79,7 @@ static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t
 }
 
 /* Moves the entry of `slot` to another place where it is found as well. False: there is none. */
-static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
+static bool make_room(const struct hotpath_context_ *hot, const struct hotpath_slot_ *slot)
 {
     struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, plain_key(slot));
     const bool is_private = IS_PRIVATE((uint32_t)(slot->key >> 32)); /* found on the slow path wherever it is */
@@ -92,7 +92,7 @@ static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot
 }
 
 /* The slot for a new key: if possible one of the two where inline code looks. */
-static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+static struct hotpath_slot_ *slot_for(const struct hotpath_context_ *hot, uint32_t parent, uint32_t site)
 {
     struct hotpath_slot_ *slot = find_slot(hot, parent, site);
     struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
@@ -102,17 +102,17 @@ static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t 
     return make_room(hot, first) ? first : make_room(hot, second) ? second : slot;
 }
 
-static bool grow_slots(struct hp_head *head)
+static bool grow_slots(struct hp_thread_context *context)
 {
-    const uint32_t total = slot_total(&head->hot);
-    struct hotpath_slot_ *old = head->hot.slots;
+    const uint32_t total = slot_total(&context->hot);
+    struct hotpath_slot_ *old = context->hot.slots;
     struct hotpath_slot_ *bigger = hp_more_memory(slots_bytes(total * 4));
     if (bigger == NULL)
         return false;
-    set_slots(&head->hot, bigger, total * 4);
+    set_slots(&context->hot, bigger, total * 4);
     for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
         if (slot->key != 0)
-            *slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)plain_key(slot)) = *slot;
+            *slot_for(&context->hot, (uint32_t)(slot->key >> 32), (uint32_t)plain_key(slot)) = *slot;
     hp_memory_unmap(old, slots_bytes(total));
     return true;
 }
@@ -121,107 +121,107 @@ static bool grow_slots(struct hp_head *head)
  * Above a quarter full, inline code misses more often; above half full, the index stops taking entries rather than
  * filling up.
  */
-static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
+static void add_slot(struct hp_thread_context *context, const struct hotpath_slot_ *added)
 {
     const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)plain_key(added);
-    const uint32_t size = slot_total(&head->hot);
-    if (head->slot_count + 1 > size / 4 && !grow_slots(head) && head->slot_count + 1 > size / 2) {
-        head->index_is_complete = head->index_is_filled = false;
+    const uint32_t size = slot_total(&context->hot);
+    if (context->slot_count + 1 > size / 4 && !grow_slots(context) && context->slot_count + 1 > size / 2) {
+        context->index_is_complete = context->index_is_filled = false;
         return;
     }
-    *slot_for(&head->hot, parent, site) = *added;
-    head->slot_count++;
+    *slot_for(&context->hot, parent, site) = *added;
+    context->slot_count++;
 }
 
-static bool empty_slots(struct hp_head *head)
+static bool empty_slots(struct hp_thread_context *context)
 {
-    struct hotpath_slot_ *slots = head->hot.slots;
+    struct hotpath_slot_ *slots = context->hot.slots;
     const uint32_t first = HOTPATH_GET_(hp_runtime->wishes.reserve) ? RESERVED_SLOTS : FIRST_SLOTS;
-    if (slots != NULL && slot_total(&head->hot) != first) {
-        hp_memory_unmap(slots, slots_bytes(slot_total(&head->hot)));
+    if (slots != NULL && slot_total(&context->hot) != first) {
+        hp_memory_unmap(slots, slots_bytes(slot_total(&context->hot)));
         slots = NULL;
     }
     if (slots == NULL)
         slots = hp_more_memory(slots_bytes(first));
     else
         memset(slots, 0, slots_bytes(first));
-    set_slots(&head->hot, slots, first);
-    head->slot_count = 0;
+    set_slots(&context->hot, slots, first);
+    context->slot_count = 0;
     return slots != NULL;
 }
 
 /* -------------------------------------------------------------------------------------- stats and nodes */
 
-static uint32_t new_stat(struct hp_head *head, uint32_t site)
+static uint32_t new_stat(struct hp_thread_context *context, uint32_t site)
 {
     /* Aligned, so that a short call needs one cache line of it: extremes and the first octaves. */
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
+    const uint32_t offset = hp_thread_allocate(context, sizeof(struct hotpath_stat_), 64);
     if (offset == 0)
         return 0;
-    struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
+    struct hotpath_stat_ *stat = hp_store_at(context->store, offset);
     stat->site = site;
     stat->min = UINT64_MAX;
-    stat->keeps = hp_keeps_from_start(head, site);
+    stat->keeps = hp_call_log_from_start(context, site);
     const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
     stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
-    stat->next = head->record->stats;
+    stat->next = context->record->stats;
     /* Release: a reader that finds the stat sees it complete. The same for nodes below. */
-    __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
-    __atomic_store_n(&head->record->stat_count, head->record->stat_count + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&context->record->stats, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&context->record->stat_count, context->record->stat_count + 1, __ATOMIC_RELAXED);
     return offset;
 }
 
 /* Not in the list: it counts nothing. Without space for it, nothing is kept of calls. */
-void hp_tree_need_blank_stat(struct hp_head *head)
+void hp_tree_need_blank_stat(struct hp_thread_context *context)
 {
-    if (head->record->blank_stat != 0)
+    if (context->record->blank_stat != 0)
         return;
-    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
-    __atomic_store_n(&head->record->blank_stat, offset, __ATOMIC_RELAXED);
+    const uint32_t offset = hp_thread_allocate(context, sizeof(struct hotpath_stat_), 64);
+    __atomic_store_n(&context->record->blank_stat, offset, __ATOMIC_RELAXED);
 }
 
-uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value)
+uint64_t *hp_tree_counter(struct hp_thread_context *context, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value)
 {
     const uint32_t octave = hotpath_octave_(value);
     if (octaves[octave] == 0) {
         const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
-        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
+        const uint32_t fresh = hp_thread_allocate(context, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
         if (fresh == 0)
             return NULL;
         __atomic_store_n(&octaves[octave], fresh - missing, __ATOMIC_RELEASE);
     }
-    return (uint64_t *)(void *)(head->hot.base + octaves[octave]) + (value >> octave);
+    return (uint64_t *)(void *)(context->hot.base + octaves[octave]) + (value >> octave);
 }
 
-static uint32_t listed_stat(struct hp_head *head, uint32_t site)
+static uint32_t listed_stat(struct hp_thread_context *context, uint32_t site)
 {
-    uint32_t offset = head->record->stats;
-    for (; offset != 0 && hp_stat_at(head, offset)->site != site; head->steps++)
-        offset = hp_stat_at(head, offset)->next;
+    uint32_t offset = context->record->stats;
+    for (; offset != 0 && hp_stat_at(context, offset)->site != site; context->steps++)
+        offset = hp_stat_at(context, offset)->next;
     return offset;
 }
 
-static uint32_t stat_of(struct hp_head *head, uint32_t site)
+static uint32_t stat_of(struct hp_thread_context *context, uint32_t site)
 {
-    const struct hotpath_slot_ *slot = find_slot(&head->hot, STAT_OF, site);
+    const struct hotpath_slot_ *slot = find_slot(&context->hot, STAT_OF, site);
     if (slot->key != 0)
         return slot->node;
-    uint32_t offset = head->index_is_complete || head->index_is_filled ? 0 : listed_stat(head, site);
+    uint32_t offset = context->index_is_complete || context->index_is_filled ? 0 : listed_stat(context, site);
     if (offset == 0)
-        offset = new_stat(head, site);
-    if (offset != 0 && hp_stat_keeps(hp_stat_at(head, offset)) != 0)
-        hp_tree_need_blank_stat(head);
+        offset = new_stat(context, site);
+    if (offset != 0 && hp_stat_log(hp_stat_at(context, offset)) != 0)
+        hp_tree_need_blank_stat(context);
     if (offset != 0)
-        add_slot(head, &(struct hotpath_slot_){.key = slot_key(STAT_OF, site), .node = offset});
+        add_slot(context, &(struct hotpath_slot_){.key = slot_key(STAT_OF, site), .node = offset});
     return offset;
 }
 
-static uint32_t new_chunk(struct hp_head *head, uint32_t capacity)
+static uint32_t new_chunk(struct hp_thread_context *context, uint32_t capacity)
 {
     const uint32_t size = (uint32_t)(sizeof(struct hp_node_chunk) + capacity * sizeof(struct hotpath_node_));
-    const uint32_t offset = hp_thread_allocate(head, size, 64);
+    const uint32_t offset = hp_thread_allocate(context, size, 64);
     if (offset != 0)
-        ((struct hp_node_chunk *)hp_store_at(head->store, offset))->capacity = capacity;
+        ((struct hp_node_chunk *)hp_store_at(context->store, offset))->capacity = capacity;
     return offset;
 }
 
@@ -229,148 +229,148 @@ static uint32_t new_chunk(struct hp_head *head, uint32_t capacity)
  * Each chunk is twice as large as the one before, since readers scan large trees again and again and want nodes
  * side by side; smaller if little space is left. 0: no space.
  */
-static uint32_t next_chunk(struct hp_head *head, const struct hp_node_chunk *latest)
+static uint32_t next_chunk(struct hp_thread_context *context, const struct hp_node_chunk *latest)
 {
     const uint32_t capacity = latest == NULL                  ? FIRST_NODES
                               : latest->capacity < MOST_NODES ? 2 * latest->capacity
                                                               : MOST_NODES;
-    const uint32_t offset = new_chunk(head, capacity);
-    return offset != 0 || capacity == FIRST_NODES ? offset : new_chunk(head, FIRST_NODES);
+    const uint32_t offset = new_chunk(context, capacity);
+    return offset != 0 || capacity == FIRST_NODES ? offset : new_chunk(context, FIRST_NODES);
 }
 
 /* The next free node, or 0. The caller raises the count in the chunk once the node is filled in. */
-static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
+static uint32_t free_node(struct hp_thread_context *context, struct hp_node_chunk **ret_chunk)
 {
-    struct hp_thread *record = head->record;
-    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
+    struct hp_thread *record = context->record;
+    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(context->store, record->node_chunks) : NULL;
     if (chunk == NULL || chunk->used == chunk->capacity) {
-        const uint32_t offset = next_chunk(head, chunk);
+        const uint32_t offset = next_chunk(context, chunk);
         if (offset == 0)
             return 0;
-        chunk = hp_store_at(head->store, offset);
+        chunk = hp_store_at(context->store, offset);
         chunk->next = record->node_chunks;
         __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
     }
     *ret_chunk = chunk;
-    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->range.base);
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - context->store->range.base);
 }
 
-static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
+static uint32_t new_node(struct hp_thread_context *context, uint32_t parent, uint32_t site, uint32_t stat)
 {
     struct hp_node_chunk *chunk;
-    const uint32_t offset = stat != 0 ? free_node(head, &chunk) : 0;
+    const uint32_t offset = stat != 0 ? free_node(context, &chunk) : 0;
     if (offset == 0)
         return 0;
-    struct hotpath_node_ *node = hp_store_at(head->store, offset);
+    struct hotpath_node_ *node = hp_store_at(context->store, offset);
     node->site = site;
     node->parent = parent;
     node->stat = stat;
     if (parent != 0) {
-        node->next_sibling = hp_node_at(head, parent)->first_child;
-        hp_node_at(head, parent)->first_child = offset;
+        node->next_sibling = hp_node_at(context, parent)->first_child;
+        hp_node_at(context, parent)->first_child = offset;
     }
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&head->record->node_count, head->record->node_count + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&context->record->node_count, context->record->node_count + 1, __ATOMIC_RELAXED);
     return offset;
 }
 
 /* The node of `site` among `parent` and its ancestors: the recursion continues there. */
-static uint32_t ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t ancestor_of(const struct hp_thread_context *context, uint32_t parent, uint32_t site)
 {
-    while (parent != 0 && hp_node_at(head, parent)->site != site)
-        parent = hp_node_at(head, parent)->parent;
+    while (parent != 0 && hp_node_at(context, parent)->site != site)
+        parent = hp_node_at(context, parent)->parent;
     return parent;
 }
 
-static uint32_t listed_child(struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t listed_child(struct hp_thread_context *context, uint32_t parent, uint32_t site)
 {
-    uint32_t child = hp_node_at(head, parent)->first_child;
-    for (; child != 0 && hp_node_at(head, child)->site != site; head->steps++)
-        child = hp_node_at(head, child)->next_sibling;
+    uint32_t child = hp_node_at(context, parent)->first_child;
+    for (; child != 0 && hp_node_at(context, child)->site != site; context->steps++)
+        child = hp_node_at(context, child)->next_sibling;
     return child;
 }
 
 /* An existing node that is not in a slot where inline code would find it. */
-static uint32_t child_of(struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t child_of(struct hp_thread_context *context, uint32_t parent, uint32_t site)
 {
-    const struct hotpath_slot_ *slot = find_slot(&head->hot, parent | KNOWN, site);
+    const struct hotpath_slot_ *slot = find_slot(&context->hot, parent | KNOWN, site);
     if (slot->key != 0)
         return slot->node;
-    return head->index_is_complete || head->index_is_filled ? 0 : listed_child(head, parent, site);
+    return context->index_is_complete || context->index_is_filled ? 0 : listed_child(context, parent, site);
 }
 
-static void add_known(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t node)
+static void add_known(struct hp_thread_context *context, uint32_t parent, uint32_t site, uint32_t node)
 {
-    if (find_slot(&head->hot, parent, site)->key == 0)
-        add_slot(head, &(struct hotpath_slot_){.key = slot_key(parent, site), .node = node});
+    if (find_slot(&context->hot, parent, site)->key == 0)
+        add_slot(context, &(struct hotpath_slot_){.key = slot_key(parent, site), .node = node});
 }
 
 /*
  * A thread that reuses another's record has an empty index, and finds nodes by walking lists. These may be long, so
  * after as many steps as there are nodes it puts all of them into the index at once, which takes no longer.
  */
-static void fill_index(struct hp_head *head)
+static void fill_index(struct hp_thread_context *context)
 {
-    const struct hp_thread *record = head->record;
-    head->steps = 0;
-    head->index_is_filled = true;
-    for (uint32_t at = record->stats; at != 0 && head->index_is_filled; at = hp_stat_at(head, at)->next)
-        add_known(head, STAT_OF, hp_stat_at(head, at)->site, at);
-    for (uint32_t at = record->node_chunks; at != 0 && head->index_is_filled;) {
-        const struct hp_node_chunk *chunk = hp_store_at(head->store, at);
-        for (uint32_t index = 0; index < chunk->used && head->index_is_filled; index++) {
+    const struct hp_thread *record = context->record;
+    context->steps = 0;
+    context->index_is_filled = true;
+    for (uint32_t at = record->stats; at != 0 && context->index_is_filled; at = hp_stat_at(context, at)->next)
+        add_known(context, STAT_OF, hp_stat_at(context, at)->site, at);
+    for (uint32_t at = record->node_chunks; at != 0 && context->index_is_filled;) {
+        const struct hp_node_chunk *chunk = hp_store_at(context->store, at);
+        for (uint32_t index = 0; index < chunk->used && context->index_is_filled; index++) {
             const struct hotpath_node_ *node = &chunk->nodes[index];
             if (node->parent != 0 && node->site != HP_SITE_OTHER)
-                add_known(head, node->parent | KNOWN, node->site,
-                          (uint32_t)((const char *)node - head->store->range.base));
+                add_known(context, node->parent | KNOWN, node->site,
+                          (uint32_t)((const char *)node - context->store->range.base));
         }
         at = chunk->next;
     }
 }
 
 /* A handler that interrupted the recorder runs on a thread that has its own record. */
-static void count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
+static void count_thread(struct hp_thread_context *context, struct hotpath_stat_ *stat)
 {
-    if (head->is_handler || stat->generation == head->generation)
+    if (context->is_handler || stat->generation == context->generation)
         return;
-    stat->generation = head->generation;
+    stat->generation = context->generation;
     HOTPATH_PUT_(stat->threads, stat->threads + 1);
 }
 
 /* --- recursion: see HOTPATH_RECURSIVE_ */
 
-static bool is_below(const struct hp_head *head, uint32_t node, uint32_t ancestor)
+static bool is_below(const struct hp_thread_context *context, uint32_t node, uint32_t ancestor)
 {
     while (node != 0 && node != ancestor)
-        node = hp_node_at(head, node)->parent;
+        node = hp_node_at(context, node)->parent;
     return node != 0;
 }
 
-bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
+bool hp_tree_is_recursive(const struct hp_thread_context *context, uint32_t node)
 {
-    for (; node != 0; node = hp_node_at(head, node)->parent)
-        if (hp_node_at(head, node)->is_folded == FOLDED)
+    for (; node != 0; node = hp_node_at(context, node)->parent)
+        if (hp_node_at(context, node)->is_folded == FOLDED)
             return true;
     return false;
 }
 
-void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame)
+void hp_tree_recount(const struct hp_thread_context *context, const struct hotpath_frame_ *frame)
 {
-    const uint32_t offset = hp_node_at(head, frame->node)->stat;
+    const uint32_t offset = hp_node_at(context, frame->node)->stat;
     uint32_t open = 0;
-    for (const struct hotpath_frame_ *at = hp_frame_zero(head) + 1; at <= head->hot.top; at++)
-        open += (at->stat & HOTPATH_RECURSIVE_) && hp_node_at(head, at->node)->stat == offset;
-    HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
+    for (const struct hotpath_frame_ *at = hp_frame_zero(context) + 1; at <= context->hot.top; at++)
+        open += (at->stat & HOTPATH_RECURSIVE_) && hp_node_at(context, at->node)->stat == offset;
+    HOTPATH_PUT_(hp_stat_at(context, offset)->open, open);
 }
 
 /* The stat of a node's calls, with the flags that apply to all of them now. */
-static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
+static uint32_t slot_stat(const struct hp_thread_context *context, uint32_t offset)
 {
-    const struct hotpath_node_ *node = hp_node_at(head, offset);
-    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const uint32_t blank = hp_stat_keeps(stat) != 0 ? head->record->blank_stat : 0;
+    const struct hotpath_node_ *node = hp_node_at(context, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(context, node->stat);
+    const uint32_t blank = hp_stat_log(stat) != 0 ? context->record->blank_stat : 0;
     return (blank != 0 ? blank | HOTPATH_KEPT_ : node->stat) |
-           (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
+           (hp_tree_is_recursive(context, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
 uint64_t hp_tree_longest_short_call(void)
@@ -392,35 +392,35 @@ bool hp_tree_is_short_path(const struct hotpath_node_ *node)
  * Not if calls are kept: those are timed, and the stat beside such a key must be the site's own. Nor on a path
  * where calls are longer than on the one for which the site was limited.
  */
-static bool is_sampled(const struct hp_head *head, uint32_t offset)
+static bool is_sampled(const struct hp_thread_context *context, uint32_t offset)
 {
-    const struct hotpath_node_ *node = hp_node_at(head, offset);
-    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    return stat->period > 1 && hp_stat_keeps(stat) == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
+    const struct hotpath_node_ *node = hp_node_at(context, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(context, node->stat);
+    return stat->period > 1 && hp_stat_log(stat) == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
 }
 
 /* Sets the flags of a slot that has its node already. */
-static void set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
+static void set_flags(const struct hp_thread_context *context, struct hotpath_slot_ *slot)
 {
-    const bool is = is_sampled(head, slot->node);
-    slot->stat = slot_stat(head, slot->node) | (is ? HOTPATH_UNTIMED_ : 0);
+    const bool is = is_sampled(context, slot->node);
+    slot->stat = slot_stat(context, slot->node) | (is ? HOTPATH_UNTIMED_ : 0);
     slot->key = plain_key(slot) | (is ? HOTPATH_SAMPLED_KEY_ : 0);
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted for it and everything below it. */
-static void begin_recursion(struct hp_head *head, uint32_t node)
+static void begin_recursion(struct hp_thread_context *context, uint32_t node)
 {
-    struct hotpath_slot_ *slots = head->hot.slots;
-    if (hp_tree_is_recursive(head, node))
+    struct hotpath_slot_ *slots = context->hot.slots;
+    if (hp_tree_is_recursive(context, node))
         return;
-    HOTPATH_PUT_(hp_node_at(head, node)->is_folded, FOLDED);
-    head->folds++;
-    for (struct hotpath_slot_ *slot = slots; slot < slots + slot_total(&head->hot); slot++)
-        if (slot->key != 0 && slot->stat != 0 && is_below(head, slot->node, node))
+    HOTPATH_PUT_(hp_node_at(context, node)->is_folded, FOLDED);
+    context->folds++;
+    for (struct hotpath_slot_ *slot = slots; slot < slots + slot_total(&context->hot); slot++)
+        if (slot->key != 0 && slot->stat != 0 && is_below(context, slot->node, node))
             slot->stat |= HOTPATH_RECURSIVE_;
-    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (!(frame->stat & HOTPATH_RECURSIVE_) && is_below(head, frame->node, node)) {
-            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    for (struct hotpath_frame_ *frame = hp_frame_zero(context) + 1; frame <= context->hot.top; frame++)
+        if (!(frame->stat & HOTPATH_RECURSIVE_) && is_below(context, frame->node, node)) {
+            struct hotpath_stat_ *stat = hp_stat_at(context, hp_node_at(context, frame->node)->stat);
             HOTPATH_PUT_(stat->open, stat->open + 1);
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
         }
@@ -430,81 +430,82 @@ static void begin_recursion(struct hp_head *head, uint32_t node)
  * For a path that does not fit into the tree: its site directly below <other>, or if even that fails <other>
  * itself. It has lost its callers, so it may be open elsewhere, and from then on all open calls are counted.
  */
-static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
+static uint32_t node_under_other(struct hp_thread_context *context, uint32_t site, uint32_t stat)
 {
-    const uint32_t other = head->record->other;
-    uint32_t node = child_of(head, other, site);
-    hp_lose(head, HP_LOSS_NODES);
-    begin_recursion(head, head->record->root);
+    const uint32_t other = context->record->other;
+    uint32_t node = child_of(context, other, site);
+    hp_lose(context, HP_LOSS_NODES);
+    begin_recursion(context, context->record->root);
     if (node == 0)
-        node = new_node(head, other, site, stat);
+        node = new_node(context, other, site, stat);
     if (node != 0)
-        add_known(head, other | KNOWN, site, node);
+        add_known(context, other | KNOWN, site, node);
     return node != 0 ? node : other;
 }
 
 /* The node that `site` leads to from `parent`; made if missing. In the worst case it is <other>. */
-static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t find_node(struct hp_thread_context *context, uint32_t parent, uint32_t site)
 {
-    const uint32_t stat = stat_of(head, site);
+    const uint32_t stat = stat_of(context, site);
     if (stat != 0)
-        count_thread(head, hp_stat_at(head, stat));
-    uint32_t node = ancestor_of(head, parent, site);
+        count_thread(context, hp_stat_at(context, stat));
+    uint32_t node = ancestor_of(context, parent, site);
     if (node != 0) {
-        begin_recursion(head, node);
+        begin_recursion(context, node);
         return node;
     }
-    if (!head->index_is_complete)
-        node = child_of(head, parent, site);
-    if (node == 0 && head->record->node_count < MAX_NODES)
-        node = new_node(head, parent, site, stat);
-    return node != 0 ? node : node_under_other(head, site, stat);
+    if (!context->index_is_complete)
+        node = child_of(context, parent, site);
+    if (node == 0 && context->record->node_count < MAX_NODES)
+        node = new_node(context, parent, site, stat);
+    return node != 0 ? node : node_under_other(context, site, stat);
 }
 
-const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
+const struct hotpath_slot_ *hp_tree_slot(struct hp_thread_context *context, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (head->steps > head->record->node_count &&
+    if (context->steps > context->record->node_count &&
         !HOTPATH_GET_(hp_runtime->wishes.reserve)) /* with it the index cannot grow */
-        fill_index(head);
-    const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
+        fill_index(context);
+    const struct hotpath_slot_ *slot = find_slot(&context->hot, parent, site);
     if (slot->key != 0)
         return slot;
-    spare->node = find_node(head, parent, site);
+    spare->node = find_node(context, parent, site);
     spare->key = slot_key(parent, site);
-    set_flags(head, spare);
-    add_slot(head, spare);
+    set_flags(context, spare);
+    add_slot(context, spare);
     /* The first call on a path is timed. */
-    HOTPATH_PUT_(hp_stat_at(head, hp_node_at(head, spare->node)->stat)->countdown, 1);
+    HOTPATH_PUT_(hp_stat_at(context, hp_node_at(context, spare->node)->stat)->countdown, 1);
     return spare;
 }
 
-void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
+void hp_tree_refresh(struct hp_thread_context *context, uint32_t parent, uint32_t node)
 {
-    struct hotpath_slot_ *slot = find_slot(&head->hot, parent, hp_node_at(head, node)->site);
+    struct hotpath_slot_ *slot = find_slot(&context->hot, parent, hp_node_at(context, node)->site);
     if (slot->key == 0)
         return;
-    set_flags(head, slot);
+    set_flags(context, slot);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */
 
-bool hp_tree_begin(struct hp_head *head)
+bool hp_tree_begin(struct hp_thread_context *context)
 {
-    struct hp_thread *record = head->record;
-    if (!empty_slots(head))
+    struct hp_thread *record = context->record;
+    if (!empty_slots(context))
         return false;
-    head->index_is_complete = true;
-    head->index_is_filled = false;
-    head->steps = 0;
-    record->root = new_node(head, 0, HP_SITE_ROOT, new_stat(head, HP_SITE_ROOT));
-    record->other = record->root ? new_node(head, record->root, HP_SITE_OTHER, new_stat(head, HP_SITE_OTHER)) : 0;
+    context->index_is_complete = true;
+    context->index_is_filled = false;
+    context->steps = 0;
+    record->root = new_node(context, 0, HP_SITE_ROOT, new_stat(context, HP_SITE_ROOT));
+    record->other =
+        record->root ? new_node(context, record->root, HP_SITE_OTHER, new_stat(context, HP_SITE_OTHER)) : 0;
     return record->other != 0;
 }
 
-bool hp_tree_resume(struct hp_head *head)
+bool hp_tree_resume(struct hp_thread_context *context)
 {
-    head->index_is_complete = head->index_is_filled = false;
-    head->steps = 0;
-    return empty_slots(head);
+    context->index_is_complete = context->index_is_filled = false;
+    context->steps = 0;
+    return empty_slots(context);
 }

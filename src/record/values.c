@@ -246,7 +246,7 @@ static const struct hp_part *next_part(const struct hp_object_use *use, const st
 {
     const uint32_t offset =
         part == NULL ? __atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_ACQUIRE) : part->sibling;
-    return offset != 0 ? (const struct hp_part *)(const void *)(use->head->hot.base + offset) : NULL;
+    return offset != 0 ? (const struct hp_part *)(const void *)(use->context->hot.base + offset) : NULL;
 }
 
 /* Everything that all threads ever added. */
@@ -306,7 +306,7 @@ static void set_gauge(const struct hp_object_use *use, const struct hp_kind_type
 
 static bool is_alone(const struct hp_object_use *use)
 {
-    return use->part->sibling == 0 && (const char *)use->part - use->head->hot.base ==
+    return use->part->sibling == 0 && (const char *)use->part - use->context->hot.base ==
                                           (ptrdiff_t)__atomic_load_n(&hp_object_of(use)->parts, __ATOMIC_RELAXED);
 }
 

@@ -1,6 +1,6 @@
 /*
  * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. The
- * caller holds the head. SPDX-License-Identifier: MIT
+ * caller holds the context. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_ZONE_STACK_H
 #define HP_RECORD_ZONE_STACK_H
@@ -13,15 +13,15 @@
 #define HP_FIRST_FRAMES 64u /* open zones before the stack has to grow */
 
 /* Sets up an empty tree, stack and index in a new record. False: no space. */
-bool hp_zones_begin(struct hp_head *head);
+bool hp_zones_begin(struct hp_thread_context *context);
 /* Prepares the record of an exited thread for the next one. */
-bool hp_zones_resume(struct hp_head *head);
+bool hp_zones_resume(struct hp_thread_context *context);
 /* Makes room for one more zone. False: no space. */
-bool hp_zone_make_room(struct hp_head *head);
+bool hp_zone_make_room(struct hp_thread_context *context);
 
 /* Ends the innermost zone at this time, or, if it was abandoned, at its last sign. */
-void hp_zone_close_top(struct hp_head *head, uint64_t now);
-void hp_zone_abandon_top(struct hp_head *head);
+void hp_zone_close_top(struct hp_thread_context *context, uint64_t now);
+void hp_zone_abandon_top(struct hp_thread_context *context);
 
 /*
  * Counts a timed call, except in its histogram, which the caller does. Returns whether it was inside another call
@@ -48,6 +48,9 @@ static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_no
     return is_nested;
 }
 
-static inline void hp_zone_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
+static inline void hp_zone_pop(struct hp_thread_context *context, struct hotpath_frame_ *frame)
+{
+    context->hot.top = frame - 1;
+}
 
 #endif

@@ -18,19 +18,20 @@
 #include "lane_switch.h"
 #include "sampler.h"
 #include "sites.h"
-#include "slow_ways.h"
+#include "slow_paths.h"
 #include "stacks.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "threads.h"
 #include "tree.h"
 #include "unrecorded.h"
 #include "zone_stack.h"
 
 /* The frame of a guard among the `reach` innermost ones, or NULL. Frame 0 is the thread's own and has no guard. */
-static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
+static struct hotpath_frame_ *find_frame(const struct hp_thread_context *context, const struct hotpath_zone *zone,
+                                         size_t reach)
 {
-    struct hotpath_frame_ *frame = head->hot.top;
-    for (; frame > hp_frame_zero(head) && reach > 0; frame--, reach--)
+    struct hotpath_frame_ *frame = context->hot.top;
+    for (; frame > hp_frame_zero(context) && reach > 0; frame--, reach--)
         if (frame->zone == (uintptr_t)zone)
             return frame;
     return NULL;
@@ -43,32 +44,32 @@ static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struc
  */
 #define STALE_REACH 64u
 
-static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
+static void drop_stale(struct hp_thread_context *context, const struct hotpath_zone *zone)
 {
-    const struct hotpath_frame_ *stale = find_frame(head, zone, STALE_REACH);
-    while (stale != NULL && head->hot.top >= stale)
-        hp_zone_abandon_top(head);
+    const struct hotpath_frame_ *stale = find_frame(context, zone, STALE_REACH);
+    while (stale != NULL && context->hot.top >= stale)
+        hp_zone_abandon_top(context);
 }
 
 /* -------------------------------------------------------------------------------------- entering, leaving */
 
-static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t site)
+static uintptr_t enter(struct hp_thread_context *context, struct hotpath_zone *zone, uint32_t site)
 {
-    struct hotpath_head_ *hot = &head->hot;
+    struct hotpath_context_ *hot = &context->hot;
     if ((uintptr_t)zone >= hot->top->zone)
-        drop_stale(head, zone);
-    if (hot->top == hot->last && !hp_zone_make_room(head)) {
-        hp_lose(head, HP_LOSS_DEPTH);
+        drop_stale(context, zone);
+    if (hot->top == hot->last && !hp_zone_make_room(context)) {
+        hp_lose(context, HP_LOSS_DEPTH);
         return HOTPATH_SKIPPED_;
     }
     struct hotpath_slot_ spare;
-    const struct hotpath_slot_ *slot = hp_tree_slot(head, hot->top->node, site, &spare);
+    const struct hotpath_slot_ *slot = hp_tree_slot(context, hot->top->node, site, &spare);
     struct hotpath_frame_ *frame = hot->top + 1;
     HOTPATH_PUT_(frame->start, hp_now());
     hotpath_push_(hot, frame, slot, zone);
-    struct hotpath_node_ *node = hp_node_at(head, slot->node);
+    struct hotpath_node_ *node = hp_node_at(context, slot->node);
     const bool is_timed =
-        !(slot->key & HOTPATH_SAMPLED_KEY_) || hotpath_is_timed_(hp_stat_at(head, node->stat), node, slot->stat);
+        !(slot->key & HOTPATH_SAMPLED_KEY_) || hotpath_is_timed_(hp_stat_at(context, node->stat), node, slot->stat);
     if (slot->stat & HOTPATH_RECURSIVE_)
         hotpath_open_call_(hot, frame);
     if (!is_timed)
@@ -78,145 +79,145 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     return (uintptr_t)hot;
 }
 
-/* The first free head of this thread: we may be in a handler that interrupted the recorder. */
-static struct hp_head *head_at_rest(struct hp_head *head)
+/* The first free context of this thread: we may be in a handler that interrupted the recorder. */
+static struct hp_thread_context *context_at_rest(struct hp_thread_context *context)
 {
-    for (int depth = 0; hp_head_is_held(&head->hot); depth++) {
-        head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
-        if (head == NULL) {
+    for (int depth = 0; hp_context_is_held(&context->hot); depth++) {
+        context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(context) : NULL;
+        if (context == NULL) {
             hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
             return NULL;
         }
     }
-    return head;
+    return context;
 }
 
 /* The innermost guard around a stack address: those below were left by a jump. UINT64_MAX: none. */
-static uint64_t guard_around(const struct hp_head *head, uintptr_t place)
+static uint64_t guard_around(const struct hp_thread_context *context, uintptr_t place)
 {
-    const struct hotpath_frame_ *frame = head->hot.top;
-    while (frame > hp_frame_zero(head) && frame->zone <= place)
+    const struct hotpath_frame_ *frame = context->hot.top;
+    while (frame > hp_frame_zero(context) && frame->zone <= place)
         frame--;
     return frame->zone;
 }
 
-static bool is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
+static bool is_on_own_stack(const struct hp_thread_context *context, uintptr_t address, struct hp_stack *ret_own)
 {
-    return hp_stack_is_own(address, hp_head_is_of_first_thread(head), hp_is_child(), ret_own);
+    return hp_stack_is_own(address, hp_context_is_of_first_thread(context), hp_is_child(), ret_own);
 }
 
-/* A report may be using the head of a thread while the host's reporter reads it there. */
+/* A report may be using the context of a thread while the host's reporter reads it there. */
 static bool is_reporting(void)
 {
-    return __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+    return __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_context;
 }
 
 /*
- * Whether a busy head was abandoned: by siglongjmp out of a handler that had interrupted the recorder. If we are in
+ * Whether a busy context was abandoned: by siglongjmp out of a handler that had interrupted the recorder. If we are in
  * such a handler ourselves, its signal frame lies between our guard and the innermost one around the interrupted
  * code. Nothing is known about stacks other than the thread's own.
  */
-static bool was_left(const struct hp_head *head, uintptr_t zone)
+static bool was_left(const struct hp_thread_context *context, uintptr_t zone)
 {
     uint64_t bytes;
     struct hp_stack own, guards;
     if (hp_is_sealed() || !hp_is_own_process() || is_reporting() ||
-        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE || !is_on_own_stack(head, zone, &own))
+        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE || !is_on_own_stack(context, zone, &own))
         return false;
-    const uint64_t guard = guard_around(head, zone);
+    const uint64_t guard = guard_around(context, zone);
     const bool is_any = guard != UINT64_MAX;
-    if (is_any && !is_on_own_stack(head, (uintptr_t)guard, &guards))
+    if (is_any && !is_on_own_stack(context, (uintptr_t)guard, &guards))
         return false;
     return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
 }
 
-/* Checks the gate with the head held, whoever holds it. */
-static bool is_found_on(struct hp_head *head)
+/* Checks the gate with the context held, whoever holds it. */
+static bool is_found_on(struct hp_thread_context *context)
 {
-    const uint32_t before = hp_head_hold_too(&head->hot);
-    const bool is = hp_head_is_recording(&head->hot);
-    hp_head_put_back(&head->hot, before);
+    const uint32_t before = hp_context_hold_too(&context->hot);
+    const bool is = hp_context_is_recording(&context->hot);
+    hp_context_put_back(&context->hot, before);
     return is;
 }
 
 /* The thread was working on the innermost zone, which may or may not be counted as open, or as ended. */
-static void recover(struct hp_head *head)
+static void recover(struct hp_thread_context *context)
 {
-    struct hotpath_frame_ *top = head->hot.top;
-    if (top == hp_frame_zero(head))
+    struct hotpath_frame_ *top = context->hot.top;
+    if (top == hp_frame_zero(context))
         return;
     if (top->zone == 0)
-        hp_zone_pop(head, top);
-    hp_tree_recount(head, top);
+        hp_zone_pop(context, top);
+    hp_tree_recount(context, top);
 }
 
-/* Recovers the heads of handlers that interrupted this one and were abandoned with it. */
-static void recover_handlers(struct hp_head *head)
+/* Recovers the contexts of handlers that interrupted this one and were abandoned with it. */
+static void recover_handlers(struct hp_thread_context *context)
 {
-    for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
-        if (at->record == NULL || at->hot.epoch != head->hot.epoch)
+    for (struct hp_thread_context *at = context->handler; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != context->hot.epoch)
             continue;
-        if (hp_head_is_held(&at->hot))
+        if (hp_context_is_held(&at->hot))
             recover(at);
-        hp_head_hold(&at->hot);
+        hp_context_hold(&at->hot);
         while (at->hot.top > hp_frame_zero(at))
             hp_zone_abandon_top(at);
-        hp_head_let_go(&at->hot);
+        hp_context_let_go(&at->hot);
     }
 }
 
-static void recover_all(struct hp_head *head)
+static void recover_all(struct hp_thread_context *context)
 {
-    recover_handlers(head);
-    recover(head);
-    hp_head_let_go(&head->hot);
+    recover_handlers(context);
+    recover(context);
+    hp_context_let_go(&context->hot);
 }
 
-/* One head is left for another handler: handlers are nested, or some were left by jumps. */
-static bool are_nearly_all_busy(const struct hp_head *head)
+/* One context is left for another handler: handlers are nested, or some were left by jumps. */
+static bool are_nearly_all_busy(const struct hp_thread_context *context)
 {
     unsigned busy = 0;
-    for (const struct hp_head *at = head; at != NULL && hp_head_is_held(&at->hot); at = at->handler)
+    for (const struct hp_thread_context *at = context; at != NULL && hp_context_is_held(&at->hot); at = at->handler)
         busy++;
     return busy >= HP_HANDLER_DEPTH;
 }
 
 /* The check is expensive, so in a storm of signals it is made less and less often. */
-static bool is_time_to_ask(struct hp_head *head)
+static bool is_time_to_ask(struct hp_thread_context *context)
 {
-    const uint32_t asked = head->asked_if_left++;
+    const uint32_t asked = context->asked_if_left++;
     return (asked & (asked + 1)) == 0;
 }
 
-static void take_up_what_was_left(struct hp_head *head, uintptr_t zone)
+static void take_up_what_was_left(struct hp_thread_context *context, uintptr_t zone)
 {
-    if (hp_head_is_held(&head->hot)) {
-        if (!are_nearly_all_busy(head) || !is_time_to_ask(head) || !was_left(head, zone))
+    if (hp_context_is_held(&context->hot)) {
+        if (!are_nearly_all_busy(context) || !is_time_to_ask(context) || !was_left(context, zone))
             return;
-        recover_all(head);
+        recover_all(context);
     }
-    head->asked_if_left = 0;
+    context->asked_if_left = 0;
 }
 
 static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     hp_unrecorded_meet(site);
-    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
-    if (head == NULL || !is_found_on(head))
+    struct hp_thread_context *context = hp_page() ? hp_thread_context_of() : NULL;
+    if (context == NULL || !is_found_on(context))
         return HOTPATH_SKIPPED_;
-    hp_sampler_meet_zone(head);
+    hp_sampler_meet_zone(context);
     const uint32_t id = hp_site_id(site);
     if (id >= HOTPATH_READY_)
         return HOTPATH_SKIPPED_;
-    take_up_what_was_left(head, (uintptr_t)zone);
-    head = head_at_rest(head);
-    if (head == NULL)
+    take_up_what_was_left(context, (uintptr_t)zone);
+    context = context_at_rest(context);
+    if (context == NULL)
         return HOTPATH_SKIPPED_;
-    hp_head_hold(&head->hot);
+    hp_context_hold(&context->hot);
     uintptr_t state = HOTPATH_SKIPPED_;
-    if (hp_head_is_recording(&head->hot))
-        state = enter(head, zone, id);
-    hp_head_let_go(&head->hot);
+    if (hp_context_is_recording(&context->hot))
+        state = enter(context, zone, id);
+    hp_context_let_go(&context->hot);
     return state;
 }
 
@@ -229,53 +230,54 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
 }
 
 /* A guard of the thread's own lane ends while it is on another lane: longjmp left that lane without a switch. */
-static const struct hotpath_frame_ *find_frame_below(struct hp_head *head, const struct hotpath_zone *zone,
-                                                     uint64_t now)
+static const struct hotpath_frame_ *find_frame_below(struct hp_thread_context *context,
+                                                     const struct hotpath_zone *zone, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = find_frame(head, zone, SIZE_MAX), *own, *zero;
-    if (frame != NULL || !hp_lane_is_other(head))
+    const struct hotpath_frame_ *frame = find_frame(context, zone, SIZE_MAX), *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(context))
         return frame;
-    zero = hp_lane_own_frames(head, &own);
+    zero = hp_lane_own_frames(context, &own);
     while (own > zero && own->zone != (uintptr_t)zone)
         own--;
     if (own > zero)
-        hp_lane_return(head, now);
+        hp_lane_return(context, now);
     return own > zero ? own : NULL;
 }
 
 /*
- * Closes the zone if it is on this head's stack. A busy head must not be touched, with one exception: a guard on
+ * Closes the zone if it is on this context's stack. A busy context must not be touched, with one exception: a guard on
  * its stack belongs to the code that a handler interrupted. If that guard is being closed, the handler is gone, so
- * it was left by siglongjmp, and nobody uses the head any more.
+ * it was left by siglongjmp, and nobody uses the context any more.
  */
-static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
+static bool leave(struct hp_thread_context *context, const struct hotpath_zone *zone, uint64_t now)
 {
-    const uint32_t before = hp_head_hold_too(&head->hot);
-    /* Checked again with the head held: the session may have ended, and its frames with it. */
-    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? find_frame_below(head, zone, now) : NULL;
+    const uint32_t before = hp_context_hold_too(&context->hot);
+    /* Checked again with the context held: the session may have ended, and its frames with it. */
+    const struct hotpath_frame_ *frame =
+        hp_context_has_session(&context->hot) ? find_frame_below(context, zone, now) : NULL;
     if (frame != NULL) {
         if (before == 0) {
-            recover_handlers(head);
-            recover(head);
+            recover_handlers(context);
+            recover(context);
         }
-        const uint64_t from = hp_slow_way_begin(head);
-        while (head->hot.top > frame)
-            hp_zone_abandon_top(head);
-        hp_zone_close_top(head, now);
-        hp_slow_way_end(head, from);
+        const uint64_t from = hp_slow_way_begin(context);
+        while (context->hot.top > frame)
+            hp_zone_abandon_top(context);
+        hp_zone_close_top(context, now);
+        hp_slow_way_end(context, from);
     }
-    hp_head_put_back(&head->hot, frame != NULL ? HOTPATH_READY_ : before);
+    hp_context_put_back(&context->hot, frame != NULL ? HOTPATH_READY_ : before);
     return frame != NULL;
 }
 
 static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
-    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->hot.epoch != hp_epoch() ||
+    if (&context->hot == &hp_idle_context || context->thread_id == 0 || context->hot.epoch != hp_epoch() ||
         __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) == 0)
         return;
-    for (struct hp_head *at = head; at != NULL; at = at->handler)
+    for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && leave(at, zone, now))
             return;
     /*
@@ -289,89 +291,91 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
 /* Drops runs that longjmp has left. */
-static uint32_t settled_depth(struct hp_head *head)
+static uint32_t settled_depth(struct hp_thread_context *context)
 {
-    const uint32_t depth = (uint32_t)(head->hot.top - hp_frame_zero(head));
-    while (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth > depth)
-        head->skip_runs--;
+    const uint32_t depth = (uint32_t)(context->hot.top - hp_frame_zero(context));
+    while (context->skip_runs > 0 && context->skips[context->skip_runs - 1].depth > depth)
+        context->skip_runs--;
     return depth;
 }
 
 void hp_zone_skip(void)
 {
-    struct hp_head *head = hp_thread_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_thread_hold();
+    if (context == NULL)
         return;
-    const uint32_t depth = settled_depth(head);
-    if (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth)
-        head->skips[head->skip_runs - 1].count++;
-    else if (head->skip_runs < HP_SKIP_RUNS)
-        head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
-    if (head->hot.top->stat &
+    const uint32_t depth = settled_depth(context);
+    if (context->skip_runs > 0 && context->skips[context->skip_runs - 1].depth == depth)
+        context->skips[context->skip_runs - 1].count++;
+    else if (context->skip_runs < HP_SKIP_RUNS)
+        context->skips[context->skip_runs++] = (struct hp_skip_run){depth, 1};
+    if (context->hot.top->stat &
         HOTPATH_UNTIMED_) /* an exit hook must not take the end of a skipped call for that of the zone */
-        HOTPATH_PUT_(head->hot.top->start, 0);
-    hp_head_let_go(&head->hot);
+        HOTPATH_PUT_(context->hot.top->start, 0);
+    hp_context_let_go(&context->hot);
 }
 
 bool hp_zone_was_skipped(void)
 {
-    struct hp_head *head = hp_thread_hold();
-    if (head == NULL)
+    struct hp_thread_context *context = hp_thread_hold();
+    if (context == NULL)
         return false;
-    const uint32_t depth = settled_depth(head);
-    const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
-    if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
-        head->skip_runs--;
-    hp_head_let_go(&head->hot);
+    const uint32_t depth = settled_depth(context);
+    const bool was_skipped = context->skip_runs > 0 && context->skips[context->skip_runs - 1].depth == depth;
+    if (was_skipped && --context->skips[context->skip_runs - 1].count == 0)
+        context->skip_runs--;
+    hp_context_let_go(&context->hot);
     return was_skipped;
 }
 
 /* A call that got no node at all is counted at <other>, which belongs to no site. */
-static const struct hotpath_frame_ *find_frame_of(const struct hp_head *head, uint32_t site,
+static const struct hotpath_frame_ *find_frame_of(const struct hp_thread_context *context, uint32_t site,
                                                   const struct hotpath_frame_ *zero,
                                                   const struct hotpath_frame_ *frame)
 {
-    while (frame > zero && hp_node_at(head, frame->node)->site != site && frame->node != head->record->other)
+    while (frame > zero && hp_node_at(context, frame->node)->site != site && frame->node != context->record->other)
         frame--;
     return frame > zero ? frame : NULL;
 }
 
 /* As find_frame_below. */
-static const struct hotpath_frame_ *find_site_below(struct hp_head *head, uint32_t site, uint64_t now)
+static const struct hotpath_frame_ *find_site_below(struct hp_thread_context *context, uint32_t site, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = find_frame_of(head, site, hp_frame_zero(head), head->hot.top), *own, *zero;
-    if (frame != NULL || !hp_lane_is_other(head))
+    const struct hotpath_frame_ *frame = find_frame_of(context, site, hp_frame_zero(context), context->hot.top),
+                                *own, *zero;
+    if (frame != NULL || !hp_lane_is_other(context))
         return frame;
-    zero = hp_lane_own_frames(head, &own);
-    frame = find_frame_of(head, site, zero, own);
+    zero = hp_lane_own_frames(context, &own);
+    frame = find_frame_of(context, site, zero, own);
     if (frame != NULL)
-        hp_lane_return(head, now);
+        hp_lane_return(context, now);
     return frame;
 }
 
-static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
+static bool leave_site(struct hp_thread_context *context, uint32_t site, uint64_t now)
 {
-    if (hp_head_is_held(&head->hot))
+    if (hp_context_is_held(&context->hot))
         return false;
-    hp_head_hold(&head->hot);
-    const struct hotpath_frame_ *frame = hp_head_has_session(&head->hot) ? find_site_below(head, site, now) : NULL;
+    hp_context_hold(&context->hot);
+    const struct hotpath_frame_ *frame =
+        hp_context_has_session(&context->hot) ? find_site_below(context, site, now) : NULL;
     if (frame != NULL) {
-        const uint64_t from = hp_slow_way_begin(head);
-        while (head->hot.top > frame)
-            hp_zone_abandon_top(head);
-        hp_zone_close_top(head, now);
-        hp_slow_way_end(head, from);
+        const uint64_t from = hp_slow_way_begin(context);
+        while (context->hot.top > frame)
+            hp_zone_abandon_top(context);
+        hp_zone_close_top(context, now);
+        hp_slow_way_end(context, from);
     }
-    hp_head_let_go(&head->hot);
+    hp_context_let_go(&context->hot);
     return frame != NULL;
 }
 
 void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
     const int saved = errno;
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hp_idle_head && head->thread_id != 0)
-        for (struct hp_head *at = head; at != NULL; at = at->handler)
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (&context->hot != &hp_idle_context && context->thread_id != 0)
+        for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
             if (at->record != NULL && at->hot.epoch == hp_epoch() && leave_site(at, site, now))
                 break;
     errno = saved;

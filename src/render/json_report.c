@@ -27,7 +27,7 @@ static void put_ns(struct hp_json *json, double ns)
 /* ---------------------------------------------------------------------------------------------- meta */
 
 /*
- * The wall clock is read once per session, so the end of the run is computed from the start of the principal
+ * The wall clock is read once per session, so the end of the run is computed from the start of the primary
  * session.
  */
 static void put_moment(struct hp_json *json, const struct hp_run *run)

@@ -5,10 +5,10 @@
 
 #include "channel_jam.h"
 #include "function_profile.h"
+#include "proc_sampler.h"
 #include "task_profile.h"
 #include "units.h"
 #include "utf8.h"
-#include "watch.h"
 
 /* "waiting (lock: futex)" */
 static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)

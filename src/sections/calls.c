@@ -13,7 +13,7 @@
 #include "arith.h"
 #include "identity.h"
 #include "sort.h"
-#include "stat_walk.h"
+#include "stat_iter.h"
 
 struct call {
     struct call *next; /* in order of arrival */
@@ -74,18 +74,18 @@ static bool copy_text(struct hp_arena *arena, const char *text, size_t length, c
     return *ret_copy != NULL || text == NULL || length == 0;
 }
 
-static bool add_call(struct view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
+static bool add_call(struct view *view, const struct hp_stat_iter *walk, const struct hp_logged_call *kept)
 {
     struct hp_arena *arena = view->results->model->arena;
     struct call *call = hp_arena_take(arena, sizeof *call);
-    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
+    const char *thread = hp_stat_iter_thread_name(walk, kept->tid);
     if (call == NULL || !copy_text(arena, kept->note, kept->note_length, &call->note) ||
         !copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
         return false;
     call->site = walk->site;
     call->session = walk->snapshot;
     call->ticks = kept->ticks;
-    call->end = hp_kept_call_end(kept);
+    call->end = hp_logged_call_end(kept);
     call->tid = kept->tid;
     call->alloc_bytes = kept->alloc_bytes;
     call->alloc_count = kept->alloc_count;
@@ -97,9 +97,9 @@ static bool add_call(struct view *view, const struct hp_stat_walk *walk, const s
 
 static bool gather(struct view *view)
 {
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
+    struct hp_stat_iter walk = {0};
+    struct hp_logged_call kept;
+    while (hp_stat_iter_next(&walk, view->results->model->profile)) {
         if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
         while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
@@ -206,11 +206,11 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct c
 
 static bool has_data(const struct hotpath_results *results)
 {
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
+    struct hp_stat_iter walk = {0};
+    struct hp_logged_call kept;
     if (!hp_run_has_feature(&results->model->run, HP_FEATURE_CALLS))
         return false;
-    while (hp_stat_walk_next(&walk, results->model->profile))
+    while (hp_stat_iter_next(&walk, results->model->profile))
         if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
             return true;
     return false;

@@ -7,12 +7,12 @@
 #include "arena.h"
 #include "found_rows.h"
 #include "order.h"
+#include "proc_sampler.h"
 #include "section.h"
 #include "shares.h"
 #include "text.h"
 #include "units.h"
 #include "verdict.h"
-#include "watch.h"
 
 struct columns {
     size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,

@@ -384,15 +384,14 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
 
 const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
 {
-    const struct hp_snapshot *principal = model->run.sessions[0];
+    const struct hp_snapshot *primary = model->run.sessions[0];
     struct hotpath_results *results = hp_arena_take(model->arena, sizeof *results);
     if (results == NULL)
         return NULL;
     results->model = model;
     results->settings = settings;
-    results->label = first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
-    results->metadata =
-        first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->label = first_text(settings->record.label, hp_snapshot_text(primary, primary->header.label));
+    results->metadata = first_text(settings->record.metadata, hp_snapshot_text(primary, primary->header.metadata));
     results->trust = hp_model_trust(model);
     if (results->trust == NULL)
         return NULL;

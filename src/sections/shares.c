@@ -27,9 +27,9 @@ const char *hp_share_open_note(const struct hp_profile *profile)
         has_others |= session->open > 0 && !is_ended;
     }
     if (has_ended && has_others)
-        return "* still running at the time of the report, or when its process was killed: counted up to then, or "
+        return "* still running at the time of the report, or when its process ended: counted up to then, or "
                "up to its last recorded time";
-    return has_ended ? "* still running when the process was killed: counted up to its last recorded time"
+    return has_ended ? "* still running when the process ended: counted up to its last recorded time"
                      : "* still running at the time of the report: counted up to then";
 }
 

@@ -18,7 +18,7 @@
 #include "identity.h"
 #include "shares.h"
 #include "sort.h"
-#include "stat_walk.h"
+#include "stat_iter.h"
 #include "text.h"
 #include "units.h"
 #include "utf8.h"
@@ -182,7 +182,7 @@ static struct function *function_of(const struct view *view, const struct hp_sit
 
 /* ------------------------------------------------------------------------------------------- calls */
 
-static void take_if_slower(struct function *function, const struct hp_stat_walk *walk)
+static void take_if_slower(struct function *function, const struct hp_stat_iter *walk)
 {
     uint64_t ticks;
     if (!hp_snapshot_slowest_ticks(walk->snapshot, &walk->stat, &ticks) ||
@@ -232,8 +232,8 @@ static bool find_calls(struct view *view)
 {
     const struct hp_run *run = &view->results->model->run;
     const uint32_t limit = view->results->settings->show.functions_limit;
-    struct hp_stat_walk walk = {0};
-    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
+    struct hp_stat_iter walk = {0};
+    while (hp_stat_iter_next(&walk, view->results->model->profile)) {
         struct function *function = walk.site != NULL ? function_of(view, walk.site) : NULL;
         if (function != NULL)
             take_if_slower(function, &walk);
@@ -414,7 +414,7 @@ static uint64_t started(const struct function *function)
 
 static uint64_t ago(const struct view *view, const struct function *function)
 {
-    const uint64_t end = hp_kept_call_end(&function->copy.call);
+    const uint64_t end = hp_logged_call_end(&function->copy.call);
     return view->now > end ? view->now - end : 0;
 }
 

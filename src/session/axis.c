@@ -7,8 +7,8 @@
 
 #include "arith.h"
 #include "layout.h"
-#include "places.h"
 #include "regular_file.h"
+#include "session_dirs.h"
 #include "snapshot.h"
 #include "sys.h"
 #include "text.h"

@@ -1,6 +1,6 @@
 /*
  * What the threads of a process use, by the kernel's accounting: CPU time, context switches, and, with the data of
- * the session, allocations. Part of watching (watch.h), which calls these at its looks; a few times per second
+ * the session, allocations. Part of watching (proc_sampler.h), which calls these at its looks; a few times per second
  * everything is brought up to date.
  *
  *     hp_crew_begin(&crew, &target, header.crew);
@@ -23,8 +23,8 @@
 #define HP_CREW_PERIOD_NS UINT64_C(250000000)
 
 /* False: the session is over, or the bytes do not exist. */
-typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
-typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
+typedef bool hp_proc_sampler_read(void *context, uint32_t offset, void *to, size_t bytes);
+typedef bool hp_proc_sampler_write(void *context, uint32_t offset, const void *from, size_t bytes);
 
 /* A thread's schedstat at a look. */
 struct hp_crew_seen {
@@ -53,8 +53,8 @@ struct hp_crew_thread {
 /* Private, except for `sums`. */
 struct hp_crew_watch {
     uint32_t pid;
-    hp_watch_read *read;
-    hp_watch_write *write;
+    hp_proc_sampler_read *read;
+    hp_proc_sampler_write *write;
     void *context;
     uint32_t at; /* offset of struct hp_crew in the session; 0: none */
     bool is_due;

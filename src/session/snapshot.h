@@ -212,7 +212,7 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
 
 /* A call that was kept, with a copy of its note, which may contain any bytes. */
-struct hp_kept_call {
+struct hp_logged_call {
     uint64_t start; /* ticks */
     uint64_t ticks;
     uint32_t node;
@@ -224,18 +224,18 @@ struct hp_kept_call {
 };
 
 /* When it ended, in ticks. */
-uint64_t hp_kept_call_end(const struct hp_kept_call *call);
+uint64_t hp_logged_call_end(const struct hp_logged_call *call);
 
 /*
  * The latest calls of a stat, newest first. The walk ends at calls that are overwritten meanwhile: older ones are
  * gone, too.
  */
 bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
-                           struct hp_walk *walk, struct hp_kept_call *ret_call);
+                           struct hp_walk *walk, struct hp_logged_call *ret_call);
 
 /* The slowest call of a stat, with everything inside it, in the caller's memory. */
 struct hp_slow_copy {
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     uint64_t self;
     uint32_t row_count;
     uint32_t rows_left_out;

@@ -17,8 +17,8 @@
 
 #include "axis.h"
 #include "memory.h"
-#include "places.h"
 #include "process.h"
+#include "session_dirs.h"
 #include "sys.h"
 #include "text.h"
 
@@ -185,7 +185,7 @@ const char *hp_store_create(struct hp_store *store, const struct hp_record_setti
 {
     char folder[1100];
     memset(store, 0, sizeof *store);
-    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++)
+    for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++)
         if (create_in(store, settings, folder, pid, place))
             return NULL;
     if (create_in_memory(store, settings, place))

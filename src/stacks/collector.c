@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "clock.h"
-#include "grown.h"
+#include "growing_array.h"
 #include "heap_live.h"
 #include "heap_source.h"
 #include "kernel_entry.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 /* ---------------------------------------------------------------------------------------------------- worth */
 

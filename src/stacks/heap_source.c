@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "grown.h"
+#include "growing_array.h"
 #include "process.h"
 #include "ring_reader.h"
 #include "seen.h"

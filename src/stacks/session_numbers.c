@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 #define MOST_NAME 64u
 

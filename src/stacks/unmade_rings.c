@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "stack_ring.h"
 
 static struct list {

@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "regular_file.h"
 #include "text.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 #define DEEPEST 200u
 #define MOST_PIECES 100000u /* ranges of one DIE */

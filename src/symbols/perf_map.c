@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "regular_file.h"
 
 #define LARGEST_MAP (256u << 20)

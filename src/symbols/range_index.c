@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 struct making {
     struct hp_range_index *index;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "inline_calls.h"
 
 #define MOST_PIECES 1000000u /* ranges of a unit */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 
 #define MOST_RULES 65536u
 #define MOST_EXPRESSION_BYTES (1u << 16)

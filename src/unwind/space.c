@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "text.h"
 
 #define LONGEST_PATH 4096u

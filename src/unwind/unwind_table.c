@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "keyed_sort.h"
 #include "memory.h"
 #include "signal_return.h"

@@ -1,10 +1,10 @@
 /*
- * A signal arrives in the middle of the recorder, while a zone that begins or ends holds a head of the thread. The
- * test itself holds the head that the next zone would use, so that this happens each time. The handler has zones.
+ * A signal arrives in the middle of the recorder, while a zone that begins or ends holds a context of the thread. The
+ * test itself holds the context that the next zone would use, so that this happens each time. The handler has zones.
  *     jumps    it leaves by siglongjmp, again and again, within a function that continues; later zones are recorded
  *     thread   the same in a thread, without an enclosing zone, from deep down. Prints whether it was optimised: if
  *              not, functions leave much of their frames untouched, and with them old signal frames
- *     returns  it returns: on the thread's stack or an alternate one, in memory of any kind. The head is still
+ *     returns  it returns: on the thread's stack or an alternate one, in memory of any kind. The context is still
  *              held, since its holder will continue
  */
 #include "support.h"
@@ -30,27 +30,27 @@ static void on_signal(int signal)
 {
     (void)signal;
     in_handler();
-    MUST(HOTPATH_GET_(hotpath_v1_head->ready) == 0);
+    MUST(HOTPATH_GET_(hotpath_v1_context->ready) == 0);
     if (is_leaving)
         siglongjmp(back, 1);
 }
 
-static struct hp_head *head_at_rest(void)
+static struct hp_thread_context *context_at_rest(void)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    while (head->handler != NULL && HOTPATH_GET_(head->hot.ready) == 0)
-        head = head->handler;
-    return head;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    while (context->handler != NULL && HOTPATH_GET_(context->hot.ready) == 0)
+        context = context->handler;
+    return context;
 }
 
 static __attribute__((noinline)) void be_interrupted(void)
 {
-    struct hp_head *head = head_at_rest();
-    HOTPATH_PUT_(head->hot.ready, 0);
+    struct hp_thread_context *context = context_at_rest();
+    HOTPATH_PUT_(context->hot.ready, 0);
     HOTPATH_ORDER_();
     raise(SIGUSR1);
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    HOTPATH_PUT_(context->hot.ready, HOTPATH_READY_);
 }
 
 static __attribute__((noinline)) void dive(int depth)

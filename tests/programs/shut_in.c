@@ -193,7 +193,7 @@ static int live_without_counter(const char *who)
 static bool is_noticed(void)
 {
 #ifdef HOTPATH
-    const struct hp_header *header = (const struct hp_header *)(const void *)hotpath_v1_head->base;
+    const struct hp_header *header = (const struct hp_header *)(const void *)hotpath_v1_context->base;
     return __atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED;
 #else
     return true;

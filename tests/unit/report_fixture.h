@@ -19,7 +19,7 @@
 #include "section.h"
 #include "session_builder.h"
 
-extern struct session_builder builder; /* the principal session, which is always there */
+extern struct session_builder builder; /* the primary session, which is always there */
 extern struct hp_settings settings;
 extern hp_read_name *read_name;        /* for the linker's names; NULL before every test */
 extern const hotpath_results *results; /* from fixture_build on */

@@ -20,7 +20,7 @@
 #include "instances.h"
 #include "object_snapshot.h"
 #include "scratch_folder.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 static uint64_t now;
 static uint64_t step; /* how far it moves with each reading */
@@ -499,7 +499,7 @@ static void assert_small(void)
     size_t private = HP_CACHED_INSTANCES * sizeof(struct hp_cached_instance);
     for (size_t at = 0; at < HP_OBJECT_CHUNKS; at++)
     private += hp_runtime->object_chunks[at] != NULL ? HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object) : 0;
-    private += ((struct hp_head *)(void *)hotpath_v1_head)->part_places * sizeof(uint32_t);
+    private += ((struct hp_thread_context *)(void *)hotpath_v1_context)->part_places * sizeof(uint32_t);
     assert_true(header()->used + private <= 2u << 20);
 }
 
@@ -706,11 +706,11 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     start(0);
     for (int times = 0; times < 2; times++) {
         HOTPATH_CHANNEL_SENT("jobs", &channel, 1, 0, -1);
-        struct hotpath_head_ *head = hotpath_v1_head;
-        head->ready = 0; /* as if the recorder were at work on it */
+        struct hotpath_context_ *context = hotpath_v1_context;
+        context->ready = 0; /* as if the recorder were at work on it */
         HOTPATH_CHANNEL_SENT("jobs", &channel, 10, 0, -1);
         HOTPATH_CHANNEL_SENT("jobs", &second, 1, 0, -1);
-        head->ready = HOTPATH_READY_;
+        context->ready = HOTPATH_READY_;
     }
     report();
     assert_row(row_of("jobs", NULL), 24, 0, 24);

@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "credits.h"
+#include "cpu_attribution.h"
 #include "hotpath.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 #define MS UINT64_C(1000000)
 
-static struct hp_head *head;
+static struct hp_thread_context *context;
 static uint32_t here, there;
 static struct hp_cpu_thread cpu;
 static char folder[64];
@@ -24,14 +24,14 @@ static char folder[64];
 static void find_here(void)
 {
     HOTPATH_BLOCK("here");
-    head = hp_thread_present();
-    here = head->hot.top->node;
+    context = hp_thread_present();
+    here = context->hot.top->node;
 }
 
 static void find_there(void)
 {
     HOTPATH_BLOCK("there");
-    there = head->hot.top->node;
+    there = context->hot.top->node;
 }
 
 static int set_up(void **state)
@@ -43,7 +43,7 @@ static int set_up(void **state)
     find_here();
     find_there();
     cpu = (struct hp_cpu_thread){.table = 0};
-    head->sampler = (struct hp_sampler){.cpu = &cpu};
+    context->sampler = (struct hp_sampler){.cpu = &cpu};
     return 0;
 }
 
@@ -52,7 +52,7 @@ static int tear_down(void **state)
     (void)state;
     char path[256];
     snprintf(path, sizeof path, "%s", hotpath_session_path());
-    head->sampler = (struct hp_sampler){.cpu = NULL};
+    context->sampler = (struct hp_sampler){.cpu = NULL};
     assert_int_equal(hotpath_stop(), HOTPATH_OK);
     unlink(path);
     return rmdir(folder);
@@ -61,7 +61,7 @@ static int tear_down(void **state)
 /* One sample of perf's here, and as much more that waits. */
 static void see_here(uint64_t perf_ms, uint64_t more_ms)
 {
-    struct hp_sampler *sampler = &head->sampler;
+    struct hp_sampler *sampler = &context->sampler;
     sampler->seen[sampler->seen_count++] = here;
     sampler->seen_ns += perf_ms * MS;
     cpu.user_ns += (perf_ms + more_ms) * MS;
@@ -70,7 +70,7 @@ static void see_here(uint64_t perf_ms, uint64_t more_ms)
 
 static struct hp_cpu_node of_node(uint32_t node)
 {
-    const struct hp_cpu_table *table = hp_store_at(head->store, cpu.table);
+    const struct hp_cpu_table *table = hp_store_at(context->store, cpu.table);
     for (uint32_t at = 0; at < table->capacity; at++)
         if (table->nodes[at].node == node)
             return table->nodes[at];
@@ -81,7 +81,7 @@ static void what_perf_has_not_seen_may_be_the_kernels(void **state)
 {
     (void)state;
     see_here(1, 9);
-    hp_credits_tick(head, there, true, 0);
+    hp_cpu_attribute_tick(context, there, true, 0);
     assert_int_equal(of_node(here).user_ns, 1 * MS);
     assert_int_equal(of_node(there).user_ns, 0);
     assert_int_equal(of_node(there).ticked_ns, 10 * MS);
@@ -92,7 +92,7 @@ static void what_passed_while_nothing_did_is_of_who_was_there(void **state)
 {
     (void)state;
     see_here(1, 99);
-    hp_credits_tick(head, there, false, 90 * MS);
+    hp_cpu_attribute_tick(context, there, false, 90 * MS);
     assert_int_equal(of_node(here).user_ns, 1 * MS);
     assert_int_equal(of_node(there).user_ns, 90 * MS);
     assert_int_equal(cpu.unseen_ns, 9 * MS);
@@ -103,7 +103,7 @@ static void but_no_more_than_there_is(void **state)
 {
     (void)state;
     see_here(1, 20);
-    hp_credits_tick(head, there, false, 90 * MS);
+    hp_cpu_attribute_tick(context, there, false, 90 * MS);
     assert_int_equal(of_node(there).user_ns, 20 * MS);
     assert_int_equal(cpu.unseen_ns, 0);
 }
@@ -113,7 +113,7 @@ static void nor_where_the_kernel_was(void **state)
 {
     (void)state;
     see_here(1, 99);
-    hp_credits_tick(head, there, true, 90 * MS);
+    hp_cpu_attribute_tick(context, there, true, 90 * MS);
     assert_int_equal(of_node(there).user_ns, 0);
     assert_int_equal(cpu.unseen_ns, 99 * MS);
 }

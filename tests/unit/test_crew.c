@@ -14,15 +14,15 @@
 #include <cmocka.h>
 
 #include "fake_kernel.h"
+#include "proc_sampler.h"
 #include "session_builder.h"
-#include "watch.h"
 
 #define PID 4000u
 #define SAMPLE (250 * MS)
 #define STEP (10 * MS) /* of the kernel's times */
 
 static struct session_builder session;
-static struct hp_watch *watch;
+static struct hp_proc_sampler *watch;
 static struct hp_crew *crew;
 static uint32_t record;
 
@@ -81,7 +81,7 @@ static struct task main_task(void) { return (struct task){.tid = PID, .name = "m
 static void look_after(uint64_t ns)
 {
     fake_ns += ns;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
 }
 
 static void show_memory(uint64_t pages, uint64_t peak_kilobytes)
@@ -110,8 +110,8 @@ static int set_up_with(uint32_t rows)
     thread->tid = PID;
     thread->generation = 1;
     watch = calloc(1, sizeof *watch);
-    const struct hp_watch_target target = {.pid = PID, .read = read_session, .write = write_session};
-    assert_true(hp_watch_begin(watch, &target));
+    const struct hp_proc_sampler_target target = {.pid = PID, .read = read_session, .write = write_session};
+    assert_true(hp_proc_sampler_begin(watch, &target));
     return 0;
 }
 
@@ -485,8 +485,8 @@ static void the_end_of_all(void **state)
     look_after(STEP);
     end_by(builder_at(&session, record), 4 * MS, MS);
     builder_header(&session)->state = HP_STATE_FINISHED;
-    assert_false(hp_watch_look(watch));
-    hp_watch_end(watch);
+    assert_false(hp_proc_sample(watch));
+    hp_proc_sampler_end(watch);
     assert_int_equal(row_of(PID)->user_ns + row_of(PID)->kernel_ns, 5 * MS);
     assert_int_equal(row_of(PID)->living, 0);
 }

@@ -100,7 +100,7 @@ static void open_snapshot(struct hp_snapshot *snapshot, const void *bytes, size_
     assert_null(hp_snapshot_open(snapshot, bytes, size, &now));
 }
 
-static void check_note(const struct hp_kept_call *call)
+static void check_note(const struct hp_logged_call *call)
 {
     unsigned number, inverse;
     assert_int_equal(strlen(call->note), call->note_length);
@@ -111,7 +111,7 @@ static void check_note(const struct hp_kept_call *call)
 static void check_calls(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
     struct hp_walk walk = {0};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     struct hp_node node;
     uint64_t later = UINT64_MAX;
     while (hp_snapshot_next_call(snapshot, stat, &walk, &call)) {

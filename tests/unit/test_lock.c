@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "sys.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 static struct {
     uint32_t thread_id; /* atomic: it has begun */

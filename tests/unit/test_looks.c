@@ -15,14 +15,14 @@
 #include <sys/syscall.h>
 
 #include "fake_kernel.h"
+#include "proc_sampler.h"
 #include "session_builder.h"
-#include "watch.h"
 
 #define PID 4000u
 #define PERIOD (10 * MS)
 
 static struct session_builder session;
-static struct hp_watch *watch;
+static struct hp_proc_sampler *watch;
 static struct hp_waits *waits;
 static uint32_t record, outer, inner;
 
@@ -138,17 +138,17 @@ static void be_ready_for(struct task *task, uint64_t ns)
 static void look(const struct task *task)
 {
     show(task);
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
 }
 
 /* -------------------------------------------------------------------------------------------- the session */
 
 static void begin(void)
 {
-    const struct hp_watch_target target = {
+    const struct hp_proc_sampler_target target = {
         .pid = PID, .read = read_session, .write = write_session, .listener = &listener};
     memset(&heard, 0, sizeof heard);
-    assert_true(hp_watch_begin(watch, &target));
+    assert_true(hp_proc_sampler_begin(watch, &target));
 }
 
 static int set_up(void **state)
@@ -252,7 +252,7 @@ static void who_listens_hears_of_each_wait(void **state)
     assert_int_equal(heard.ended, 1);
     assert_int_equal(heard.ns, 17 * MS);
     assert_int_equal(heard.idle_ns, 0);
-    hp_watch_end(watch);
+    hp_proc_sampler_end(watch);
     assert_int_equal(heard.ended, 2);
     assert_int_equal(heard.ns, 57 * MS);
     assert_int_equal(heard.idle_ns, 40 * MS); /* to wait for a child is nobody's work */
@@ -274,7 +274,7 @@ static void who_listens_hears_no_more_than_there_was(void **state)
     be_ready_for(&task, 20 * MS);
     run_for(&task, 5 * MS);
     look(&task);
-    hp_watch_end(watch);
+    hp_proc_sampler_end(watch);
     assert_int_equal(heard.ended, 1);
     assert_int_equal(heard.ns, 50 * MS);
 }
@@ -486,7 +486,7 @@ static void another_program_is_not_watched(void **state)
     begin();
     look(&task);
     fake_link("4000/exe", "/opt/another");
-    assert_false(hp_watch_look(watch));
+    assert_false(hp_proc_sample(watch));
 }
 
 static void who_is_gone_has_what_it_had(void **state)
@@ -499,8 +499,8 @@ static void who_is_gone_has_what_it_had(void **state)
     look(&task);
     fake_remove("4000/task/4000");
     fake_ns += PERIOD;
-    assert_false(hp_watch_look(watch));
-    hp_watch_end(watch);
+    assert_false(hp_proc_sample(watch));
+    hp_proc_sampler_end(watch);
     assert_int_equal(credited_to_all(), PERIOD);
 }
 

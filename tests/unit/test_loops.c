@@ -504,11 +504,11 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     struct hotpath_loop_ loop = {.site = &site};
     start();
     for (int at = 0; at < 4; at++) {
-        struct hotpath_head_ *head = hotpath_v1_head;
+        struct hotpath_context_ *context = hotpath_v1_context;
         wait_outside(&loop, MS, 1);
-        head->ready = 0; /* as if the recorder were at work on it */
+        context->ready = 0; /* as if the recorder were at work on it */
         wait_outside(&loop, 0, 1);
-        head->ready = HOTPATH_READY_;
+        context->ready = HOTPATH_READY_;
     }
     assert_int_equal(hotpath_report(), HOTPATH_OK);
     assert_int_equal(row_count, 2);

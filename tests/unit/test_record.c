@@ -18,7 +18,7 @@
 #include "counter.h"
 #include "hotpath.h"
 #include "scratch_folder.h"
-#include "thread_head.h"
+#include "thread_context.h"
 #include "zone_stack.h"
 
 static uint64_t now;
@@ -29,10 +29,10 @@ __typeof__(hp_now) __wrap_hp_now;
 enum hp_counter __wrap_hp_clock_counter(void) { return HP_COUNTER_NONE; }
 uint64_t __wrap_hp_now(void) { return now; }
 
-static struct hp_head *head(void) { return hp_thread_present(); }
-static uint32_t here(void) { return head()->hot.top->node; }
-static struct hotpath_node_ *node_at(uint32_t offset) { return hp_node_at(head(), offset); }
-static struct hotpath_stat_ *stat_of(uint32_t node) { return hp_stat_at(head(), node_at(node)->stat); }
+static struct hp_thread_context *context(void) { return hp_thread_present(); }
+static uint32_t here(void) { return context()->hot.top->node; }
+static struct hotpath_node_ *node_at(uint32_t offset) { return hp_node_at(context(), offset); }
+static struct hotpath_stat_ *stat_of(uint32_t node) { return hp_stat_at(context(), node_at(node)->stat); }
 static uint64_t losses(enum hp_loss loss) { return hp_store_header(hp_runtime->store)->losses[loss]; }
 
 static void start(uint64_t max_bytes)
@@ -72,7 +72,7 @@ static uint64_t found_in_histogram(uint32_t node, uint64_t ticks)
     const uint32_t octave = hotpath_octave_(ticks);
     if (stat->octaves[octave] == 0)
         return 0;
-    const uint64_t *counters = (const uint64_t *)(const void *)(head()->hot.base + stat->octaves[octave]);
+    const uint64_t *counters = (const uint64_t *)(const void *)(context()->hot.base + stat->octaves[octave]);
     return counters[ticks >> octave];
 }
 
@@ -156,7 +156,7 @@ static void deep_stacks(void **state)
     {
         HOTPATH_BLOCK("around");
         again(depth);
-        assert_true(head()->record->frame_capacity > depth);
+        assert_true(context()->record->frame_capacity > depth);
     }
     const struct hotpath_node_ *node = node_at(again_node);
     assert_int_equal(node->calls, depth);
@@ -221,7 +221,7 @@ static void on_signal(int number)
     inner(40);
 }
 
-/* A handler that interrupts the recorder finds its head held, and has one of its own. */
+/* A handler that interrupts the recorder finds its context held, and has one of its own. */
 static void handlers_do_not_touch_what_they_interrupt(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void handlers_do_not_touch_what_they_interrupt(void **state)
     inner(10);
     const uint32_t before = inner_node;
     HOTPATH_BLOCK("around");
-    struct hp_head *own = head();
+    struct hp_thread_context *own = context();
     const struct hotpath_frame_ *top = own->hot.top;
     signal(SIGUSR1, on_signal);
     own->hot.ready = 0;
@@ -316,7 +316,7 @@ static void a_full_session_counts_all_the_same(void **state)
     wander(7);
     assert_int_equal(entered, 7 + 42 + 210 + 840 + 2520 + 5040 + 5040);
     assert_true(losses(HP_LOSS_NODES) > 0);
-    const uint32_t root = head()->record->root, other = head()->record->other;
+    const uint32_t root = context()->record->root, other = context()->record->other;
     const uint64_t in_tree = calls_below(root);
     assert_int_equal(in_tree, entered);
     /* Paths are what is lost, and there may be many calls on each. */

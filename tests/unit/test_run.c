@@ -268,7 +268,7 @@ static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **stat
     }
     fixture_add_session(); /* has nothing open and no say */
     fixture_build();
-    assert_true(has_note("timing", "at the time of the report, or when its process was killed"));
+    assert_true(has_note("timing", "at the time of the report, or when its process ended"));
     builder_header(&builder)->state = HP_STATE_LIVE;
     fixture_build();
     assert_true(has_note("timing", "* still running when the process ended"));
@@ -394,7 +394,7 @@ static void without_main_shares_are_of_the_time_of_all(void **state)
         const uint32_t thread = builder_thread(to);
         builder_call(to, thread, builder_node(to, thread, 0, builder_site(to, "f", "f.c", 1)), 500000, 0);
         builder_elapse(to, 1000000, 1);
-        begin_later(to, 2000000 - 1000000 * session, 1); /* the principal one begins last */
+        begin_later(to, 2000000 - 1000000 * session, 1); /* the primary one begins last */
     }
     fixture_build();
     assert_int_equal(hotpath_results_elapsed_ns(results), 3000000);
@@ -419,7 +419,7 @@ static void ticks_of_all_are_of_one_rate(void **state)
     fixture_build();
     assert_row(0, "main", 3, 1500, 600, 100);
     assert_float_equal(results->trust->clock_hz, 2e9, 1);
-    /* The principal one knows its own rate, whatever others say. */
+    /* The primary one knows its own rate, whatever others say. */
     builder_elapse(fixture_add_session(), 9000000, 0.25);
     fixture_build();
     assert_float_equal(results->trust->clock_hz, 2e9, 1);

@@ -17,7 +17,7 @@
 
 #include "hotpath.h"
 #include "scratch_folder.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 #define MS UINT64_C(1000000)
 #define PERIOD MS /* at a thousand samples a second */
@@ -152,13 +152,13 @@ static void signal_by(enum hp_cpu_source by)
     handler(hp_private_signal_number(HP_SIGNAL_HERE), NULL, NULL);
 }
 
-static struct hp_head *head(void) { return hp_thread_present(); }
-static uint32_t here(void) { return head()->hot.top->node; }
-static const struct hp_cpu_thread *cpu(void) { return head()->sampler.cpu; }
+static struct hp_thread_context *context(void) { return hp_thread_present(); }
+static uint32_t here(void) { return context()->hot.top->node; }
+static const struct hp_cpu_thread *cpu(void) { return context()->sampler.cpu; }
 
 static struct hp_cpu_node credit_of(uint32_t node)
 {
-    const struct hp_cpu_table *table = hp_store_at(head()->store, cpu()->table);
+    const struct hp_cpu_table *table = hp_store_at(context()->store, cpu()->table);
     for (uint32_t at = 0; at < table->capacity; at++)
         if (table->nodes[at].node == node)
             return table->nodes[at];
@@ -168,7 +168,7 @@ static struct hp_cpu_node credit_of(uint32_t node)
 /* All that was credited, and what still waits. */
 static uint64_t all_credits(void)
 {
-    const struct hp_cpu_table *table = hp_store_at(head()->store, cpu()->table);
+    const struct hp_cpu_table *table = hp_store_at(context()->store, cpu()->table);
     uint64_t ns = cpu()->waiting_ns + cpu()->unseen_ns;
     for (uint32_t at = 0; at < table->capacity; at++)
         if (table->nodes[at].node != 0)
@@ -184,7 +184,7 @@ static void begin(void)
 }
 
 /* From now on chance is the same each time. */
-static void settle_chance(void) { head()->sampler.chance = 88172645463325252u; }
+static void settle_chance(void) { context()->sampler.chance = 88172645463325252u; }
 
 static int set_up(void **state)
 {
@@ -215,7 +215,7 @@ static void a_thread_is_sampled_from_its_first_zone_on(void **state)
     assert_int_equal(timer_starts, 1);
     assert_int_equal(perf_starts, 1); /* the first thread has it at once */
     /* What was used before is outside of all zones. */
-    const struct hp_cpu_node outside = credit_of(head()->record->root);
+    const struct hp_cpu_node outside = credit_of(context()->record->root);
     assert_int_equal(outside.user_ns, 5 * MS);
     assert_int_equal(outside.kernel_ns, 1 * MS);
     assert_int_equal(cpu()->waiting_ns, 0);
@@ -280,7 +280,7 @@ static void run_switched(uint64_t per_second, int signals)
     for (; signals > 0; signals--) {
         use(10 * PERIOD, 0);
         used.switches += per_second / 100;
-        if (head()->sampler.perf != NULL)
+        if (context()->sampler.perf != NULL)
             signal_by(HP_CPU_BY_PERF);
         signal_by(HP_CPU_BY_TIMER);
     }
@@ -297,7 +297,7 @@ static void who_is_switched_often_has_timers_alone(void **state)
     assert_int_equal(perf_stops, 0);
     run_switched(6000, 1);
     assert_int_equal(perf_stops, 1);
-    assert_null(head()->sampler.perf);
+    assert_null(context()->sampler.perf);
     assert_int_equal(timer_period, PERIOD);
     assert_int_equal(timer_firsts[timer_changes - 1], PERIOD); /* ticks say when, so there is nothing to choose */
     run_switched(4000, 20);
@@ -320,8 +320,8 @@ static void sums_are_those_of_the_clock(void **state)
         use(number * 7919u % (3 * PERIOD), number % 5 == 0 ? number * 104729u % PERIOD : 0);
         mode = number % 7 == 0 ? HP_CPU_KERNEL : HP_CPU_USER;
         signal_by(sources[number * 31 / 7 % 4]);
-        assert_int_equal(cpu()->user_ns + cpu()->kernel_ns, head()->sampler.counted.ns);
-        assert_int_equal(all_credits(), head()->sampler.counted.ns);
+        assert_int_equal(cpu()->user_ns + cpu()->kernel_ns, context()->sampler.counted.ns);
+        assert_int_equal(all_credits(), context()->sampler.counted.ns);
     }
     use(0, 0);
     signal_by(HP_CPU_BY_TIMER);
@@ -337,7 +337,7 @@ static void samples_share_it_out(void **state)
     begin();
     HOTPATH_BLOCK("outer");
     for (int number = 0; number < 400; number++) {
-        use(head()->sampler.perf_ns, 0);
+        use(context()->sampler.perf_ns, 0);
         if (number % 4 == 3) {
             HOTPATH_BLOCK("seldom");
             seldom = here();
@@ -385,7 +385,7 @@ static void a_period_is_not_cut_in_two(void **state)
     (void)state;
     begin();
     HOTPATH_BLOCK("zone");
-    const uint64_t period = head()->sampler.perf_ns;
+    const uint64_t period = context()->sampler.perf_ns;
     use(period - 1000, 0);
     signal_by(HP_CPU_BY_TIMER);
     assert_int_equal(cpu()->unseen_ns, period - 1000);
@@ -421,7 +421,7 @@ static void without_perf_ticks_say_all(void **state)
     perf_refusal = EACCES;
     begin();
     HOTPATH_BLOCK("zone");
-    const struct hp_header *header = hp_store_header(head()->store);
+    const struct hp_header *header = hp_store_header(context()->store);
     assert_int_equal(header->cpu_engine, HP_CPU_TIMERS);
     assert_int_equal(header->cpu_refusal, EACCES);
     assert_int_equal(perf_starts, 0);
@@ -450,8 +450,8 @@ static void only_our_own_signals_count(void **state)
     signal_by(HP_CPU_BY_OTHERS);
     assert_int_equal(passed_on, 1);
     assert_int_equal(cpu()->samples, samples);
-    head()->sampler.has_timer = false;
-    head()->sampler.perf = NULL;
+    context()->sampler.has_timer = false;
+    context()->sampler.perf = NULL;
     signal_by(HP_CPU_BY_TIMER);
     assert_int_equal(cpu()->samples, samples);
 }

@@ -348,7 +348,7 @@ static unsigned char *open_stat(uint32_t thread, uint32_t site, struct hotpath_s
 static size_t walk_log(const struct hotpath_stat_ *stat, uint64_t *starts, size_t room)
 {
     struct hp_walk walk = {0};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     size_t count = 0;
     while (hp_snapshot_next_call(&snapshot, stat, &walk, &call)) {
         assert_true(count < room);
@@ -384,7 +384,7 @@ static void calls_have_all_that_is_known_of_them(void **state)
     char longest[HP_NOTE_BYTES + 1];
     struct hotpath_stat_ stat;
     struct hp_walk walk = {0};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     memset(longest, 'x', HP_NOTE_BYTES);
     longest[HP_NOTE_BYTES] = '\0';
     builder_log(&builder, thread, site, 3);
@@ -399,12 +399,12 @@ static void calls_have_all_that_is_known_of_them(void **state)
     assert_string_equal(call.note, "");
     assert_true(hp_snapshot_next_call(&snapshot, &stat, &walk, &call));
     assert_int_equal(call.start, BUILDER_START + 5);
-    assert_int_equal(hp_kept_call_end(&call), BUILDER_START + 75);
+    assert_int_equal(hp_logged_call_end(&call), BUILDER_START + 75);
     assert_int_equal(call.node, node);
     assert_string_equal(call.note, longest);
     assert_false(hp_snapshot_next_call(&snapshot, &stat, &walk, &call));
     call.ticks = UINT64_MAX;
-    assert_true(hp_kept_call_end(&call) == UINT64_MAX);
+    assert_true(hp_logged_call_end(&call) == UINT64_MAX);
     free(copy);
 }
 
@@ -416,7 +416,7 @@ static void broken_logs_end(void **state)
     const uint32_t node = builder_node(&builder, thread, 0, site);
     const uint32_t offset = builder_log(&builder, thread, site, 3);
     struct hotpath_stat_ stat;
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     uint64_t starts[8];
     for (uint64_t at = 0; at < 3; at++)
         builder_logged_call(&builder, node, at, 7, 9, "note");
@@ -467,7 +467,7 @@ static void calls_that_are_overwritten_end_the_walk(void **state)
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
     const uint32_t node = builder_node(&builder, thread, 0, site);
     const struct hp_clock_pair now = {.ticks = BUILDER_START + 1000, .ns = 6000};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     builder_log(&builder, thread, site, 3);
     for (uint64_t later = 0; later <= 3; later++) {
         struct hp_walk walk = {0};
@@ -513,7 +513,7 @@ static void calls_of_a_copy_are_read_anew(void **state)
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
     const uint32_t node = builder_node(&builder, thread, 0, site);
     struct hotpath_stat_ stat;
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     struct hp_slow_copy copied;
     uint64_t ticks, starts[8];
     builder_log(&builder, thread, site, 3);
@@ -564,7 +564,7 @@ static void shared_logs_are_walked_within_bounds(void **state)
     assert_open(NULL);
     const struct hotpath_stat_ stat = *builder_stat(&builder, thread, site);
     struct hp_walk walk = {0};
-    struct hp_kept_call call;
+    struct hp_logged_call call;
     uint64_t count = 0;
     for (unsigned stats = 0; stats < 1000; stats++)
         for (hp_walk_rewind(&walk); hp_snapshot_next_call(&snapshot, &stat, &walk, &call);)

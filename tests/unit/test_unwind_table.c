@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "grown.h"
+#include "growing_array.h"
 #include "image_set.h"
 #include "memory.h"
 #include "unwind_table.h"

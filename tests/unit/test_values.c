@@ -21,7 +21,7 @@
 #include "counter.h"
 #include "hotpath.h"
 #include "scratch_folder.h"
-#include "thread_head.h"
+#include "thread_context.h"
 
 static uint64_t now;
 
@@ -386,11 +386,11 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     start(0);
     for (int times = 0; times < 2; times++) {
         HOTPATH_VALUE("interrupted", 1);
-        struct hotpath_head_ *head = hotpath_v1_head;
-        head->ready = 0; /* as if the recorder were at work on it */
+        struct hotpath_context_ *context = hotpath_v1_context;
+        context->ready = 0; /* as if the recorder were at work on it */
         HOTPATH_VALUE("interrupted", 3);
         HOTPATH_GAUGE_ADD("interrupted", 1);
-        head->ready = HOTPATH_READY_;
+        context->ready = HOTPATH_READY_;
         HOTPATH_GAUGE_ADD("interrupted", 1);
     }
     report();

@@ -19,13 +19,13 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "proc_sampler.h"
 #include "session_builder.h"
-#include "watch.h"
 
 #define PATIENCE 20000
 
 static struct session_builder session;
-static struct hp_watch *watch;
+static struct hp_proc_sampler *watch;
 static struct hp_waits *waits;
 static uint32_t thread, root, outer, inner;
 static bool is_cut_off;
@@ -84,7 +84,7 @@ static int tear_down(void **state)
 {
     (void)state;
     if (watch->target.write != NULL) /* it has begun */
-        hp_watch_end(watch);
+        hp_proc_sampler_end(watch);
     free(watch);
     builder_free(&session);
     return 0;
@@ -93,12 +93,12 @@ static int tear_down(void **state)
 /* The test itself is left out: it looks, and so runs. */
 static bool begin(void)
 {
-    const struct hp_watch_target target = {.pid = (uint32_t)getpid(),
-                                           .left_out = (uint32_t)syscall(SYS_gettid),
-                                           .read = read_session,
-                                           .write = write_session,
-                                           .at_work = &at_work};
-    return hp_watch_begin(watch, &target);
+    const struct hp_proc_sampler_target target = {.pid = (uint32_t)getpid(),
+                                                  .left_out = (uint32_t)syscall(SYS_gettid),
+                                                  .read = read_session,
+                                                  .write = write_session,
+                                                  .at_work = &at_work};
+    return hp_proc_sampler_begin(watch, &target);
 }
 
 #if defined(__has_feature)
@@ -166,7 +166,7 @@ static struct hp_wait *find_pipe(unsigned pipe)
     char name[40];
     name_of(pipe, name);
     for (unsigned tries = 0; tries < PATIENCE; tries++) {
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
         for (uint32_t at = 0; at < waits->used; at++)
             if (entry(at)->cause == HP_WAIT_PIPE && memcmp(entry(at)->what, name, sizeof name) == 0)
                 return entry(at);
@@ -202,14 +202,14 @@ static void sums_are_exact(void **state)
     start_sleeper(1);
     assert_true(begin());
     const struct hp_wait *found = find_pipe(0);
-    assert_true(hp_watch_look(watch)); /* it waits by now, and will until it is woken */
+    assert_true(hp_proc_sample(watch)); /* it waits by now, and will until it is woken */
     const uint64_t before = hp_clock_monotonic_ns();
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     const uint64_t from = hp_clock_monotonic_ns(), ns = found->ns, watched = waits->watched_ns;
     const struct timespec moment = {0, 30000000};
     nanosleep(&moment, NULL);
     const uint64_t to = hp_clock_monotonic_ns();
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     const uint64_t after = hp_clock_monotonic_ns();
     assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
@@ -249,13 +249,13 @@ static void records_that_come_late(void **state)
     const struct hp_wait *nowhere = find_pipe(0);
     assert_int_equal(nowhere->node, 0);
     while (nowhere->looks < 3)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     const uint64_t ns = nowhere->ns;
     record()->state = HP_THREAD_LIVE;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     assert_true(nowhere->ns > ns); /* nothing tells of it */
     builder_header(&session)->threads_seen++;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     assert_int_equal(waits->used, nowhere - entry(0) + 2);
     assert_int_equal(nowhere->ns, 0);
     assert_int_equal((nowhere + 1)->node, root);
@@ -297,7 +297,7 @@ static void threads_share_entries(void **state)
     builder_wait(&session, its_inner, HP_WAIT_PIPE, SYS_read, name, 7);
     assert_true(begin());
     for (unsigned tries = 0; entry(2)->ns == 7 && waits->used == 3 && tries < PATIENCE; tries++)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     assert_int_equal(entry(0)->ns, 5);
     assert_int_equal(entry(1)->ns, 6);
     assert_true(entry(2)->ns > 7);
@@ -339,12 +339,12 @@ static void broken_sessions_do_no_harm(void **state)
     record()->tid = 1;
     record()->next = thread; /* for ever in a circle */
     builder_header(&session)->threads_seen++;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     builder_header(&session)->threads = UINT32_MAX;
     builder_header(&session)->threads_seen++;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     is_cut_off = true;
-    assert_false(hp_watch_look(watch));
+    assert_false(hp_proc_sample(watch));
     wake(0);
     end_sleeper();
 }
@@ -397,7 +397,7 @@ static void a_watcher_goes_on(void **state)
     assert_true(begin());
     const struct hp_wait *found = find_pipe(0);
     while (found->looks == 50)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     assert_ptr_equal(found, entry(0));
     assert_true(found->ns >= 1000000000000);
     wake(0);
@@ -413,7 +413,7 @@ static void what_finds_no_place_is_counted(void **state)
     start_sleeper(1);
     assert_true(begin());
     for (unsigned tries = 0; waits->left_out_ns == 0 && tries < PATIENCE; tries++) {
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
         nanosleep(&moment, NULL);
     }
     assert_true(waits->left_out_ns > 0);
@@ -445,12 +445,12 @@ static void the_last_time_ready_to_run_is_no_waiting(void **state)
     assert_true(begin());
     struct hp_wait *found = find_pipe(0);
     while (found->looks < 3)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     struct hp_watched *watched = watched_sleeper();
     const uint64_t ns = found->ns, looks = found->looks, pending = pending_ready(watched);
     const uint32_t used = waits->used;
     watched->ready += 1000;
-    hp_watch_end(watch);
+    hp_proc_sampler_end(watch);
     assert_int_equal(found->ns, ns - 1000);
     assert_int_equal(found->looks, looks);
     uint64_t ready = 0;
@@ -477,7 +477,7 @@ static void time_ready_to_run_belongs_to_the_wait(void **state)
     assert_true(begin());
     find_pipe(0);
     while (!watched_sleeper()->is_waiting)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     struct hotpath_frame_ *frames = builder_at(&session, record()->frames);
     frames[2].zone = 0; /* `inner` ends */
     watched_sleeper()->ready_before -= 1000000000;
@@ -502,14 +502,14 @@ static void waiting_beside_work(void **state)
     assert_true(begin());
     const struct hp_wait *found = find_pipe(0);
     while (found->looks < 3)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     assert_int_equal(found->beside_ns, 0);
     const uint64_t ns = found->ns;
     at_work = 1;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     assert_int_equal(found->beside_ns, found->ns - ns);
     at_work = 0;
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     assert_true(found->beside_ns < found->ns - ns);
     wake(0);
     end_sleeper();
@@ -525,11 +525,11 @@ static void what_finds_no_place_is_taken_back(void **state)
     assert_true(begin());
     for (unsigned tries = 0;
          (waits->left_out_ns == 0 || watched_sleeper()->of_this_wait < 1000) && tries < PATIENCE; tries++)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     struct hp_watched *watched = watched_sleeper();
     const uint64_t before = waits->left_out_ns, pending = pending_ready(watched);
     watched->ready += 1000;
-    hp_watch_end(watch);
+    hp_proc_sampler_end(watch);
     assert_int_equal(waits->left_out_ns, before + pending);
     wake(0);
     end_sleeper();
@@ -540,14 +540,14 @@ static void threads_without_a_place_are_counted(void **state)
     (void)state;
     start_sleeper(1);
     assert_true(begin());
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     assert_int_equal(waits->unwatched, 0);
-    hp_watch_end(watch);
+    hp_proc_sampler_end(watch);
     for (uint32_t at = 0; at < HP_WATCH_THREADS; at++) /* which are all gone at the next look */
         watch->threads[at] = (struct hp_watched){.tid = UINT32_MAX - at, .file = -1, .entry = -1};
     watch->thread_count = HP_WATCH_THREADS;
-    hp_watch_look(watch);
-    hp_watch_end(watch);
+    hp_proc_sample(watch);
+    hp_proc_sampler_end(watch);
     assert_int_equal(waits->unwatched, 1);
     wake(0);
     end_sleeper();
@@ -578,7 +578,7 @@ static void many_files_share_an_entry(void **state)
     }
     for (unsigned pipe = 24; pipe < 40; pipe++) {
         for (unsigned tries = 0; looks_at_others(&pipes) <= looks && tries < PATIENCE; tries++) {
-            assert_true(hp_watch_look(watch));
+            assert_true(hp_proc_sample(watch));
             nanosleep(&moment, NULL);
         }
         assert_true(looks_at_others(&pipes) > looks);
@@ -597,14 +597,14 @@ static void its_end_is_noticed(void **state)
     find_pipe(0);
     wake(0);
     end_sleeper();
-    for (unsigned tries = 0; hp_watch_look(watch) && tries < PATIENCE; tries++)
+    for (unsigned tries = 0; hp_proc_sample(watch) && tries < PATIENCE; tries++)
         ;
-    assert_false(hp_watch_look(watch)); /* no thread is left that is watched */
+    assert_false(hp_proc_sample(watch)); /* no thread is left that is watched */
     start_sleeper(1);
     assert_true(begin());
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     builder_header(&session)->state = HP_STATE_FINISHED;
-    assert_false(hp_watch_look(watch));
+    assert_false(hp_proc_sample(watch));
     wake(0);
     end_sleeper();
 }
@@ -613,21 +613,21 @@ static void looking_is_bounded(void **state)
 {
     (void)state;
     const uint64_t ms = 1000000;
-    assert_int_equal(hp_watch_period_us(0, 0), 10000);
-    assert_int_equal(hp_watch_period_us(5 * ms, 0), 10000);
-    assert_int_equal(hp_watch_period_us(6 * ms, 0), 100000); /* what is beyond the 5 is 1 % of that */
-    assert_int_equal(hp_watch_period_us(6 * ms, 40 * ms), 60000);
-    assert_int_equal(hp_watch_period_us(6 * ms, 95 * ms), 10000);
-    assert_int_equal(hp_watch_period_us(15 * ms, 1000 * ms), 10000);
-    assert_int_equal(hp_watch_period_us(16 * ms, 1000 * ms), 100000);
-    assert_int_equal(hp_watch_period_us(UINT64_MAX, 0), 200000);
-    assert_int_equal(hp_watch_period_us(UINT64_MAX, UINT64_MAX), 200000);
+    assert_int_equal(hp_proc_sampler_period_us(0, 0), 10000);
+    assert_int_equal(hp_proc_sampler_period_us(5 * ms, 0), 10000);
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 0), 100000); /* what is beyond the 5 is 1 % of that */
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 40 * ms), 60000);
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 95 * ms), 10000);
+    assert_int_equal(hp_proc_sampler_period_us(15 * ms, 1000 * ms), 10000);
+    assert_int_equal(hp_proc_sampler_period_us(16 * ms, 1000 * ms), 100000);
+    assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, 0), 200000);
+    assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, UINT64_MAX), 200000);
     start_sleeper(1);
     assert_true(begin());
-    assert_true(hp_watch_look(watch));
-    hp_watch_note(watch, 55);
-    hp_watch_note(watch, 5);
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
+    hp_proc_sampler_note(watch, 55);
+    hp_proc_sampler_note(watch, 5);
+    assert_true(hp_proc_sample(watch));
     assert_int_equal(waits->watcher_ns, 60);
     wake(0);
     end_sleeper();
@@ -642,11 +642,11 @@ static void the_period_is_the_mean(void **state)
     assert_true(begin());
     const uint64_t before = hp_clock_monotonic_ns();
     for (unsigned look = 0; look < 5; look++)
-        assert_true(hp_watch_look(watch));
+        assert_true(hp_proc_sample(watch));
     const uint64_t from = hp_clock_monotonic_ns();
     nanosleep(&moment, NULL);
     const uint64_t to = hp_clock_monotonic_ns();
-    assert_true(hp_watch_look(watch));
+    assert_true(hp_proc_sample(watch));
     const uint64_t after = hp_clock_monotonic_ns();
     assert_in_range(waits->period_us, (to - from) / 5000, (after - before) / 5000);
     wake(0);

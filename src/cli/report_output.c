@@ -1,0 +1,211 @@
+/* Prints one report from one or several session files. SPDX-License-Identifier: MIT */
+#include "report_output.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "age.h"
+#include "cold.h"
+#include "command.h"
+#include "demangle.h"
+#include "instrumented.h"
+#include "output_file.h"
+#include "page.h"
+#include "reader.h"
+#include "report.h"
+#include "run_ending.h"
+#include "run_stacks.h"
+#include "run_weights.h"
+#include "session_dirs.h"
+#include "stack_weights.h"
+#include "terminal.h"
+#include "text.h"
+#include "units.h"
+#include "zone_weights.h"
+
+static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
+{
+    const struct hp_terminal terminal = hp_terminal_of(fileno(stream));
+    return (struct hp_report_target){.sink = hp_write_to_stream,
+                                     .context = stream,
+                                     .width = terminal.columns,
+                                     .color = terminal.has_color && !settings->output.no_color};
+}
+
+/* Prints which run it is: the newest session may not be the one that was meant. */
+static void print_origin(const struct hp_reader *reader, FILE *stream)
+{
+    char command[200], age[24];
+    const struct hp_snapshot *first = &reader->sessions[0]->file.snapshot;
+    hp_copy_printable(command, sizeof command, hp_snapshot_text(first, first->header.command));
+    fprintf(stream, "pid %u: %s", (unsigned)first->header.pid, command);
+    if (reader->count > 1)
+        fprintf(stream, " (and %zu other process%s)", reader->count - 1, reader->count == 2 ? "" : "es");
+    hp_put_age(age, sizeof age, first->header.wall_start_ns);
+    fprintf(stream, ", started %s\n", age);
+}
+
+/* What to show, and how. */
+struct showing {
+    struct hp_reader reader;
+    struct hp_run_stacks stacks;
+    const struct hp_settings *settings;
+    bool is_named;
+    const struct hp_show_stretch *stretch; /* NULL: the whole run */
+    const struct hp_show_page *page;       /* NULL: as the settings say */
+};
+
+/* Returns the result of hp_report_render_model. */
+static int write_page(struct showing *showing, const struct hp_page_wishes *wishes, FILE *stream)
+{
+    static char buffer[1 << 16];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
+    const bool has_memory = hp_page_write(hp_reader_model(&showing->reader), showing->settings, wishes, &text);
+    const bool is_written = hp_text_finish(&text);
+    return !has_memory ? HOTPATH_E_SPACE : is_written ? HOTPATH_OK : HOTPATH_E_OUTPUT;
+}
+
+/*
+ * Adds the stacks of this run and of its zones and, if compared, those of the other run. The other run comes first:
+ * functions in both keep the names that this run gives them. False: no memory.
+ */
+static bool weigh(struct showing *showing, struct hp_run_weights *other, struct hp_weighted *weighted)
+{
+    const bool is_compared = other->reader.count > 0;
+    weighted->is_before = false;
+    if (showing->stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->stacks.named))
+        return false;
+    return !is_compared || hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
+}
+
+static int render_page(struct showing *showing, FILE *stream)
+{
+    static struct hp_run_weights other;
+    struct hp_weighted weighted = {.is_before = true};
+    const char *against = showing->page != NULL ? showing->page->against : NULL;
+    weighted.is_compared = against != NULL;
+    int status = HOTPATH_E_SPACE;
+    if (against != NULL && !hp_run_weights_open(&other, showing->settings, against, &weighted))
+        status = HOTPATH_E_INACTIVE; /* a line on stderr says why */
+    else if (weigh(showing, &other, &weighted))
+        status =
+            write_page(showing,
+                       &(struct hp_page_wishes){.weighted = &weighted,
+                                                .has_sources = showing->page != NULL && showing->page->has_sources,
+                                                .compared_with = against != NULL ? other.command : NULL},
+                       stream);
+    hp_weighted_free(&weighted);
+    if (against != NULL)
+        hp_run_weights_close(&other);
+    return status;
+}
+
+static int render(struct showing *showing, FILE *stream)
+{
+    const struct hp_settings *settings = showing->settings;
+    const struct hp_report_target target = target_of(stream, settings);
+    if (showing->is_named && settings->output.format == HP_FORMAT_TABLE && showing->page == NULL)
+        print_origin(&showing->reader, stream);
+    const int status = settings->output.format == HP_FORMAT_HTML || showing->page != NULL
+                           ? render_page(showing, stream)
+                           : hp_report_render_model(hp_reader_model(&showing->reader), settings, &target);
+    if (status == HOTPATH_E_INACTIVE)
+        return EXIT_FAILED;
+    if (status == HOTPATH_E_SPACE)
+        return hp_fail("not enough memory for the report");
+    if (fflush(stream) != 0 || status != HOTPATH_OK)
+        return hp_fail("cannot write the report: %s", strerror(errno));
+    return EXIT_DONE;
+}
+
+/* ----------------------------------------------------------------------------------------------- output */
+
+static int render_to_file(struct showing *showing)
+{
+    char path[1200];
+    const char *pattern = showing->settings->output.output_path;
+    if (!hp_session_dir_of_report(pattern, showing->reader.sessions[0]->file.snapshot.header.pid, path,
+                                  sizeof path))
+        return hp_fail("the output path is too long: '%s'", pattern);
+    FILE *stream = hp_output_open(path);
+    if (stream == NULL)
+        return EXIT_FAILED;
+    const int status = render(showing, stream);
+    if (fclose(stream) != 0 && status == EXIT_DONE)
+        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- reading */
+
+/* False, with one line on stderr: there is no such part of the run. */
+static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
+{
+    char text[40];
+    struct hp_text whole;
+    const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
+    const uint64_t from_ns = stretch->from.is_given ? hp_moment_in(&stretch->from, elapsed_ns) : 0;
+    const uint64_t to_ns = stretch->to.is_given ? hp_moment_in(&stretch->to, elapsed_ns) : elapsed_ns;
+    if (from_ns >= to_ns) {
+        hp_text_init(&whole, text, sizeof text);
+        hp_units_ns(&whole, (double)elapsed_ns);
+        hp_fail("nothing was recorded between these times: the run took %s", hp_text_end(&whole));
+        return false;
+    }
+    const char *problem = hp_model_cut(model, from_ns, to_ns);
+    if (problem != NULL)
+        hp_fail("%s", problem);
+    return problem == NULL;
+}
+
+/* The signal that ended the program of a run, as its folder has it. NULL: none, or it is not known. */
+static const char *killed_by(const struct hp_sessions *sessions, char *text, size_t size)
+{
+    char folder[sizeof sessions->all->path];
+    const char *slash = sessions->count > 0 ? strrchr(sessions->all[0].path, '/') : NULL;
+    if (slash == NULL)
+        return NULL;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - sessions->all[0].path), sessions->all[0].path);
+    return hp_run_ending_read(folder, text, size) && strncmp(text, "exit ", 5) != 0 ? text : NULL;
+}
+
+static int show(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
+{
+    struct hp_reader *reader = &showing->reader;
+    char ending[32];
+    int status = EXIT_FAILED;
+    hp_cold_reader = hp_instrumented_read;
+    hp_reader_open(reader, hp_demangle);
+    if (hp_run_stacks_read(sessions, &showing->stacks))
+        hp_reader_model(reader)->functions = &showing->stacks.functions;
+    hp_reader_model(reader)->killed_by = killed_by(sessions, ending, sizeof ending);
+    for (size_t at = 0; at < sessions->count; at++)
+        if (!hp_reader_add(reader, sessions->all[at].path))
+            hp_fail("%s", reader->problem);
+    if (reader->count > 0 && !hp_reader_refresh(reader))
+        hp_fail("%s", reader->problem);
+    else if (reader->count > 0 && (showing->stretch == NULL || cut(hp_reader_model(reader), showing->stretch)))
+        status =
+            showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
+    hp_reader_close(reader);
+    hp_run_stacks_free(&showing->stacks);
+    return status;
+}
+
+int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
+{
+    return show(sessions, &(struct showing){.settings = settings, .is_named = is_named}, stream);
+}
+
+int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                 const struct hp_show_page *page)
+{
+    return show(sessions, &(struct showing){.settings = settings, .page = page}, stream);
+}
+
+int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                    const struct hp_show_stretch *stretch)
+{
+    return show(sessions, &(struct showing){.settings = settings, .is_named = true, .stretch = stretch}, stream);
+}

@@ -1,0 +1,37 @@
+/* Prints one report from one or several session files, to a stream or a file. SPDX-License-Identifier: MIT */
+#ifndef HP_CLI_REPORT_OUTPUT_H
+#define HP_CLI_REPORT_OUTPUT_H
+
+#include <stdio.h>
+
+#include "moment.h"
+#include "options.h"
+#include "sessions.h"
+
+/* The part of the run to show; a moment not given means the run's own beginning or end. */
+struct hp_show_stretch {
+    struct hp_moment from, to;
+};
+
+/* What a page has besides the report. */
+struct hp_show_page {
+    bool has_sources;    /* source text of measured functions */
+    const char *against; /* the run to compare the flame graph with, as the user named it; NULL: none */
+};
+
+/*
+ * Shows all `sessions` as one run; the first is the primary one. Writes to the file that the settings name, else
+ * to `stream`. If `is_named`, the program is named above a table. Returns an exit status; an error costs one line
+ * on stderr.
+ */
+int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named);
+
+/* The same as a page, regardless of the format in the settings. */
+int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                 const struct hp_show_page *page);
+
+/* The same for a part of the run. */
+int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                    const struct hp_show_stretch *stretch);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * Several copies of the library in one process: a program with libhotpath.a, a plugin linked to libhotpath.so,
+ * another plugin with the library built in. They must act as one recorder, and the dynamic linker merges them only
+ * in some of these cases. So each copy has an ELF note that leads to its `hp_here`. A copy that is loaded reads the
+ * notes of all images; if another copy is active already, it uses that copy's state from then on. Threads then
+ * share contexts (threads.c), so zones nest across copies.
+ *
+ * Only copies with the same layout can share state. A hash identifies the layout (shared_layout.h): sizes alone
+ * would not detect two members that changed places. Copies with different layouts are independent, each with its
+ * own recorder and report.
+ *
+ * A copy in a shared object also keeps that object from being unloaded: other copies point into its state, and the
+ * C library calls its functions when threads exit. SPDX-License-Identifier: MIT
+ */
+#include "library_instances.h"
+
+#include "images.h"
+#include "runtime.h"
+#include "shared_layout.h"
+
+/* The target of a note. The first two members never move, in any version, so that copies can compare them. */
+struct here {
+    uint64_t layout;
+    uint64_t state_bytes;      /* differs if the same sources are compiled with other options */
+    struct hp_recorder *state; /* NULL until this copy has searched for others */
+};
+extern struct here hp_here;
+__attribute__((visibility("hidden"), used)) struct here hp_here = {HP_SHARED_LAYOUT, sizeof(struct hp_recorder),
+                                                                   NULL};
+
+HP_IMAGE_NOTE("hp_here");
+
+static void meet(const void *object, void *context)
+{
+    const struct here *here = object;
+    struct hp_recorder **found = context;
+    if (here != &hp_here && here->layout == hp_here.layout && here->state_bytes == hp_here.state_bytes &&
+        here->state != NULL)
+        *found = here->state;
+}
+
+void hp_library_join(void)
+{
+    if (hp_here.state != NULL)
+        return;
+    hp_images_each_note(meet, &hp_runtime);
+    hp_image_stay_loaded(&hp_here);
+    size_t copy = 0;
+    while (copy < HP_COPIES && hp_runtime->idle_contexts[copy] != NULL)
+        copy++;
+    if (copy < HP_COPIES)
+        hp_runtime->idle_contexts[copy] = &hp_idle_context;
+    HOTPATH_PUT_(hp_idle_context.skip, copy < HP_COPIES && hp_runtime->gate == 0);
+    hp_here.state = hp_runtime;
+}
