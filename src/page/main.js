@@ -66,7 +66,7 @@ function drawVerdict() {
   fill(find("sentence"), withLinks(cut < 0 ? sentence : sentence.slice(0, cut)));
   fill(find("second-line"), cut < 0 ? null : el("span.further", null, withLinks(sentence.slice(cut + 2)), ". "), secondLine());
   fill(find("stretch"), el("b", null, isWhole() ? "Whole run, " + time(elapsed) : moment(state.from) + " \u2013 " + moment(state.to)),
-    isWhole() ? el("span", null, hasHistory() ? "drag on the time axis to narrow" : "no history")
+    isWhole() ? el(hasHistory() ? "span.hint" : "span", null, hasHistory() ? "drag on the time axis to narrow" : "no history")
       : el("span", null, "of " + time(elapsed) + "; ", el("button.link", {onclick: () => change({from: null, to: null})}, "whole run (Esc)")));
 }
 

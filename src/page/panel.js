@@ -14,8 +14,11 @@ function drawDurations(canvas, one) {
     return;
   const from = Math.log(Math.max(1, bars[0][0])), to = Math.max(from + 0.1, Math.log(Math.max(one.max || 1, bars[bars.length - 1][1])));
   const at = ns => (Math.log(Math.max(1, ns)) - from) / (to - from) * width, columns = new Float64Array(BARS);
-  for (const [first, last, calls] of bars)
-    columns[Math.max(0, Math.min(BARS - 1, Math.floor(at(Math.sqrt(Math.max(1, first) * last)) / width * BARS)))] += calls;
+  for (const [first, last, calls] of bars) {
+    /* No call is shorter than the shortest or longer than the longest. */
+    const middle = Math.sqrt(Math.max(1, first, one.min ?? 0) * Math.min(last, one.max ?? last));
+    columns[Math.max(0, Math.min(BARS - 1, Math.floor(at(middle) / width * BARS)))] += calls;
+  }
   const most = Math.sqrt(Math.max(...columns, 1)), step = width / BARS;
   drawn.fillStyle = color("line");
   drawn.fillRect(0, high - 1, width, 1);
