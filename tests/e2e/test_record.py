@@ -135,7 +135,7 @@ def test_what_cannot_be(cli, start):
     process.wait()
     assert "no process" in cli("record", "-p", process.pid, status=1).stderr
     for args, word in (((), "missing"), (("-p", "x"), "not a process id"), (("-p", "1", "--for", "soon"), "is not a time"),
-                       (("-p", "1", "ls"), "too much")):
+                       (("-p", "1", "ls"), "is an extra argument")):
         assert word in cli("record", *args, status=2).stderr
 
 

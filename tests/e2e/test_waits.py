@@ -81,7 +81,7 @@ def test_cause(cli, case):
     assert longest.call in calls
     assert (longest.what or "").startswith(what)
     assert longest.looks > 0
-    assert longest.location["file"].endswith("wait_thread.c")
+    assert longest.location["file"].endswith("waits.c")
     totals = done.report.section("waits")["totals"]
     assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1 and totals["unwatched_threads"] == 0
     assert 0 <= totals["waited_ns"] - totals["misplaced_ns"] - sum_of(rows_of(done.report)) < 1000

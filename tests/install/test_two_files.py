@@ -137,7 +137,7 @@ def kit(workshop, objects):
 
 
 def check_nesting(result, way, roots):
-    """The calls of linked.c and library_instances.c: `roots` calls of across, a thousand of everything below each."""
+    """The calls of linked.c and copies.c: `roots` calls of across, a thousand of everything below each."""
     below = 1000 * roots
     calls = {row.name: row.calls for row in result.report.rows()}
     if way == "off":
@@ -163,7 +163,7 @@ def test_linked_libraries(kit, way, first, second):
 @pytest.mark.parametrize("way", ["off", "files", "shared"])
 @pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files")])
 def test_opened_libraries(kit, way, first, second):
-    program = kit.program(PROGRAMS / "library_instances.c", way)
+    program = kit.program(PROGRAMS / "copies.c", way)
     libraries = kit.library("plugin", first), kit.library("plugin_two", second)
     check_nesting(kit.workshop.result(program, *libraries, env={"HOTPATH": "1"}), way, 8)
 

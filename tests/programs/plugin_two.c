@@ -1,4 +1,4 @@
-/* The second plugin of library_instances.c: like plugin.c, with other names. */
+/* The second plugin of copies.c: like plugin.c, with other names. */
 #include <hotpath.h>
 
 int second_call(int (*back)(int), int n);
