@@ -227,8 +227,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->if_empty =
         hp_section_why_empty(section, results->model->profile->site_count,
                              hp_bottlenecks_first_function(&view.all) != NULL
-                                 ? "no function was measured; the next table shows the functions found by stack "
-                                   "sampling. Was the program compiled with -DHOTPATH?"
+                                 ? "no function was measured; the next table has those found by stack sampling"
                                  : "no function was measured, and there are too few stack samples to name one");
     if (!hp_bottlenecks_set_headline(&view.all) || !fill_rows(&view))
         return false;

@@ -130,7 +130,7 @@ def test_in_the_report(cli):
     by_name, _ = by_zone(cli)
     for zone in ("first", "second"):
         assert abs(by_name[zone, "main"] / cpu[zone].cpu_ns - 1) < 0.25
-    assert "knows its zones" in cli("report", "-v").stdout and "first " in cli("report").stdout
+    assert "with their zones" in cli("report", "-v").stdout and "first " in cli("report").stdout
 
 
 def test_labels_of_pprof(cli):
