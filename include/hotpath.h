@@ -26,7 +26,8 @@
  * fork: the child gets its own session, which begins at its first zone.
  * Memory: hotpath uses none of the program's heap. What does not fit into the session file is counted and shown.
  *
- * Four parts: configuration, measuring, control, and the internals that the macros expand to (not for direct use).
+ * One header, so that users have one file to copy. Four parts: configuration, measuring, control, and the internals
+ * that the macros expand to (not for direct use).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -32,8 +32,10 @@ void hp_cxx_bindings_find(const char *pretty, struct hp_cxx_bindings *ret_bindin
         return;
     const char *begin = strstr(pretty, of_gcc);
     ret_bindings->is_gcc = begin != NULL;
+    if (strstr(pretty, " = ") == NULL)
+        return;
     for (const char *at = pretty; begin == NULL && (at = strstr(at, " [")) != NULL; at++)
-        if (strstr(at, " = ") != NULL && hp_cxx_skip_group(at + 1) == pretty + length)
+        if (hp_cxx_skip_group(at + 1) == pretty + length && strstr(at, " = ") != NULL)
             begin = at + 1;
     if (begin == NULL)
         return;
@@ -161,7 +163,7 @@ void hp_cxx_bindings_put(const struct hp_cxx_bindings *bindings, const char *tex
 {
     struct binding binding;
     const char *const end = text + length;
-    for (const char *at = text, *next; at < end; at = next) {
+    for (const char *at = text, *next; at < end && !out->is_cut; at = next) {
         next = is_word_start(text, at) ? word_end(at, end) : at + 1;
         if (is_word_start(text, at) && (!is_name || (bindings->is_gcc && is_argument(text, at))) &&
             find_binding(bindings, at, next, &binding)) {

@@ -18,8 +18,9 @@
 #include "cxxtidy.h"
 #include "text.h"
 
-#define WORK_BYTES 1024u      /* for what is longer the plain name has to do */
-#define MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
+#define WORK_BYTES 512u        /* longer names stay plain; on the stack of a program that is measured */
+#define LONGEST_READABLE 2048u /* bytes of a signature: the time it takes grows with their square */
+#define MAX_SOURCE_NAME 4000u  /* bytes of one piece of a linker's name */
 
 struct reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -328,11 +329,13 @@ static bool put_readable(const struct reader *reader, const char *pretty, bool h
     return true;
 }
 
+static bool may_be_readable(const char *pretty) { return strnlen(pretty, LONGEST_READABLE) < LONGEST_READABLE; }
+
 size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
 {
     char plain[WORK_BYTES];
     struct reader reader;
-    if (!read_plain(&reader, pretty, plain, sizeof plain) || !is_whole(&reader.name) ||
+    if (!may_be_readable(pretty) || !read_plain(&reader, pretty, plain, sizeof plain) || !is_whole(&reader.name) ||
         !put_readable(&reader, pretty, false, out, size))
         read_plain(&reader, pretty, out, size);
     return size > 0 ? strlen(out) : 0;
@@ -348,7 +351,8 @@ size_t hp_cxx_signature(const char *pretty, char *out, size_t size)
 {
     char plain[WORK_BYTES];
     struct reader reader;
-    const bool is_function = read_plain(&reader, pretty, plain, sizeof plain) && is_whole(&reader.name);
+    const bool is_function =
+        may_be_readable(pretty) && read_plain(&reader, pretty, plain, sizeof plain) && is_whole(&reader.name);
     const char *rest = is_function && reader.parameters != NULL ? reader.parameters_end : pretty;
     for (size_t length; (length = qualifier_length(rest)) > 0;)
         rest += length;

@@ -49,15 +49,21 @@ static bool put_number_type(struct tidying *tidying)
 /* "basic_string<char, std::char_traits<char>, std::allocator<char> >" is string; so are the others of that kind. */
 static bool put_basic(struct tidying *tidying)
 {
-    static const char basic[] = "basic_", of_char[] = "<char";
+    static const char basic[] = "basic_", of_char[] = "<char", traits[] = ", std::char_traits<char>",
+                      allocator[] = ", std::allocator<char>";
     if (!hp_cxx_starts_with(tidying->at, basic))
         return false;
     const char *name = tidying->at + sizeof basic - 1, *end = name;
     while (hp_cxx_is_identifier(*end))
         end++;
     const char *behind = end + sizeof of_char - 1;
-    if (!hp_cxx_starts_with(end, of_char) ||
-        (*behind != '>' && !hp_cxx_starts_with(behind, ", std::char_traits<char>")))
+    if (!hp_cxx_starts_with(end, of_char))
+        return false;
+    if (hp_cxx_starts_with(behind, traits))
+        behind += sizeof traits - 1;
+    if (hp_cxx_starts_with(behind, allocator))
+        behind += sizeof allocator - 1;
+    if (behind[*behind == ' '] != '>') /* with an allocator of its own it is another type */
         return false;
     hp_text_bytes(tidying->out, name, (size_t)(end - name));
     tidying->at = hp_cxx_skip_group(end);

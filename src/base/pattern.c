@@ -8,6 +8,8 @@
  * Matching keeps the set of possible steps as bits, and moves the whole set over one byte at a time. Names and
  * patterns come from outside, so a backtracking matcher, which is exponential for (a*)*b, would not do.
  *
+ * Compiler and matcher are one file: the steps of the program are known nowhere else.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "pattern.h"

@@ -157,30 +157,30 @@ static void put_threads(struct hp_axis_feed *feed, const struct hp_crew_watch *c
     }
 }
 
-static void put_waits(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
+static void put_waits(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
     uint64_t by_cause[HP_WAIT_CAUSES] = {0};
-    for (uint32_t at = 0; at < watch->sums.used; at++)
-        if (watch->entries[at].cause < HP_WAIT_CAUSES)
-            by_cause[watch->entries[at].cause] += watch->entries[at].ns;
+    for (uint32_t at = 0; at < sampler->sums.used; at++)
+        if (sampler->entries[at].cause < HP_WAIT_CAUSES)
+            by_cause[sampler->entries[at].cause] += sampler->entries[at].ns;
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
         if (by_cause[cause] > 0)
             hp_axis_put(&feed->writer, HP_AXIS_WAIT, cause, "", by_cause[cause]);
 }
 
 /* The first wait places found get a series; waits elsewhere are only in the sum of their cause. */
-static void put_places(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
+static void put_places(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
-    for (uint32_t at = 0; at < watch->sums.used && at < HP_AXIS_WAITS; at++) {
-        hp_axis_put_from_zero(&feed->writer, HP_AXIS_PLACE, at, watch->entries[at].ns);
-        hp_axis_put_from_zero(&feed->writer, HP_AXIS_BESIDE, at, watch->entries[at].beside_ns);
+    for (uint32_t at = 0; at < sampler->sums.used && at < HP_AXIS_WAITS; at++) {
+        hp_axis_put_from_zero(&feed->writer, HP_AXIS_PLACE, at, sampler->entries[at].ns);
+        hp_axis_put_from_zero(&feed->writer, HP_AXIS_BESIDE, at, sampler->entries[at].beside_ns);
     }
-    hp_axis_put(&feed->writer, HP_AXIS_WATCHED, 0, "", watch->sums.watched_ns);
+    hp_axis_put(&feed->writer, HP_AXIS_WATCHED, 0, "", sampler->sums.watched_ns);
 }
 
-void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
+void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
-    const struct hp_crew *sums = &watch->crew.sums;
+    const struct hp_crew *sums = &sampler->crew.sums;
     if (feed->path[0] == '\0' || sums->samples < 2 || sums->sampled_ns == feed->fed_ns)
         return;
     feed->fed_ns = sums->sampled_ns;
@@ -189,10 +189,10 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *
         return;
     }
     feed->is_open = true;
-    put_process(feed, &watch->crew);
-    put_threads(feed, &watch->crew);
-    put_waits(feed, watch);
-    put_places(feed, watch);
+    put_process(feed, &sampler->crew);
+    put_threads(feed, &sampler->crew);
+    put_waits(feed, sampler);
+    put_places(feed, sampler);
     put_sites_if_due(feed, sums->sampled_ns);
     /* Without disk space, the run goes on without a time axis. */
     if (!hp_axis_write(&feed->writer, sums->sampled_ns))
@@ -200,18 +200,18 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *
 }
 
 /* Writes what came after the last sample. */
-static void put_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
+static void put_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
-    put_waits(feed, watch);
-    put_places(feed, watch);
+    put_waits(feed, sampler);
+    put_places(feed, sampler);
     put_sites(feed);
     hp_axis_amend(&feed->writer, hp_clock_monotonic_ns());
 }
 
-void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch)
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
-    if (feed->is_open && watch != NULL)
-        put_end(feed, watch);
+    if (feed->is_open && sampler != NULL)
+        put_end(feed, sampler);
     if (feed->is_open)
         close(feed->writer.fd);
     feed->is_open = false;

@@ -24,9 +24,9 @@ struct hp_axis_feed {
  * After a sample of /proc: writes what is new. The file is created with the second sample, so short processes have
  * none.
  */
-void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch);
+void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler);
 
-/* After the watch has ended: writes its final values; NULL: no space left. */
-void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *watch);
+/* After the sampler has ended: writes its final values; NULL: no space left. */
+void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler);
 
 #endif

@@ -224,8 +224,8 @@ const struct hp_command hp_command_annotate = {
     .operands = "FUNCTION [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows the source lines of a function with the time spent on each.",
-    .details = "FUNCTION is a name from the report's section 'functions', or a part of a name\n"
-               "that is unique. Line numbers require debug information: compile with -g, or\n"
+    .details = "FUNCTION is a name from the report's section 'functions', or a unique part of\n"
+               "one. Line numbers require debug information: compile with -g, or\n"
                "install the debug package. The session is chosen as in 'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],

@@ -206,7 +206,8 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"once", 0, NULL, "Print one screen as text and exit."},
-    {"script", 0, "FILE", "Play the keys in a file and print the screens that it asks for."},
+    {"script", 0, "FILE",
+     "Run a script of keys and commands, and print the screens it asks for: see hotpath-console(1)."},
     {"size", 0, "COLUMNSxROWS", "Size of printed screens (100x30)."},
     {"every", 0, "SECONDS", "Refresh interval, from 0.1 to 10 (1)."},
     {"tab", 0, "N", "The tab to show first, from 1 to 8 (1)."},
@@ -222,9 +223,9 @@ const struct hp_command hp_command_console = {
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows a running program: where its time goes, now and in the last minute.",
     .details = "Without an operand it lists the programs being measured, and waits for one if\n"
-               "there is none. Name a session as 'hotpath ls' shows it, by process id, or by\n"
-               "program name. A run with several processes is one view. Sessions that have ended\n"
-               "or crashed can be opened too. Press ? for the keys, q to quit.\n",
+               "there is none. A session is given by its name in 'hotpath ls', its process id, or\n"
+               "its program name. A run with several processes is one view. Sessions that have\n"
+               "ended or crashed can be opened too. Press ? for the keys, q to quit.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

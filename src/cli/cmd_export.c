@@ -171,7 +171,7 @@ static const struct hp_flag flags[] = {
     {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
     {"of", 0, "WHAT",
      "Export only this: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. "
-     "Default: everything that the format can hold."},
+     "Default: all that the format can hold; for folded, flamegraph and dhat the first one available."},
     {"by-zone", 0, NULL, "Start each stack with its measured function, if known: [zone: NAME]."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };

@@ -133,7 +133,7 @@ const struct hp_command hp_command_flame = {
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes a flame graph page of a run and opens it in the browser.",
     .details = "The flame graph has search and zoom, and shows CPU time and everything else\n"
-               "that was recorded with stacks. It is one file and needs no network. Its path is\n"
+               "that was recorded with stacks. The page is one file and needs no network. Its path is\n"
                "printed, and a browser opens it if there is a display. The session is chosen as in\n"
                "'hotpath report'.\n",
     .flags = flags,

@@ -198,11 +198,11 @@ const struct hp_command hp_command_ls = {
     .name = "ls",
     .operands = "",
     .summary = "Lists sessions: name, state, start, size on disk, processes, command.",
-    .details = "The newest comes first; 'hotpath report NAME' shows one. A run is one line for all its\n"
-               "processes. States: running; paused (running, after 'hotpath off'); finished; exit N\n"
+    .details = "The newest comes first; 'hotpath report NAME' shows one. A run with all its processes\n"
+               "is one line. States: running; paused (running, after 'hotpath off'); finished; exit N\n"
                "and killed: SIGNAL (how the program of a run ended); unfinished (the process was\n"
-               "killed, or left by _exit or exec); elsewhere (of a container: whether it runs cannot\n"
-               "be told from here).\n",
+               "killed, or ended by _exit or exec); elsewhere (in another pid namespace, such as a\n"
+               "container: it is not known whether the process is running).\n",
     .flags = list_flags,
     .flag_count = sizeof list_flags / sizeof list_flags[0],
     .scopes = HP_SCOPE_FOLDER,
@@ -300,7 +300,8 @@ const struct hp_command hp_command_clean = {
     .operands = "",
     .summary = "Removes the sessions of processes that have ended.",
     .details = "Live sessions are kept. Only this user's directories are searched. Unreadable\n"
-               "session files are removed once they are an hour old.\n",
+               "session files are removed if they have not changed for an hour and their process\n"
+               "has ended.\n",
     .flags = clean_flags,
     .flag_count = sizeof clean_flags / sizeof clean_flags[0],
     .scopes = HP_SCOPE_FOLDER,

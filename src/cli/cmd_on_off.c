@@ -127,7 +127,7 @@ const struct hp_command hp_command_off = {
     .operand = HP_OPERAND_PROCESS,
     .summary = "Pauses recording in a live process until 'hotpath on'.",
     .details = "No thread records new zones from then on. Open zones are counted as they end.\n"
-               "Everything recorded so far is kept. Children that it forks later do record.\n",
+               "Everything recorded so far is kept. Children forked later record as usual.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_off,
 };

@@ -87,7 +87,7 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: a new file in $TMPDIR or /tmp."},
-    {"source", 0, NULL, "Include the source code of measured functions; by default no page has it."},
+    {"source", 0, NULL, "Include the source code of measured functions (default: no source code)."},
     {"against", 0, "SESSION", "Show in the flame graph what increased and decreased since that run."},
     {"no-open", 0, NULL, "Do not open it in the browser."},
 };
@@ -97,7 +97,7 @@ const struct hp_command hp_command_open = {
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes the HTML page of a session and opens it in the browser.",
-    .details = "The page is the one of 'hotpath report --format html'. Its path is printed, and\n"
+    .details = "The page is that of 'hotpath report --format html'. Its path is printed, and\n"
                "$BROWSER or xdg-open opens it. The session is chosen as in 'hotpath report'. For a\n"
                "live page of a running program use 'hotpath serve'.\n",
     .flags = flags,

@@ -246,10 +246,10 @@ const struct hp_command hp_command_record = {
     .operands = "-p PID",
     .operand = HP_OPERAND_NONE,
     .summary = "Records a running process and prints a report.",
-    .details = "Stacks show which of its functions use CPU time, which wait, and for what. The\n"
-               "process is observed from outside and not modified. Recording ends with Ctrl-C,\n"
-               "after the time of --for, or with the process. If the kernel forbids something, a\n"
-               "message says so and how to allow it.\n",
+    .details = "The report shows which functions use CPU time, which wait, and for what, from\n"
+               "sampled stacks. The process is observed from outside and not modified. Recording\n"
+               "ends with Ctrl-C, after the time given by --for, or when the process ends. If the\n"
+               "kernel does not permit some of this, a message says how to allow it.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

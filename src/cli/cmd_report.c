@@ -80,8 +80,9 @@ static const struct hp_flag flags[] = {
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
     {"from", 0, "TIME", "Start of the time range: 2s, 1m30s, 80%, or -10s before the end."},
     {"to", 0, "TIME", "End of the time range, in the same form."},
-    {"source", 0, NULL, "In a page, include the source code of measured functions; by default no page has it."},
-    {"against", 0, "SESSION", "In a page, show in the flame graph what increased and decreased since that run."},
+    {"source", 0, NULL, "With --format html: include the source code of measured functions."},
+    {"against", 0, "SESSION",
+     "With --format html: show in the flame graph what increased and decreased since that run."},
 };
 
 const struct hp_command hp_command_report = {
@@ -89,13 +90,12 @@ const struct hp_command hp_command_report = {
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Prints the report of a session, running, finished or killed.",
-    .details = "Without an operand it is the newest session or run that was started in this terminal,\n"
-               "or else the newest of all; the first line says which. A run is shown with all its\n"
-               "processes. A session is named as 'hotpath ls' shows it, by the process id, or by\n"
-               "the path of its file; the path of a folder stands for all sessions in it.\n"
-               "What is shown is chosen by options here or by the same variables as in the\n"
-               "program.\n"
-               "With --from or --to it is about a stretch of the run, as far as its history goes.\n",
+    .details = "Without an operand it shows the newest session or run started in this terminal,\n"
+               "or else the newest one of this user; the first line says which. The report of a\n"
+               "run includes all its processes. SESSION is a name that 'hotpath ls' shows; FILE is\n"
+               "the path of a session file, or of a directory, for all sessions in it. Options\n"
+               "and the environment variables of measured programs choose what is shown. With\n"
+               "--from or --to the report covers only that time range, if the run has a history.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,

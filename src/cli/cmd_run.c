@@ -433,25 +433,27 @@ static int start(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"console", 0, NULL,
-     "Show the program in the console while it runs; its output and the report follow when you leave the console."},
+     "Show the program in the console while it runs; its output is printed when you leave the console, "
+     "the report when the program ends."},
     {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
     {"end-with-console", 0, NULL, "With --console: end the program (SIGTERM) when you leave the console."},
     {"tree", 't', NULL, "Also show the call tree."},
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
     {"no-preload", 0, NULL, "Do not preload the library that counts allocations."},
     {"no-children", 0, NULL, "Report on the program only, without the processes it starts."},
-    {"preload-children", 0, NULL, "Accepted and ignored: started programs are always measured."},
+    {"preload-children", 0, NULL, "Ignored; accepted for compatibility. Started programs are always measured."},
     {"no-cpu", 0, NULL, "Do not sample CPU time."},
     {"stacks", 0, NULL,
-     "Let the kernel also sample the stacks of programs with measured functions; such stacks have no zones."},
+     "Let the kernel sample the stacks of all programs, even of those with measured functions; such stacks have no "
+     "zones."},
     {"zone-stacks", 0, NULL,
      "Let every program sample its own stacks. Stacks of programs with measured functions then have zones, even if "
-     "a shell or another unmeasured program starts them."},
+     "the program was started by a shell or another unmeasured program."},
     {"no-stacks", 0, NULL, "Do not record stacks of CPU time, waits and allocations."},
     {"no-alloc-stacks", 0, NULL, "Do not record stacks of allocations."},
     {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,
-     "Do not count traffic through pipes, sockets and queues that the program does not report itself."},
+     "Do not detect pipes, sockets and queues; count only channels that the program records itself."},
     {"alloc-library", 0, "PATH", "Path of libhotpath_alloc.so, if it is not installed next to hotpath."},
 };
 

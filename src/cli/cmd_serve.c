@@ -186,8 +186,8 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"address", 0, "ADDRESS", "Address to listen on; 0.0.0.0 accepts other machines (127.0.0.1)."},
-    {"port", 0, "N", "Port to listen on; 0 picks a free one (7878, or a free one if that is taken)."},
+    {"address", 0, "ADDRESS", "Address to listen on; 0.0.0.0 lets other machines connect. Default: 127.0.0.1."},
+    {"port", 0, "N", "Port to listen on; 0 picks a free one. Default: 7878, or a free one if that is taken."},
     {"every", 0, "SECONDS", "Interval between updates of the page, from 0.1 to 60 (1)."},
     {"token-file", 0, "FILE", "File with the access token in its first line. Default: a new token each time."},
     {"open", 0, NULL, "Open the page in the browser."},
@@ -199,9 +199,9 @@ const struct hp_command hp_command_serve = {
     .operand = HP_OPERAND_SESSION,
     .summary = "Serves live pages of sessions to a browser, and metrics to Prometheus.",
     .details = "Prints the address to open, and serves until Ctrl-C. Without an operand the page\n"
-               "lists all sessions. /report.json?section=NAME is the report as JSON, /metrics has\n"
-               "metrics for Prometheus. Only this machine can connect, and only with the token in\n"
-               "the address. The server never writes anything.\n",
+               "lists all sessions. /report.json?section=LIST is the report as JSON, /metrics has\n"
+               "metrics for Prometheus. Requests need the token in the address. Without --address,\n"
+               "only this machine can connect. The server never writes anything.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,

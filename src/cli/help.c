@@ -47,7 +47,7 @@ static void print_help_entry(const struct hp_option *option)
 void hp_help_environment(void)
 {
     printf("Environment variables of programs that are measured with hotpath. Each overrides\n"
-           "the program's own option; an empty one counts as not set.\n");
+           "the option set in the program; an empty variable counts as not set.\n");
     for (size_t i = 0; i < hp_option_count; i++)
         print_help_entry(&hp_options[i]);
 }

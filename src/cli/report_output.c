@@ -2,6 +2,7 @@
 #include "report_output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "age.h"
@@ -159,35 +160,48 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
     return problem == NULL;
 }
 
-/* The signal that ended the program of a run, as its folder has it. NULL: none, or it is not known. */
-static const char *killed_by(const struct hp_sessions *sessions, char *text, size_t size)
+/*
+ * The signal that ended the program of a run, as its folder has it. `parent` is that of the first process shown: only
+ * the program itself is a child of 'hotpath run', whose process id begins the folder's name. NULL: none, or unknown.
+ */
+static const char *killed_by(const struct hp_sessions *sessions, uint32_t parent, char *text, size_t size)
 {
     char folder[sizeof sessions->all->path];
     const char *slash = sessions->count > 0 ? strrchr(sessions->all[0].path, '/') : NULL;
     if (slash == NULL)
         return NULL;
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - sessions->all[0].path), sessions->all[0].path);
+    const char *name = strrchr(folder, '/');
+    if (name == NULL || strtoul(name + 1, NULL, 10) != parent)
+        return NULL;
     return hp_run_ending_read(folder, text, size) && strncmp(text, "exit ", 5) != 0 ? text : NULL;
+}
+
+static int show_model(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
+{
+    char ending[32];
+    struct hp_model *model = hp_reader_model(&showing->reader);
+    model->killed_by = killed_by(sessions, model->run.sessions[0]->header.parent_pid, ending, sizeof ending);
+    if (showing->stretch != NULL && !cut(model, showing->stretch))
+        return EXIT_FAILED;
+    return showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
 }
 
 static int show(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
     struct hp_reader *reader = &showing->reader;
-    char ending[32];
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     hp_reader_open(reader, hp_demangle);
     if (hp_run_stacks_read(sessions, &showing->stacks))
         hp_reader_model(reader)->functions = &showing->stacks.functions;
-    hp_reader_model(reader)->killed_by = killed_by(sessions, ending, sizeof ending);
     for (size_t at = 0; at < sessions->count; at++)
         if (!hp_reader_add(reader, sessions->all[at].path))
             hp_fail("%s", reader->problem);
     if (reader->count > 0 && !hp_reader_refresh(reader))
         hp_fail("%s", reader->problem);
-    else if (reader->count > 0 && (showing->stretch == NULL || cut(hp_reader_model(reader), showing->stretch)))
-        status =
-            showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
+    else if (reader->count > 0)
+        status = show_model(sessions, showing, stream);
     hp_reader_close(reader);
     hp_run_stacks_free(&showing->stacks);
     return status;

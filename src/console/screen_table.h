@@ -95,6 +95,15 @@ struct hp_table_row *hp_table_make_rows(struct hp_table *table, struct hp_arena 
 /* The index of a column; the number of columns: none. */
 size_t hp_table_find(const struct hp_table *table, const char *key);
 
+/* The column that rows are sorted by; the number of columns: none. */
+size_t hp_table_sort_column(const struct hp_table *table, const struct hp_table_view *view, bool *ret_ascending);
+
+/* "": it has none. */
+static inline const char *hp_table_row_name(const struct hp_table_row *row)
+{
+    return row->cells[0].text != NULL ? row->cells[0].text : "";
+}
+
 /* Rows to show: filtered, unfolded, sorted. */
 struct hp_shown_rows {
     const struct hp_table_row **all;

@@ -37,17 +37,25 @@ static bool put_weights(struct hp_json *json, const struct hp_weighted *weighted
     return has_memory;
 }
 
+/* Zones and labels are in no library: their names are shown as the program gave them. */
+static bool is_in_library(const struct hp_weighted *weighted, size_t function)
+{
+    return weighted->functions[function].library != HP_NO_LIBRARY;
+}
+
 /* As the tables of the page have them: what is chosen there is looked for here. False: no memory. */
 static bool put_shown_names(struct hp_json *json, const struct hp_weighted *weighted)
 {
     struct hp_shown_names shown = {0};
+    size_t count = 0, next = 0;
     const char **full = malloc((weighted->function_count + 1) * sizeof *full);
     for (size_t at = 0; full != NULL && at < weighted->function_count; at++)
-        full[at] = weighted->functions[at].name;
-    const bool has_memory = full != NULL && hp_shown_names_make(full, weighted->function_count, &shown);
+        if (is_in_library(weighted, at))
+            full[count++] = weighted->functions[at].name;
+    const bool has_memory = full != NULL && hp_shown_names_make(full, count, &shown);
     free(full);
     for (size_t at = 0; has_memory && at < weighted->function_count; at++)
-        hp_json_string(json, shown.all[at]);
+        hp_json_string(json, is_in_library(weighted, at) ? shown.all[next++] : weighted->functions[at].name);
     hp_shown_names_free(&shown);
     return has_memory;
 }

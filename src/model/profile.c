@@ -7,7 +7,8 @@
  *
  * A record remembers what it has added to the sums of its site, its tree node, its session and its thread. When it
  * is read again, only the difference is added, and for most records there is none. So the sums as read are kept
- * besides the settled ones. SPDX-License-Identifier: MIT
+ * besides the settled ones. The three steps share these records, so they are one file.
+ * SPDX-License-Identifier: MIT
  */
 #include "profile.h"
 

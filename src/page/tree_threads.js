@@ -18,6 +18,14 @@ whenLoaded(() => {
   choices = [...byName].flatMap(([name, threads]) => threads.length === 1 ? [single(name, threads[0])]
     : [{key: name, title: name + ", " + threads.length + " threads", threads},
       ...threads.map(thread => single(name + " " + thread.tid, thread))]);
+  /* A program that executes itself again has the same thread id in two sessions. */
+  const seen = new Map();
+  for (const choice of choices) {
+    const before = seen.get(choice.key) || 0;
+    seen.set(choice.key, before + 1);
+    if (before > 0)
+      choice.key = choice.title = choice.key + " #" + (before + 1);
+  }
 });
 export const threadChoices = () => (report.tree_threads || []).length > 1 ? choices : [];
 /* null: all threads */

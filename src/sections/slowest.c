@@ -6,7 +6,8 @@
  *
  * A recorded call refers to nodes of its thread's tree. Here they become a tree of their own: below the row of a
  * node's parent, or of the nearest ancestor that has a row, or else below the call itself. Only an earlier row can
- * be a parent, so there are no cycles, whatever the file says. SPDX-License-Identifier: MIT
+ * be a parent, so there are no cycles, whatever the file says. One file from the search to the sentences: all of it
+ * works on one function's call. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 

@@ -1,5 +1,5 @@
 /*
- * The session file, byte by byte. docs/session-format.md is the manual; this is the source of truth.
+ * The session file, byte by byte, in one header. docs/session-format.md is the manual; this is the source of truth.
  *
  *   header (4096 bytes) | arena: everything else, in any order, found through offsets from the file's start
  *

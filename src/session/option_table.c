@@ -20,8 +20,8 @@
 const struct hp_option hp_options[] = {
     [HP_RECORD_INDEX] =
         {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
-         "What to record: 0 nothing, 1 the default, or a list of timing, alloc (where malloc is watched), cpu. Any "
-         "value other than 0 also starts recording in programs without HOTPATH_MAIN.",
+         "What to record: 0 for nothing, 1 for the default, or a list of timing, alloc (if malloc is watched) and "
+         "cpu. Any value other than 0 also starts recording in programs without HOTPATH_MAIN.",
          HP_OPTION_TEXT, AT_KINDS(record), hp_option_parse_record},
     [HP_CPU_INDEX] = {"HOTPATH_CPU", "cpu", FLAG("cpu", 0, RECORD), "0|1", "0", "",
                       "Sample CPU time, in addition to everything else; hotpath run does so by default.",
@@ -54,11 +54,11 @@ const struct hp_option hp_options[] = {
      "1/N|PART", "", "HOTPATH_TIME_SAMPLING_RATE", "The same, for functions and blocks only.", HP_OPTION_TEXT,
      AT_RATE(functions_time_sampling_rate), hp_option_parse_sampling_rate},
     {"HOTPATH_MEASURING_BOUND", "measuring_bound", FLAG("measuring-bound", 0, RECORD), "PERCENT", "50", "",
-     "Compiler-instrumented functions are counted, and timed only occasionally, if measuring would take more than "
-     "this share of their time; 0 times every call.",
+     "Time only some calls of a compiler-instrumented function if measuring would take more than this share of its "
+     "time; all calls are counted. 0 times every call.",
      HP_OPTION_LIMIT, AT_BOTH(record, measuring_bound), hp_option_parse_bound},
     {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
-     "How many keys of one HOTPATH_BLOCK_KEY get their own row; the rest share one.", HP_OPTION_COUNT,
+     "Number of keys of one HOTPATH_BLOCK_KEY that get their own row; all others share one.", HP_OPTION_COUNT,
      AT_BOTH(record, keys_limit), hp_option_parse_count},
     {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "short", "",
      "Sections of the report: short, auto (all that have data), all, a list such as timing,calltree, or -NAME to "
@@ -104,7 +104,7 @@ const struct hp_option hp_options[] = {
      "Rank and show the time spent in a function itself, without measured callees.", HP_OPTION_FLAG,
      AT_BOTH(show, time_exclusive), hp_option_parse_flag},
     {"HOTPATH_ALLOC_CUMULATIVE", "alloc_cumulative", FLAG("alloc-cumulative", 0, SHOW), "0|1", "0", "",
-     "Also count allocations of measured callees to their callers.", HP_OPTION_FLAG,
+     "Count allocations of measured callees for their callers, too.", HP_OPTION_FLAG,
      AT_BOTH(show, alloc_cumulative), hp_option_parse_flag},
     {"HOTPATH_ALLOC_METRIC", "alloc_metric", FLAG("alloc-metric", 0, SHOW),
      "bytes-total|bytes-max|count-total|count-max", "bytes-total", "",
@@ -112,7 +112,7 @@ const struct hp_option hp_options[] = {
      "call.",
      HP_OPTION_CHOICE, AT_BOTH(show, alloc_metric), hp_option_parse_metric},
     {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
-     "Also count CPU time of measured callees to their callers.", HP_OPTION_FLAG, AT_BOTH(show, cpu_inclusive),
+     "Count CPU time of measured callees for their callers, too.", HP_OPTION_FLAG, AT_BOTH(show, cpu_inclusive),
      hp_option_parse_flag},
     {"HOTPATH_DEBUGINFOD", NULL, FLAG("debuginfod", 0, NAMES), "0|1", "0", "",
      "For hotpath run, record and annotate --assembly: use debuginfod-find to get missing debug information from "
@@ -122,25 +122,26 @@ const struct hp_option hp_options[] = {
      "Leave out the main function; percentages are then of the sum of the other rows.", HP_OPTION_FLAG,
      AT_BOTH(show, exclude_wrapper), hp_option_parse_flag},
     {"HOTPATH_OUTPUT_FORMAT", "format", FLAG("format", 'f', OUTPUT), "table|json|json-pretty|html|none", "table",
-     "", "Format of the report; html is a page for the browser, written by hotpath report and run.",
+     "", "Format of the report; html is a page for the browser, written by hotpath run, record and report.",
      HP_OPTION_CHOICE, AT_BOTH(output, format), hp_option_parse_format},
     {"HOTPATH_OUTPUT_PATH", "output_path", FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
-     "File for the report; %p in it is replaced by the process id.", HP_OPTION_TEXT, AT_BOTH(output, output_path),
-     hp_option_parse_text},
+     "File for the report; %p in it is replaced by the process id. hotpath report ignores the variable.",
+     HP_OPTION_TEXT, AT_BOTH(output, output_path), hp_option_parse_text},
     {"HOTPATH_REPORT_LABEL", "label", FLAG("label", 0, SHOW), "TEXT", "", "no label",
      "A name for this run, shown in the report.", HP_OPTION_TEXT, AT_BOTH(record, label), hp_option_parse_text},
     {"HOTPATH_USER_METADATA", "metadata", FLAG("metadata", 0, SHOW), "KEY=VALUE,...", "", "no metadata",
-     "Your own facts about this run, stored in the report.", HP_OPTION_TEXT, AT_BOTH(record, metadata),
+     "Additional information about this run, stored in the report.", HP_OPTION_TEXT, AT_BOTH(record, metadata),
      hp_option_parse_metadata},
     {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", FLAG("timeout", 0, RECORD), "MS", "0", "",
-     "Report and end the process after this many milliseconds, with HOTPATH_MAIN or hotpath run; 0 disables it.",
+     "End the process after this many milliseconds and print the report, with HOTPATH_MAIN or hotpath run; 0 "
+     "disables it.",
      HP_OPTION_COUNT, AT_BOTH(record, shutdown_ms), hp_option_parse_count},
     {"HOTPATH_LEAVE_SIGNALS", "leave_signals", NO_FLAG, "0|1", "0", "",
-     "Do not report on SIGINT and SIGTERM. By default HOTPATH_MAIN reports on both, then lets them do what they "
-     "did before.",
+     "Do not print a report on SIGINT and SIGTERM. By default HOTPATH_MAIN prints one on either signal, and then "
+     "lets the signal take its default action.",
      HP_OPTION_FLAG, AT_BOTH(record, leave_signals), hp_option_parse_flag},
     {"HOTPATH_DIR", "dir", FLAG("dir", 0, FOLDER), "PATH", "",
-     "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Directory for the session file.",
+     "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Directory for session files.",
      HP_OPTION_TEXT, AT_BOTH(record, dir), hp_option_parse_text},
     {"HOTPATH_MAX_BYTES", "max_bytes", FLAG("max-bytes", 0, RECORD), "SIZE", "",
      "a quarter of the free space, at most 64MB",
@@ -151,7 +152,7 @@ const struct hp_option hp_options[] = {
      "thread is then recorded.",
      HP_OPTION_FLAG, AT_BOTH(record, reserve), hp_option_parse_flag},
     {"HOTPATH_WAITS", "waits", NO_FLAG, "0|1", "0", "",
-     "Let a thread of the library record what the program's threads wait for; hotpath run does so from outside.",
+     "Start a thread in the program that records what its threads wait for; hotpath run records this from outside.",
      HP_OPTION_FLAG, AT_BOTH(record, waits), hp_option_parse_flag},
     {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
      "How many finished sessions to keep in the directory when a new one begins; 0 keeps none.", HP_OPTION_COUNT,
@@ -160,12 +161,12 @@ const struct hp_option hp_options[] = {
      "Set by hotpath run, which writes the report itself: the program writes none at its end.", HP_OPTION_FLAG,
      AT_SETTINGS(record.is_run), hp_option_parse_flag},
     {HP_RUN_STACK_PERIOD, NULL, NO_FLAG, "N", "0", "",
-     "Set by hotpath run if programs send it the stacks of their samples: nanoseconds of CPU time between two "
-     "samples, in threads outside of measured functions. 0 disables it.",
+     "Set by hotpath run if programs sample their own stacks: nanoseconds of CPU time between two samples of a "
+     "thread that is outside of measured functions. 0 disables it.",
      HP_OPTION_COUNT, AT_SETTINGS(record.stack_period), hp_option_parse_count},
     {"NO_COLOR", NULL, FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
-     "No colour, even on a terminal; any value counts.", HP_OPTION_FLAG, AT_SETTINGS(output.no_color),
-     hp_option_parse_no_color},
+     "No colour, even on a terminal; any value of NO_COLOR has this effect.", HP_OPTION_FLAG,
+     AT_SETTINGS(output.no_color), hp_option_parse_no_color},
 };
 
 const size_t hp_option_count = sizeof hp_options / sizeof hp_options[0];

@@ -228,7 +228,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     walk_through(&walk);
     if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile) ||
         !hp_zone_sums_add(stacks, walk.functions, ret_profile)) {
-        free(ret_profile->shown_names);
+        hp_function_sums_free(ret_profile);
         end(&walk);
         return false;
     }

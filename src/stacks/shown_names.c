@@ -8,10 +8,11 @@
 
 #define LONGEST_SHOWN 1024u
 
-/* A name of a function, and the place for what is shown of it, which is never longer. */
+/* A name of a function, and what is shown of it: the name itself, or a shorter one in its own place. */
 struct name {
-    const char *full;
-    char *shown;
+    const char *full, *shown;
+    char *place;  /* NULL: the name is too long to be made readable */
+    size_t index; /* in the caller's order */
 };
 
 /* Ends what is no signature of C++: its parameters come last. */
@@ -23,14 +24,14 @@ static bool is_signature(const char *full)
 
 typedef size_t shorten(const char *full, char *out, size_t size);
 
-static void show(const struct name *name, shorten *how)
+static void show(struct name *name, shorten *how)
 {
     char bytes[LONGEST_SHOWN];
-    const size_t length = how != NULL && is_signature(name->full) ? how(name->full, bytes, sizeof bytes) : 0;
+    const bool may_be_short = how != NULL && name->place != NULL && is_signature(name->full);
+    const size_t length = may_be_short ? how(name->full, bytes, sizeof bytes) : 0;
+    name->shown = name->full;
     if (length > 0 && length < sizeof bytes - 1 && length <= strlen(name->full))
-        memcpy(name->shown, bytes, length + 1);
-    else
-        strcpy(name->shown, name->full);
+        name->shown = memcpy(name->place, bytes, length + 1);
 }
 
 static int by_shown(const void *a, const void *b)
@@ -51,15 +52,23 @@ static void tell_apart(struct name *names, size_t count, shorten *how)
     }
 }
 
+/* The place that a name needs; 0: it is too long. Files from elsewhere may have any number of long names. */
+static size_t place_bytes(const char *full)
+{
+    const size_t length = strnlen(full, LONGEST_SHOWN);
+    return length < LONGEST_SHOWN ? length + 1 : 0;
+}
+
 static bool take_memory(const char *const *full, size_t count, struct hp_shown_names *ret_names,
                         struct name **ret_list)
 {
     size_t bytes = 1;
+    bool is_too_much = false;
     for (size_t at = 0; at < count; at++)
-        bytes += strlen(full[at]) + 1;
-    ret_names->all = malloc((count + 1) * sizeof *ret_names->all);
-    ret_names->texts = malloc(bytes);
-    *ret_list = malloc((count + 1) * sizeof **ret_list);
+        is_too_much |= __builtin_add_overflow(bytes, place_bytes(full[at]), &bytes);
+    ret_names->all = calloc(count + 1, sizeof *ret_names->all);
+    ret_names->texts = is_too_much ? NULL : malloc(bytes);
+    *ret_list = calloc(count + 1, sizeof **ret_list);
     return ret_names->all != NULL && ret_names->texts != NULL && *ret_list != NULL;
 }
 
@@ -69,14 +78,16 @@ bool hp_shown_names_make(const char *const *full, size_t count, struct hp_shown_
     const bool has_memory = take_memory(full, count, ret_names, &list);
     char *place = ret_names->texts;
     for (size_t at = 0; has_memory && at < count; at++) {
-        list[at] = (struct name){.full = full[at], .shown = place};
-        ret_names->all[at] = place;
-        place += strlen(full[at]) + 1;
+        const size_t bytes = place_bytes(full[at]);
+        list[at] = (struct name){.full = full[at], .place = bytes > 0 ? place : NULL, .index = at};
+        place += bytes;
         show(&list[at], hp_cxx_short_name);
     }
     if (has_memory) {
         tell_apart(list, count, hp_cxx_signature);
         tell_apart(list, count, NULL);
+        for (size_t at = 0; at < count; at++)
+            ret_names->all[list[at].index] = list[at].shown;
     } else {
         hp_shown_names_free(ret_names);
     }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct hp_shown_names {
-    const char **all; /* in the order of the full ones */
+    const char **all; /* in the order of the full ones: those themselves, or texts */
     char *texts;
 };
 

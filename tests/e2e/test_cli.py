@@ -95,11 +95,11 @@ def plain_run(cli, *args, **popen):
 
 
 def wait_until(condition):
-    for _ in range(TIMEOUT * 100):
-        if condition():
-            return
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail("it never happened")
         time.sleep(0.01)
-    pytest.fail("it never happened")
 
 
 # ---------------------------------------------------------------------------------------------- words and errors
@@ -954,12 +954,15 @@ def test_ls_says_how_programs_ended(cli):
     cli.run("sh", "-c", "true; ls")
     cli.run("sh", "-c", "kill -9 $$", status=-signal.SIGKILL)
     cli.box.run("guest", "ends", "_exit", folder=cli.folder, status=7)
-    running = cli.start("run", "--format", "none", "sleep", "60")
+    lives = cli.folder / "lives"
+    lives.touch()
+    running = cli.start("run", "--format", "none", GUEST, "waits", lives)
     wait_until(lambda: any(session["state"] == "live" and session["processes"] for session in cli.sessions()))
     lines = [fields(line) for line in cli("ls").stdout.splitlines()[1:]]
     assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished"]
-    assert lines[0][5] == "sleep 60" and re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
-    running.terminate()
+    assert lines[0][5] == f"{GUEST} waits {lives}" and re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    lives.unlink()
+    running.communicate(timeout=TIMEOUT)
     running.communicate()
 
 

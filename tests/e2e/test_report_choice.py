@@ -35,7 +35,7 @@ def enter(terminal, command, mark):
 
 def origin(terminal, mark):
     screen = enter(terminal, f"{HOTPATH} report | head -1", mark)
-    return re.search(r"^pid (\d+): (.*), started \d+s ago$", screen, re.M)[2]
+    return re.search(r"^pid (\d+): (.*), started \d+[smh] ago$", screen, re.M)[2]
 
 
 def test_runs_of_this_terminal_come_first(cli, terminals):

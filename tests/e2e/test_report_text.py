@@ -46,6 +46,13 @@ def test_a_signal_that_ended_the_program_is_named(cli):
     assert "\nthe program was killed by SIGKILL\n" in cli("report").stdout
 
 
+def test_a_child_of_a_program_that_was_killed_was_not(cli):
+    cli("run", "--no-stacks", "sh", "-c", f"{PROGRAMS / 'counts'} > /dev/null; kill -9 $$", status=-signal.SIGKILL)
+    child = next(row for row in cli.read().rows("processes") if "counts" in row.command and "kill" not in row.command)
+    assert "killed" in cli("report").stdout
+    assert "killed" not in cli("report", str(child.pid)).stdout
+
+
 @pytest.mark.parametrize("how, text", [
     ("segv", "the program was killed by SIGSEGV; it was in the middle of measured calls, which"),
     ("_exit", "the process was killed, or ended by _exit, in the middle of measured calls, which"),

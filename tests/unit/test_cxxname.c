@@ -310,6 +310,9 @@ static const struct name_case tidy_cases[] = {
      "std::basic_string<wchar_t>::size"},
     {"std::basic_ostream<char, std::char_traits<char> >::flush()", "std::ostream::flush"},
     {"std::__1::vector<int, std::__1::allocator<int>>::size() const", "std::vector<int>::size"},
+    /* Another allocator makes another type. */
+    {"Box<std::basic_string<char, std::char_traits<char>, my::pool<char> > >::get()",
+     "Box<std::basic_string<char, my::pool<char>>>::get"},
     {"Arr<int, 3ul>::size() const", "Arr<int, 3>::size"},
     {"f<0x1ful>(int)", "f<0x1ful>"},
     {"T sq(T) [with T = long long unsigned int]", "sq<unsigned long long>"},

@@ -1,6 +1,6 @@
 /*
  * Wait sampling from the kernel's numbers of threads, look by look: numbers and time are made up, so the truth is
- * known to the nanosecond. (test_watch.c has real threads.) SPDX-License-Identifier: MIT
+ * known to the nanosecond. (test_proc_sampler.c has real threads.) SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
