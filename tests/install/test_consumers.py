@@ -53,7 +53,7 @@ def test_everything_is_installed(installed):
 def test_demo(workshop, installed):
     """Its program is found from where hotpath is, and finds its library from where it is."""
     shown = workshop.do(installed.prefix / "bin/hotpath", "demo", "--once", "--seconds", "0.5")
-    assert "| main " in shown and "The bottleneck is " in shown
+    assert "| main " in shown and "[hotpath] " in shown
 
 
 @pytest.mark.parametrize("name", ["hotpath", "hotpath_alloc"])
