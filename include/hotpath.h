@@ -948,9 +948,9 @@ HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 /* Each interposing library calls this once; from then on allocations are counted. */
 HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
 /*
- * For a library that can stop reporting: while nobody counts, the last call of `pass_on` was with 1, and the
- * library only forwards to the allocator. Before that, and after 0, it reports every call. `pass_on` may be called
- * at any time, by any thread, and by several at once.
+ * For a library that can stop reporting: while allocations are not counted, the last call of `pass_on` was with 1,
+ * and the library only forwards to the allocator. Before that, and after 0, it reports every call. `pass_on` may be
+ * called at any time, by any thread, and by several at once.
  */
 HOTPATH_API_ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on));
 /* For a library that cannot count. The reason is printed at once or when a session begins. */

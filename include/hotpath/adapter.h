@@ -278,7 +278,7 @@ HOTPATH_ADAPTER_ int hotpath_wait_look_(struct hotpath_wait_ *wait, int comes_ag
         return 0;
     hotpath_wait_hold_(wait);
     hotpath_wait_copy_(ret_wait, wait);
-    wait->own.id_ = comes_again ? HOTPATH_FILLING_ : 0; /* marks an entry that nobody has changed meanwhile */
+    wait->own.id_ = comes_again ? HOTPATH_FILLING_ : 0; /* marks an entry that has not changed since */
     hotpath_wait_let_go_(wait);
     return 1;
 }

@@ -96,20 +96,6 @@ static uint32_t row_of(const struct row_index *index, const struct hp_tree_node 
 
 /* ------------------------------------------------------------------------------------------------ waits */
 
-/* A wait knows its node and not the thread. */
-static const struct hp_tree_node *node_of_wait(const struct hp_profile *profile, uint32_t session, uint32_t offset,
-                                               uint64_t *searches_left)
-{
-    const struct hp_forest *forest = &profile->forest;
-    for (size_t at = 0; at<forest->tree_count && * searches_left> 0; at++, --*searches_left) {
-        const struct hp_record *record =
-            forest->trees[at]->calls.session == session ? hp_thread_tree_find(forest->trees[at], offset) : NULL;
-        if (record != NULL)
-            return record->merged;
-    }
-    return NULL;
-}
-
 /* As they were seen. The page fits them into the time of their function. */
 static void find_waits(struct threads *threads, struct hp_node_waits **waits)
 {
@@ -118,7 +104,8 @@ static void find_waits(struct threads *threads, struct hp_node_waits **waits)
     for (uint32_t session = 0; session < run->count; session++) {
         struct hp_walk walk = {0};
         for (struct hp_wait wait; hp_snapshot_next_wait(run->sessions[session], &walk, &wait);) {
-            const struct hp_tree_node *node = node_of_wait(threads->profile, session, wait.node, &searches_left);
+            const struct hp_tree_node *node =
+                hp_forest_find(&threads->profile->forest, session, wait.node, &searches_left);
             if (node == NULL || wait.cause >= HP_WAIT_CAUSES)
                 continue;
             struct hp_node_waits **its = &waits[node->index];
@@ -126,7 +113,6 @@ static void find_waits(struct threads *threads, struct hp_node_waits **waits)
                 threads->has_memory = false;
                 return;
             }
-            (*its)->ns += wait.ns;
             (*its)->by_cause[wait.cause] += wait.ns;
         }
     }

@@ -306,6 +306,19 @@ struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_
     return find_among(tree, tree->count, offset);
 }
 
+const struct hp_tree_node *hp_forest_find(const struct hp_forest *forest, uint32_t session, uint32_t offset,
+                                          uint64_t *trees_left)
+{
+    for (size_t at = 0; at<forest->tree_count && * trees_left> 0; at++, --*trees_left) {
+        if (forest->trees[at]->calls.session != session)
+            continue;
+        const struct hp_record *record = hp_thread_tree_find(forest->trees[at], offset);
+        if (record != NULL)
+            return record->merged;
+    }
+    return NULL;
+}
+
 struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t session, uint32_t thread)
 {
     const struct hp_thread_tree wanted = {.calls = {.session = session, .thread = thread}};

@@ -58,20 +58,6 @@ struct gathering {
     size_t capacity;
 };
 
-/* A wait has its node, but not its thread. */
-static const struct hp_tree_node *tree_node_of(struct gathering *gathering, uint32_t session, uint32_t offset)
-{
-    const struct hp_forest *forest = &gathering->profile->forest;
-    for (size_t at = 0; at < forest->tree_count && gathering->trees_left > 0; at++, gathering->trees_left--) {
-        if (forest->trees[at]->calls.session != session)
-            continue;
-        const struct hp_record *record = hp_thread_tree_find(forest->trees[at], offset);
-        if (record != NULL)
-            return record->merged;
-    }
-    return NULL;
-}
-
 const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t offset)
 {
     struct hp_node node;
@@ -100,7 +86,7 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
     };
     *placed = (struct placed){sums->site, NULL, sums->cause, sums->ns};
     if (sums->site != NULL)
-        placed->node = tree_node_of(gathering, session, wait->node);
+        placed->node = hp_forest_find(&gathering->profile->forest, session, wait->node, &gathering->trees_left);
     gathering->placed[waits->count] = placed;
     waits->all[waits->count++] = sums;
     waits->waited_ns += wait->ns;
