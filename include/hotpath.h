@@ -662,7 +662,7 @@ struct hotpath_site {
 
 #define HOTPATH_ID_NEW_ UINT32_MAX            /* not registered yet */
 #define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* excluded by HOTPATH_FILTER, or no space left */
-#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* all ids are below this; also `ready` of an idle context */
+#define HOTPATH_IDS_ ((uint32_t)1 << 24)      /* all ids are below this */
 
 #define HOTPATH_KIND_FUNCTION_ 0u
 #define HOTPATH_KIND_LABEL_ 1u
@@ -784,12 +784,12 @@ struct hotpath_slot_ {
 };
 
 /*
- * The thread's working state, in private memory that is zero in a forked child. `ready` is HOTPATH_READY_ when idle
- * and 0 while the thread is inside the recorder. A signal handler that interrupts the recorder, or a thread that is
- * not registered, sees 0 and takes the slow path.
+ * The thread's working state, in private memory that is zero in a forked child. It is busy while the thread is inside
+ * the recorder. Then, as for a thread that is not registered, no id is below the limit: a signal handler takes the slow
+ * path. So one comparison tells that the site has an id and that the context is idle.
  */
 struct hotpath_context_ {
-    uint32_t ready;
+    uint32_t id_limit;           /* HOTPATH_IDS_ when idle, 0 when busy */
     uint32_t epoch;              /* the session this context belongs to */
     struct hotpath_frame_ *top;  /* innermost open zone */
     struct hotpath_frame_ *last; /* last usable frame */
@@ -1016,6 +1016,20 @@ HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 #define HOTPATH_ORDER_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define HOTPATH_LIKELY_(condition) __builtin_expect(!!(condition), 1)
 
+#define HOTPATH_IS_BUSY_(context) (HOTPATH_GET_((context)->id_limit) == 0)
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_set_busy_(struct hotpath_context_ *context)
+{
+    HOTPATH_PUT_(context->id_limit, 0);
+    HOTPATH_ORDER_();
+}
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_set_idle_(struct hotpath_context_ *context)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(context->id_limit, HOTPATH_IDS_);
+}
+
 /* Reads the time stamp counter. If it is unreliable, the library keeps the gate on the slow path. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t hotpath_ticks_(void)
 {
@@ -1155,13 +1169,12 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_context_ *co
     }
     if (slot->stat & HOTPATH_RECURSIVE_)
         HOTPATH_PUT_(stat->open, stat->open + 1);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+    hotpath_set_idle_(context);
     return state;
 }
 
 /*
- * Opens a zone of a sampled site. The caller holds the context (`ready` is 0), the session is on, and `slot` is where
+ * Opens a zone of a sampled site. The context is busy, the session is on, and `slot` is where
  * the site was found.
  *
  * An untimed call gets a frame, too: its callees and notes must be found below it.
@@ -1178,12 +1191,10 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_context_ *cont
             return hotpath_enter_by_chance_(context, zone, slot);
         hotpath_push_untimed_(context, frame + 1, slot, (uintptr_t)zone);
         HOTPATH_PUT_(stat->countdown, left);
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        hotpath_set_idle_(context);
         return (uintptr_t)context | HOTPATH_BY_COUNT_;
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+    hotpath_set_idle_(context);
     return hotpath_v1_enter(zone, site);
 }
 
@@ -1197,8 +1208,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_context_ *context
     const uint64_t key = (uint64_t)context->top->node << 32 | HOTPATH_GET_(site->id);
     if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
         return hotpath_enter_sampled_(context, zone, site, slot);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+    hotpath_set_idle_(context);
     return hotpath_v1_enter(zone, site);
 }
 
@@ -1211,8 +1221,7 @@ hotpath_open_timed_(struct hotpath_context_ *context, struct hotpath_frame_ *fra
     HOTPATH_PUT_(frame->start, hotpath_ticks_());
     if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
         hotpath_open_call_(context, frame);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+    hotpath_set_idle_(context);
 }
 
 /* Opens a zone. Fast path; everything unusual is in hotpath_v1_enter. */
@@ -1220,9 +1229,8 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
 {
     struct hotpath_context_ *context = hotpath_v1_context;
     const uint32_t id = HOTPATH_GET_(site->id);
-    if (HOTPATH_LIKELY_(id < HOTPATH_GET_(context->ready))) {
-        HOTPATH_PUT_(context->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(id < HOTPATH_GET_(context->id_limit))) {
+        hotpath_set_busy_(context);
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch)) {
             struct hotpath_frame_ *frame = context->top;
             const uint32_t parent = frame->node;
@@ -1240,8 +1248,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
             }
             return hotpath_enter_held_(context, zone, site, slot);
         }
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        hotpath_set_idle_(context);
     }
     return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
 }
@@ -1307,19 +1314,16 @@ HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 {
     struct hotpath_context_ *context =
         (struct hotpath_context_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not trusted, either */
-    if (HOTPATH_LIKELY_(context == hotpath_v1_context && HOTPATH_GET_(context->ready) != 0)) {
-        HOTPATH_PUT_(context->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(context == hotpath_v1_context && !HOTPATH_IS_BUSY_(context))) {
+        hotpath_set_busy_(context);
         struct hotpath_frame_ *frame = context->top;
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch && frame->zone == (uintptr_t)zone &&
                             (frame->stat & HOTPATH_UNTIMED_))) {
             hotpath_count_untimed_(context, frame);
-            HOTPATH_ORDER_();
-            HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+            hotpath_set_idle_(context);
             return;
         }
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        hotpath_set_idle_(context);
     }
     hotpath_v1_leave(zone, hotpath_ticks_());
 }
@@ -1329,24 +1333,20 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
     /* The guard has the context closer at hand than thread-local storage, but it is not trusted. */
     struct hotpath_context_ *context = (struct hotpath_context_ *)zone->state;
-    if (HOTPATH_LIKELY_(context == hotpath_v1_context && HOTPATH_GET_(context->ready) != 0)) {
-        HOTPATH_PUT_(context->ready, 0);
-        HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_(context == hotpath_v1_context && !HOTPATH_IS_BUSY_(context))) {
+        hotpath_set_busy_(context);
         struct hotpath_frame_ *frame = context->top;
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(context) == context->epoch && frame->zone == (uintptr_t)zone)) {
             uint64_t now;
             if (HOTPATH_LIKELY_(hotpath_count_(context, frame, &now))) {
-                HOTPATH_ORDER_();
-                HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+                hotpath_set_idle_(context);
                 return;
             }
-            HOTPATH_ORDER_();
-            HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+            hotpath_set_idle_(context);
             hotpath_v1_leave(zone, now);
             return;
         }
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        hotpath_set_idle_(context);
     }
     hotpath_leave_otherwise_(zone);
 }
@@ -1356,13 +1356,11 @@ HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 {
     struct hotpath_context_ *context = hotpath_v1_context;
     int is_kept = 0;
-    if (HOTPATH_GET_(context->ready) != 0) {
-        HOTPATH_PUT_(context->ready, 0);
-        HOTPATH_ORDER_();
+    if (!HOTPATH_IS_BUSY_(context)) {
+        hotpath_set_busy_(context);
         if ((HOTPATH_GATE_OF_(context) & HOTPATH_EPOCH_) == context->epoch)
             is_kept = (HOTPATH_GET_(context->top->stat) & HOTPATH_KEPT_) != 0;
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(context->ready, HOTPATH_READY_);
+        hotpath_set_idle_(context);
     }
     return is_kept;
 }

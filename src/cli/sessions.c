@@ -139,6 +139,14 @@ static int by_beginning(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
+static int by_process(const void *a, const void *b)
+{
+    const struct hp_session *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->process_start == y->process_start ? 0 : x->process_start < y->process_start ? -1 : 1;
+}
+
 static int newest_first(const void *a, const void *b) { return by_beginning(b, a); }
 
 static void sort(struct hp_sessions *sessions, size_t from, int (*compare)(const void *, const void *))
@@ -173,12 +181,21 @@ static bool take_session(struct hp_sessions *sessions, int folder, const char *p
 
 /* ------------------------------------------------------------------------------------------------- runs */
 
+/* A process has a session for each program that it executed. Changes the order. */
+static uint32_t count_processes(struct hp_sessions *parts)
+{
+    uint32_t count = 0;
+    sort(parts, 0, by_process);
+    for (size_t at = 0; at < parts->count; at++)
+        count += at == 0 || by_process(&parts->all[at - 1], &parts->all[at]) != 0;
+    return count;
+}
+
 /* A run is live if any of its processes is, crashed if any of them is, and off if all live ones are. */
 static void describe_run(struct hp_session *run, const struct hp_sessions *parts, bool has_runner)
 {
     size_t live = 0, paused = 0;
     run->is_run = true;
-    run->processes = (uint32_t)parts->count;
     run->state = has_runner ? HP_SESSION_LIVE : HP_SESSION_FINISHED;
     snprintf(run->command, sizeof run->command, "%s",
              parts->count > 0 ? parts->all[0].command : "(nothing recorded)");
@@ -216,6 +233,7 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
     run.began_ns = fstat(folder, &status) == 0 ? changed_ns(&status) : 0;
     const bool has_runner = flock(folder, LOCK_SH | LOCK_NB) != 0;
     bool is_complete = each_name(&parts, folder, run.path, take_session);
+    run.processes = count_processes(&parts);
     sort(&parts, 0, by_beginning);
     describe_run(&run, &parts, has_runner);
     hp_sessions_free(&parts);

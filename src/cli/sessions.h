@@ -25,7 +25,7 @@ struct hp_session {
     uint64_t began_ns;   /* CLOCK_REALTIME */
     uint64_t disk_bytes; /* of a run: of all its sessions */
     uint32_t pid;        /* of a run: of the process that began first */
-    uint32_t processes;  /* of a run: its sessions; 1 for a single session */
+    uint32_t processes;  /* 1 for a single session */
     uint32_t parent_pid; /* of a single session */
     uint64_t process_start;
     enum hp_session_state state;

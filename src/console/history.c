@@ -3,22 +3,15 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "snapshot.h"
 
 bool hp_history_read(struct hp_history *history, struct hp_arena *arena, const struct hp_run *run)
 {
-    *history = (struct hp_history){.run = run, .whole_ns = hp_run_elapsed_ns(run)};
+    *history = (struct hp_history){.run = run};
     void *bytes = NULL;
     for (uint32_t at = 0; at < run->count && history->count < HP_HISTORY_MOST; at++) {
-        struct hp_history_axis *axis = &history->axes[history->count];
         if (bytes == NULL && (bytes = hp_arena_take(arena, HP_AXIS_BYTES)) == NULL)
             return false;
-        if (!hp_axis_of_session(&axis->axis, run->sessions[at], bytes))
-            continue;
-        axis->session = at;
-        axis->moments = hp_axis_find(&axis->axis, HP_AXIS_MOMENT, 0);
-        axis->end_ns = hp_run_started_ns(run, run->sessions[at]) + hp_snapshot_elapsed_ns(run->sessions[at]);
-        if (axis->moments == HP_AXIS_SERIES)
+        if (!hp_run_axis_read(&history->axes[history->count], run, at, bytes))
             continue;
         history->count++;
         bytes = NULL;
@@ -31,15 +24,6 @@ void hp_history_choose(struct hp_history *history, uint64_t length_ns, uint64_t 
     history->to_ns = (int64_t)to_ns;
     history->from_ns = (int64_t)to_ns - (int64_t)(length_ns > 0 ? length_ns : 1);
     history->columns = columns < HP_HISTORY_COLUMNS ? columns : HP_HISTORY_COLUMNS;
-}
-
-/* As in a stretch of the run. */
-static uint64_t value_at(const struct hp_history *history, const struct hp_history_axis *axis, uint32_t place,
-                         uint32_t first, uint64_t run_ns)
-{
-    const bool is_over = run_ns >= axis->end_ns || run_ns >= history->whole_ns;
-    const uint64_t since = hp_less(history->run->start_ns + run_ns, axis->axis.header.start_ns);
-    return hp_axis_value_at(&axis->axis, axis->moments, place, first, is_over ? UINT64_MAX : since);
 }
 
 static uint64_t moment_of(const struct hp_history *history, unsigned column)
@@ -55,7 +39,7 @@ static double step_of(const struct hp_history *history)
 }
 
 /* The index of a series, and the time from which it is known; HP_AXIS_SERIES: none. */
-static uint32_t find(const struct hp_history_axis *axis, uint32_t session, uint32_t kind, uint32_t id,
+static uint32_t find(const struct hp_run_axis *axis, uint32_t session, uint32_t kind, uint32_t id,
                      uint32_t *ret_first)
 {
     struct hp_axis_series series;
@@ -72,15 +56,15 @@ bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t se
 {
     bool is_known = false;
     for (size_t at = 0; at < history->count; at++) {
-        const struct hp_history_axis *axis = &history->axes[at];
+        const struct hp_run_axis *axis = &history->axes[at];
         uint32_t first = 0;
         const uint32_t place = find(axis, session, kind, id, &first);
         if (place == HP_AXIS_SERIES)
             continue;
         is_known = true;
-        uint64_t before = value_at(history, axis, place, first, moment_of(history, 0));
+        uint64_t before = hp_run_axis_value_at(axis, place, first, moment_of(history, 0));
         for (unsigned column = 0; column < history->columns; column++) {
-            const uint64_t after = value_at(history, axis, place, first, moment_of(history, column + 1));
+            const uint64_t after = hp_run_axis_value_at(axis, place, first, moment_of(history, column + 1));
             values[column] += (double)hp_less(after, before) * unit * 1e9 / step_of(history);
             before = after;
         }
@@ -93,7 +77,7 @@ bool hp_history_add_level(const struct hp_history *history, uint32_t kind, uint3
 {
     bool is_known = false;
     for (size_t at = 0; at < history->count; at++) {
-        const struct hp_history_axis *axis = &history->axes[at];
+        const struct hp_run_axis *axis = &history->axes[at];
         const struct hp_axis_header *header = &axis->axis.header;
         uint32_t first = 0;
         const uint32_t place = find(axis, session, kind, id, &first);
@@ -126,12 +110,12 @@ double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t
 {
     double gain = 0;
     for (size_t at = 0; at < history->count; at++) {
-        const struct hp_history_axis *axis = &history->axes[at];
+        const struct hp_run_axis *axis = &history->axes[at];
         uint32_t first = 0;
         const uint32_t place = find(axis, HP_HISTORY_ALL, kind, id, &first);
         if (place < HP_AXIS_SERIES)
-            gain += (double)hp_less(value_at(history, axis, place, first, to_ns),
-                                    value_at(history, axis, place, first, from_ns));
+            gain += (double)hp_less(hp_run_axis_value_at(axis, place, first, to_ns),
+                                    hp_run_axis_value_at(axis, place, first, from_ns));
     }
     return gain;
 }

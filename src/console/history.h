@@ -11,8 +11,7 @@
 #ifndef HP_CONSOLE_HISTORY_H
 #define HP_CONSOLE_HISTORY_H
 
-#include "axis.h"
-#include "run.h"
+#include "run_axis.h"
 
 struct hp_arena;
 
@@ -20,18 +19,10 @@ struct hp_arena;
 #define HP_HISTORY_ALL UINT32_MAX
 #define HP_HISTORY_COLUMNS 240u
 
-struct hp_history_axis {
-    uint32_t session; /* of the run */
-    uint32_t moments; /* index of the series with the times of the samples */
-    struct hp_axis axis;
-    uint64_t end_ns; /* end of the session, since the run began */
-};
-
 struct hp_history {
     const struct hp_run *run;
-    struct hp_history_axis axes[HP_HISTORY_MOST];
+    struct hp_run_axis axes[HP_HISTORY_MOST];
     size_t count;
-    uint64_t whole_ns;
     int64_t from_ns, to_ns; /* since the run began; before that there is nothing */
     unsigned columns;
 };

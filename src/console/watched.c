@@ -133,7 +133,7 @@ static double idle_of(uint32_t cause, double ns, double beside_ns)
     return (double)hp_wait_idle_ns(&wait);
 }
 
-static void add_place(const struct hp_watched *watched, const struct hp_history_axis *axis, uint32_t number,
+static void add_place(const struct hp_watched *watched, const struct hp_run_axis *axis, uint32_t number,
                       uint32_t cause, double (*values)[HP_HISTORY_COLUMNS])
 {
     const struct hp_history *history = &watched->history;

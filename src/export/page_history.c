@@ -12,8 +12,8 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "axis.h"
 #include "profile.h"
+#include "run_axis.h"
 #include "system_calls.h"
 #include "units.h"
 #include "wait_cause.h"
@@ -44,35 +44,16 @@ struct history {
     bool has_memory;
 };
 
-/* A session with a history. */
-struct reading {
-    uint32_t session;
-    struct hp_axis axis;
-    uint32_t moments;
-    uint64_t end_ns; /* since the run began */
-};
-
-static bool read_session(const struct hp_run *run, uint32_t session, void *bytes, struct reading *ret_reading)
-{
-    const struct hp_snapshot *snapshot = run->sessions[session];
-    *ret_reading = (struct reading){.session = session};
-    if (!hp_axis_of_session(&ret_reading->axis, snapshot, bytes) || ret_reading->axis.header.used == 0)
-        return false;
-    ret_reading->moments = hp_axis_find(&ret_reading->axis, HP_AXIS_MOMENT, 0);
-    ret_reading->end_ns = hp_run_started_ns(run, snapshot) + hp_snapshot_elapsed_ns(snapshot);
-    return ret_reading->moments < HP_AXIS_SERIES;
-}
-
 /* --------------------------------------------------------------------------------------------- moments */
 
-static void set_moments_of(struct history *history, const struct reading *reading)
+static void set_moments_of(struct history *history, const struct hp_run_axis *axis)
 {
-    const uint64_t shift = hp_less(reading->axis.header.start_ns, history->model->run.start_ns);
+    const uint64_t shift = hp_less(axis->axis.header.start_ns, history->model->run.start_ns);
     history->is_of_one = true;
-    history->steps = reading->axis.header.used < MOST_STEPS ? reading->axis.header.used : MOST_STEPS;
+    history->steps = axis->axis.header.used < MOST_STEPS ? axis->axis.header.used : MOST_STEPS;
     history->moments[0] = shift;
     for (uint32_t slot = 0; slot < history->steps; slot++)
-        history->moments[slot + 1] = shift + hp_axis_value(&reading->axis, reading->moments, slot);
+        history->moments[slot + 1] = shift + hp_axis_value(&axis->axis, axis->moments, slot);
 }
 
 static void set_equal_moments(struct history *history)
@@ -128,52 +109,43 @@ static struct line *line_of(struct history *history, const struct line *about)
 
 /* -------------------------------------------------------------------------------------------- counters */
 
-static uint64_t value_at(const struct history *history, const struct reading *reading, uint32_t place,
-                         uint32_t first, uint64_t run_ns)
-{
-    const struct hp_run *run = &history->model->run;
-    const bool is_over = run_ns >= reading->end_ns || run_ns >= hp_run_elapsed_ns(run);
-    const uint64_t since = hp_less(run->start_ns + run_ns, reading->axis.header.start_ns);
-    return hp_axis_value_at(&reading->axis, reading->moments, place, first, is_over ? UINT64_MAX : since);
-}
-
-static void add_counter(const struct history *history, const struct reading *reading, uint32_t place,
+static void add_counter(const struct history *history, const struct hp_run_axis *axis, uint32_t place,
                         const struct hp_axis_series *series, double unit, double *values)
 {
-    uint64_t before = value_at(history, reading, place, series->first, history->moments[0]);
+    uint64_t before = hp_run_axis_value_at(axis, place, series->first, history->moments[0]);
     for (size_t step = 0; step < history->steps; step++) {
-        const uint64_t after = value_at(history, reading, place, series->first, history->moments[step + 1]);
+        const uint64_t after = hp_run_axis_value_at(axis, place, series->first, history->moments[step + 1]);
         values[step] += ((double)after - (double)before) * unit;
         before = after;
     }
 }
 
-static void add_level(const struct history *history, const struct reading *reading, uint32_t place, double *values)
+static void add_level(const struct history *history, const struct hp_run_axis *axis, uint32_t place, double *values)
 {
-    const struct hp_axis_header *header = &reading->axis.header;
+    const struct hp_axis_header *header = &axis->axis.header;
     for (size_t step = 0; step < history->steps; step++) {
         const uint64_t start = history->model->run.start_ns;
         const uint64_t from = hp_less(start + history->moments[step], header->start_ns) / header->slot_ns;
         const uint64_t to = hp_less(start + history->moments[step + 1], header->start_ns + 1) / header->slot_ns;
         uint64_t highest = 0;
         for (uint64_t slot = history->is_of_one ? step : from; slot <= (history->is_of_one ? step : to); slot++) {
-            if (slot >= header->used || history->moments[step] >= reading->end_ns)
+            if (slot >= header->used || history->moments[step] >= axis->end_ns)
                 break;
-            const uint64_t value = hp_axis_value(&reading->axis, place, (uint32_t)slot);
+            const uint64_t value = hp_axis_value(&axis->axis, place, (uint32_t)slot);
             highest = value > highest ? value : highest;
         }
         values[step] += (double)highest;
     }
 }
 
-static void add_series(struct history *history, const struct reading *reading, uint32_t place,
+static void add_series(struct history *history, const struct hp_run_axis *axis, uint32_t place,
                        const struct hp_axis_series *series)
 {
     const struct hp_profile *profile = history->model->profile;
     struct line about = {.kind = series->kind};
     if (!is_told(series->kind))
         return;
-    if (is_of_site(series->kind) && (about.site = hp_profile_site(profile, reading->session, series->id)) == NULL)
+    if (is_of_site(series->kind) && (about.site = hp_profile_site(profile, axis->session, series->id)) == NULL)
         return;
     if (series->kind == HP_AXIS_THREAD || series->kind == HP_AXIS_WAIT)
         about.id = series->id;
@@ -183,9 +155,9 @@ static void add_series(struct history *history, const struct reading *reading, u
     if (line == NULL)
         return;
     if (hp_axis_is_level(series->kind))
-        add_level(history, reading, place, line->values);
+        add_level(history, axis, place, line->values);
     else
-        add_counter(history, reading, place, series,
+        add_counter(history, axis, place, series,
                     series->kind == HP_AXIS_SITE_TICKS || series->kind == HP_AXIS_SITE_SELF
                         ? history->model->run.ns_per_tick
                         : 1,
@@ -193,36 +165,36 @@ static void add_series(struct history *history, const struct reading *reading, u
 }
 
 /* Adds the waits at each place of the session. */
-static void add_waits(struct history *history, const struct reading *reading)
+static void add_waits(struct history *history, const struct hp_run_axis *axis)
 {
     const struct hp_profile *profile = history->model->profile;
     struct hp_walk walk = {0};
     struct hp_axis_series series;
     struct line about = {.kind = HP_AXIS_PLACE};
-    while (hp_snapshot_next_wait(history->model->run.sessions[reading->session], &walk, &about.wait)) {
-        const uint32_t place = hp_axis_find(&reading->axis, HP_AXIS_PLACE, walk.index);
-        const uint32_t beside = hp_axis_find(&reading->axis, HP_AXIS_BESIDE, walk.index);
+    while (hp_snapshot_next_wait(history->model->run.sessions[axis->session], &walk, &about.wait)) {
+        const uint32_t place = hp_axis_find(&axis->axis, HP_AXIS_PLACE, walk.index);
+        const uint32_t beside = hp_axis_find(&axis->axis, HP_AXIS_BESIDE, walk.index);
         if (walk.index >= HP_AXIS_WAITS || place == HP_AXIS_SERIES)
             continue;
-        about.site = hp_wait_site(profile, reading->session, about.wait.node);
-        about.other = hp_wait_site(profile, reading->session, about.wait.other);
+        about.site = hp_wait_site(profile, axis->session, about.wait.node);
+        about.other = hp_wait_site(profile, axis->session, about.wait.other);
         struct line *line = add_line(history, &about);
         if (line == NULL)
             return;
-        if (hp_axis_series(&reading->axis, place, &series))
-            add_counter(history, reading, place, &series, 1, line->values);
-        if (beside < HP_AXIS_SERIES && hp_axis_series(&reading->axis, beside, &series))
-            add_counter(history, reading, beside, &series, 1, line->beside);
+        if (hp_axis_series(&axis->axis, place, &series))
+            add_counter(history, axis, place, &series, 1, line->values);
+        if (beside < HP_AXIS_SERIES && hp_axis_series(&axis->axis, beside, &series))
+            add_counter(history, axis, beside, &series, 1, line->beside);
     }
 }
 
-static void add_session(struct history *history, const struct reading *reading)
+static void add_session(struct history *history, const struct hp_run_axis *axis)
 {
     struct hp_axis_series series;
     for (uint32_t place = 0; place < HP_AXIS_SERIES && history->has_memory; place++)
-        if (hp_axis_series(&reading->axis, place, &series))
-            add_series(history, reading, place, &series);
-    add_waits(history, reading);
+        if (hp_axis_series(&axis->axis, place, &series))
+            add_series(history, axis, place, &series);
+    add_waits(history, axis);
 }
 
 /* ------------------------------------------------------------------------------------------------ JSON */
@@ -336,22 +308,22 @@ static void put_history(struct hp_json *json, const struct history *history)
 bool hp_page_put_history(struct hp_json *json, struct hp_model *model)
 {
     struct history history = {.arena = model->arena, .model = model, .has_memory = true};
-    struct reading reading;
+    struct hp_run_axis axis;
     size_t sessions = 0;
     history.last = &history.first;
     history.moments = hp_arena_take_array(model->arena, MOST_STEPS + 1, sizeof history.moments[0]);
     void *bytes = hp_arena_take(model->arena, HP_AXIS_BYTES);
     history.has_memory = history.moments != NULL && bytes != NULL;
     for (uint32_t at = 0; history.has_memory && at < model->run.count; at++)
-        if (read_session(&model->run, at, bytes, &reading) && ++sessions == 1)
-            set_moments_of(&history, &reading);
+        if (hp_run_axis_read(&axis, &model->run, at, bytes) && ++sessions == 1)
+            set_moments_of(&history, &axis);
     if (sessions > 1) {
         history.is_of_one = false;
         set_equal_moments(&history);
     }
     for (uint32_t at = 0; sessions > 0 && history.has_memory && at < model->run.count; at++)
-        if (read_session(&model->run, at, bytes, &reading))
-            add_session(&history, &reading);
+        if (hp_run_axis_read(&axis, &model->run, at, bytes))
+            add_session(&history, &axis);
     if (sessions > 0 && history.has_memory)
         put_history(json, &history);
     else

@@ -13,6 +13,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "run_axis.h"
 #include "units.h"
 
 struct cutting {
@@ -20,48 +21,23 @@ struct cutting {
     const struct hp_run *run;
     struct hp_stretch *stretch;
     void *bytes; /* of the current time axis */
-    struct hp_axis axis;
+    struct hp_run_axis axis;
     const struct hp_cpu *cpu; /* of the whole run; NULL: not sampled */
-    uint32_t moments;         /* index of the series with the times of the samples */
-    uint32_t session;         /* the axis belongs to it */
-    uint64_t end_ns;          /* its end, since the run began */
     bool has_history;         /* of any */
 };
 
 /* --------------------------------------------------------------------------------------------- values */
 
-static bool read_axis(struct cutting *cutting, uint32_t session)
-{
-    const struct hp_snapshot *snapshot = cutting->run->sessions[session];
-    cutting->session = session;
-    cutting->end_ns = hp_run_started_ns(cutting->run, snapshot) + hp_snapshot_elapsed_ns(snapshot);
-    if (!hp_axis_of_session(&cutting->axis, snapshot, cutting->bytes))
-        return false;
-    cutting->moments = hp_axis_find(&cutting->axis, HP_AXIS_MOMENT, 0);
-    return cutting->moments < HP_AXIS_SERIES;
-}
-
-/*
- * The value of a counter, at a time since the run began. At the end, it is all that was written last, which may be
- * later than the last sample.
- */
-static uint64_t value_at(const struct cutting *cutting, uint32_t place, uint32_t first, uint64_t run_ns)
-{
-    const bool is_over = run_ns >= cutting->end_ns || run_ns >= cutting->stretch->whole_ns;
-    const uint64_t since = hp_less(cutting->run->start_ns + run_ns, cutting->axis.header.start_ns);
-    return hp_axis_value_at(&cutting->axis, cutting->moments, place, first, is_over ? UINT64_MAX : since);
-}
-
 static uint64_t gained(const struct cutting *cutting, uint32_t place, uint32_t first)
 {
     const struct hp_stretch *stretch = cutting->stretch;
-    return hp_less(value_at(cutting, place, first, stretch->to_ns),
-                   value_at(cutting, place, first, stretch->from_ns));
+    return hp_less(hp_run_axis_value_at(&cutting->axis, place, first, stretch->to_ns),
+                   hp_run_axis_value_at(&cutting->axis, place, first, stretch->from_ns));
 }
 
 static void add_to_site(const struct cutting *cutting, const struct hp_axis_series *series, uint64_t amount)
 {
-    struct hp_site_sums *site = hp_profile_find(cutting->profile, cutting->session, series->id);
+    struct hp_site_sums *site = hp_profile_find(cutting->profile, cutting->axis.session, series->id);
     if (site == NULL)
         return;
     if (series->kind == HP_AXIS_SITE_CALLS)
@@ -79,7 +55,7 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
 
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
 {
-    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->axis.session];
     const uint64_t amount = gained(cutting, place, series->first);
     switch ((enum hp_axis_kind)series->kind) {
     case HP_AXIS_SITE_CALLS:
@@ -111,11 +87,11 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
 static void add_axis(struct cutting *cutting)
 {
     struct hp_axis_series series;
-    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->session];
+    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->axis.session];
     uint64_t waited_ns = 0;
     cutting->has_history = true;
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
-        if (hp_axis_series(&cutting->axis, place, &series) && !hp_axis_is_level(series.kind))
+        if (hp_axis_series(&cutting->axis.axis, place, &series) && !hp_axis_is_level(series.kind))
             add_series(cutting, place, &series);
     for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
         waited_ns += waits->ns[at];
@@ -270,7 +246,8 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const
     cutting.stretch->to_ns = to_ns;
     empty_sites(profile);
     for (uint32_t session = 0; session < run->count; session++) {
-        const bool has_axis = read_axis(&cutting, session), is_whole = !has_axis && is_inside(&cutting, session);
+        const bool has_axis = hp_run_axis_read(&cutting.axis, run, session, cutting.bytes);
+        const bool is_whole = !has_axis && is_inside(&cutting, session);
         if (has_axis)
             add_axis(&cutting);
         else if (is_whole)

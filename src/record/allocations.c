@@ -529,7 +529,7 @@ int hotpath_v1_reallocating(const void *block)
 {
     hp_heap_forget(block);
     const struct hp_thread_context *context = (const struct hp_thread_context *)(const void *)hotpath_v1_context;
-    return &context->hot != &hp_idle_context && is_one_of_many(context) && hp_block_owner_is_other(context, block);
+    return &context->hot != &hp_no_context && is_one_of_many(context) && hp_block_owner_is_other(context, block);
 }
 
 void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,

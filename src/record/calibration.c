@@ -38,7 +38,7 @@ static void build(struct miniature *mini)
     mini->frames[0].stat = HOTPATH_ALLOCATES_;
     mini->gate = 1;
     mini->context.alloc = &mini->alloc;
-    mini->context.hot = (struct hotpath_context_){.ready = HOTPATH_READY_,
+    mini->context.hot = (struct hotpath_context_){.id_limit = HOTPATH_IDS_,
                                                   .epoch = 1,
                                                   .top = mini->frames,
                                                   .last = mini->frames + 3,

@@ -141,7 +141,7 @@ static const char *name_by_place(uintptr_t function, char *name, size_t size)
 static void suggest_main(uint32_t site)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
+    if (site < HOTPATH_IDS_ && header->main_site == HOTPATH_ID_NEW_)
         __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
 }
 
@@ -278,7 +278,7 @@ APART void enter_held(struct hotpath_context_ *context, uint64_t id, uintptr_t p
 
 WITHIN void enter_known(struct hotpath_context_ *context, uint64_t id, uintptr_t place_of_hook, uintptr_t function)
 {
-    if (__builtin_expect(id >= HOTPATH_GET_(context->ready), 0)) {
+    if (__builtin_expect(id >= HOTPATH_GET_(context->id_limit), 0)) {
         enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
@@ -382,7 +382,7 @@ APART void end_elsewhere(uint32_t id, uint64_t now)
 /* The context, if there is one, is not held. If some inner calls got no frame, this may be one of them. */
 static void leave_unheld(const struct hotpath_context_ *context, uint32_t id)
 {
-    if (id >= HOTPATH_READY_ || HOTPATH_GET_(context->skip) != 0 || context == &hp_idle_context)
+    if (id >= HOTPATH_IDS_ || HOTPATH_GET_(context->skip) != 0 || context == &hp_no_context)
         return;
     if (((const struct hp_thread_context *)(const void *)context)->skip_runs == 0 || !hp_zone_was_skipped())
         end_elsewhere(id, 0);
@@ -402,7 +402,7 @@ APART void leave_held(struct hotpath_context_ *context, const table_word *in, ui
     struct hotpath_frame_ *frame = context->top;
     uint64_t now = 0;
     /* Ids that are not of a site have other meanings in a node. */
-    if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(context) != context->epoch ||
+    if (__builtin_expect(id >= HOTPATH_IDS_ || has_skipped || HOTPATH_GATE_OF_(context) != context->epoch ||
                              site_of(context, frame) != id,
                          0)) {
         hp_context_let_go(context);

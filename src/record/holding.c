@@ -5,7 +5,7 @@
 struct hp_thread_context *hp_thread_hold(void)
 {
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
-    if (&context->hot == &hp_idle_context || context->thread_id == 0 || context->record == NULL ||
+    if (&context->hot == &hp_no_context || context->thread_id == 0 || context->record == NULL ||
         hp_context_is_held(&context->hot))
         return NULL;
     hp_context_hold(&context->hot);

@@ -11,7 +11,7 @@
  *
  * A context has two marks, because two users can be active on one thread, one having interrupted the other:
  *
- *   `ready` 0            zones, allocations, objects: hp_context_hold. A signal handler that sees it uses another.
+ *   `id_limit` 0         zones, allocations, objects: hp_context_hold. A signal handler that sees it uses another.
  *   `sampler.is_at_work` the sampling handler, and what starts and stops it: hp_sampler_hold. It reads what zones
  *                        write, and writes only the sampler's data. Entering a sandbox waits for this mark, too.
  *
@@ -45,20 +45,12 @@ static inline bool hp_context_is_paused(const struct hotpath_context_ *hot)
 
 /* ----------------------------------------------------------------------------------------- by the thread itself */
 
-static inline bool hp_context_is_held(const struct hotpath_context_ *hot) { return HOTPATH_GET_(hot->ready) == 0; }
+static inline bool hp_context_is_held(const struct hotpath_context_ *hot) { return HOTPATH_IS_BUSY_(hot); }
 
 /* The context is not held, or its holder was left by a jump. */
-static inline void hp_context_hold(struct hotpath_context_ *hot)
-{
-    HOTPATH_PUT_(hot->ready, 0);
-    HOTPATH_ORDER_();
-}
+static inline void hp_context_hold(struct hotpath_context_ *hot) { hotpath_set_busy_(hot); }
 
-static inline void hp_context_let_go(struct hotpath_context_ *hot)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
-}
+static inline void hp_context_let_go(struct hotpath_context_ *hot) { hotpath_set_idle_(hot); }
 
 /*
  * Also works if the context is held: then we have interrupted the holder, and the session stays at least as long. Pass
@@ -66,7 +58,7 @@ static inline void hp_context_let_go(struct hotpath_context_ *hot)
  */
 static inline uint32_t hp_context_hold_too(struct hotpath_context_ *hot)
 {
-    const uint32_t before = HOTPATH_GET_(hot->ready);
+    const uint32_t before = HOTPATH_GET_(hot->id_limit);
     hp_context_hold(hot);
     return before;
 }
@@ -74,7 +66,7 @@ static inline uint32_t hp_context_hold_too(struct hotpath_context_ *hot)
 static inline void hp_context_put_back(struct hotpath_context_ *hot, uint32_t before)
 {
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(hot->ready, before);
+    HOTPATH_PUT_(hot->id_limit, before);
 }
 
 /* The calling thread's context, held, with its session. NULL: it has none, it is busy, or its session is over. */

@@ -35,7 +35,7 @@ static void learn_of_recursion(const struct hp_thread_context *context)
 HP_LANE_COLD void hp_lane_suspend_with_care(struct hp_thread_context *context, uint32_t site, uint64_t now)
 {
     struct hotpath_slot_ spare;
-    if (site >= HOTPATH_READY_ || (context->hot.top == context->hot.last && !hp_zone_make_room(context)))
+    if (site >= HOTPATH_IDS_ || (context->hot.top == context->hot.last && !hp_zone_make_room(context)))
         return;
     hp_lane_push_suspension(context, hp_tree_slot(context, context->hot.top->node, site, &spare), now);
 }

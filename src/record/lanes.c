@@ -224,7 +224,7 @@ static void make_suspended_site(void)
 {
     struct hotpath_site site = {
         .id = HOTPATH_ID_NEW_, .kind = HOTPATH_KIND_SUSPENDED_, .name = "<suspended>", .function = "", .file = ""};
-    if (HOTPATH_GET_(hp_runtime->suspended_site) == 0 && hp_site_id(&site) < HOTPATH_READY_)
+    if (HOTPATH_GET_(hp_runtime->suspended_site) == 0 && hp_site_id(&site) < HOTPATH_IDS_)
         __atomic_store_n(&hp_runtime->suspended_site, site.id + 1, __ATOMIC_RELAXED);
 }
 

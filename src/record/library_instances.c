@@ -46,10 +46,10 @@ void hp_library_join(void)
     hp_images_each_note(meet, &hp_runtime);
     hp_image_stay_loaded(&hp_here);
     size_t copy = 0;
-    while (copy < HP_COPIES && hp_runtime->idle_contexts[copy] != NULL)
+    while (copy < HP_COPIES && hp_runtime->no_contexts[copy] != NULL)
         copy++;
     if (copy < HP_COPIES)
-        hp_runtime->idle_contexts[copy] = &hp_idle_context;
-    HOTPATH_PUT_(hp_idle_context.skip, copy < HP_COPIES && hp_runtime->gate == 0);
+        hp_runtime->no_contexts[copy] = &hp_no_context;
+    HOTPATH_PUT_(hp_no_context.skip, copy < HP_COPIES && hp_runtime->gate == 0);
     hp_here.state = hp_runtime;
 }

@@ -99,7 +99,7 @@ static void watch_time(uint32_t milliseconds)
 static void set_main_site(struct hotpath_site *site)
 {
     const uint32_t id = hp_site_id(site);
-    struct hp_session *session = id < HOTPATH_READY_ ? hp_session_hold() : NULL;
+    struct hp_session *session = id < HOTPATH_IDS_ ? hp_session_hold() : NULL;
     if (session == NULL)
         return;
     __atomic_store_n(&hp_store_header(&session->store)->main_site, id, __ATOMIC_RELAXED);

@@ -85,7 +85,7 @@ void hotpath_v1_note(const char *format, ...)
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     /* Checked after formatting: formatting may run zones itself (a host's printf extension). */
-    if (length > 0 && &context->hot != &hp_idle_context && context->thread_id != 0 &&
+    if (length > 0 && &context->hot != &hp_no_context && context->thread_id != 0 &&
         !hp_context_is_held(&context->hot))
         attach_to_top(context, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     errno = saved;

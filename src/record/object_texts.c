@@ -21,8 +21,8 @@ __attribute__((format(printf, 3, 0))) void
 hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format, va_list arguments)
 {
     const int saved = errno;
-    const uint32_t id = hp_page() != NULL ? hp_site_id(site) : HOTPATH_READY_;
-    if (id < HOTPATH_READY_ && hp_site_is_logged(id)) {
+    const uint32_t id = hp_page() != NULL ? hp_site_id(site) : HOTPATH_IDS_;
+    if (id < HOTPATH_IDS_ && hp_site_is_logged(id)) {
         char text[HP_RECENT_TEXT + 1];
         const int length = vsnprintf(text, sizeof text, format, arguments);
         if (length >= 0)

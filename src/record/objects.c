@@ -217,7 +217,7 @@ static uint32_t need_object(struct hotpath_site *site, const struct hp_kind_type
 {
     struct hp_signals held;
     uint32_t number = 0;
-    if (hp_site_id(site) >= HOTPATH_READY_ || !hp_lock(&held))
+    if (hp_site_id(site) >= HOTPATH_IDS_ || !hp_lock(&held))
         return 0;
     if (hp_runtime->gate != 0) {
         number = number_of(HOTPATH_GET_(site->id), kind);

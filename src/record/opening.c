@@ -184,7 +184,7 @@ static void forget_parent(void)
     hp_page()->pid = hp_sys_process_id();
     __atomic_store_n(&hp_runtime->is_child, true, __ATOMIC_RELAXED);
     hp_runtime->owner = NULL;
-    hotpath_v1_context = &hp_idle_context;
+    hotpath_v1_context = &hp_no_context;
 }
 
 static void stay_closed(void)

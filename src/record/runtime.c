@@ -15,10 +15,10 @@ struct hp_recorder *hp_runtime = &own_state;
 bool hp_library_owns_state(void) { return hp_runtime == &own_state; }
 
 /* hotpath_v1_context of a thread points here before it registers and after it has exited. */
-struct hotpath_context_ hp_idle_context = {.skip = 1};
+struct hotpath_context_ hp_no_context = {.skip = 1};
 
 /* Compilers take the TLS model from the last declaration, so it is repeated here. */
-__thread struct hotpath_context_ *hotpath_v1_context HOTPATH_TLS_ = &hp_idle_context;
+__thread struct hotpath_context_ *hotpath_v1_context HOTPATH_TLS_ = &hp_no_context;
 __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* musl allocates from the heap for this, so there it is used on old kernels only. */
@@ -44,8 +44,8 @@ void hp_runtime_empty(void)
 
 void hp_skip_idle(bool is_off)
 {
-    for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_contexts[copy] != NULL; copy++)
-        HOTPATH_PUT_(hp_runtime->idle_contexts[copy]->skip, is_off);
+    for (size_t copy = 0; copy < HP_COPIES && hp_runtime->no_contexts[copy] != NULL; copy++)
+        HOTPATH_PUT_(hp_runtime->no_contexts[copy]->skip, is_off);
 }
 
 void hp_skip_zones(bool is_off)

@@ -12,9 +12,9 @@
  *
  * States of a thread, as its inline code sees them through hotpath_v1_context:
  *
- *   idle context     `ready` 0; `skip` 1 while there is no session (except for the first zone: unrecorded.c), else the
- *                 thread registers
- *   own context      `ready` HOTPATH_READY_ when idle, 0 inside the recorder
+ *   hp_no_context    always busy; `skip` 1 while there is no session (except for the first zone: unrecorded.c), else
+ *                    the thread registers
+ *   own context      busy inside the recorder, else idle
  *   emptied context  all zero, after fork: the thread registers, which starts the child's session
  *
  * SPDX-License-Identifier: MIT
@@ -191,8 +191,8 @@ struct hp_recorder {
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that they always match */
     void *reporter_context;
-    struct hotpath_context_ *idle_contexts[HP_COPIES]; /* of the copies of the library */
-    struct hotpath_zone *owner;                        /* guard of the HOTPATH_SESSION that started the session */
+    struct hotpath_context_ *no_contexts[HP_COPIES]; /* of the copies of the library */
+    struct hotpath_zone *owner;                      /* guard of the HOTPATH_SESSION that started the session */
 
     uint32_t site_count;
     uint32_t site_buckets[HP_SITE_BUCKETS];
@@ -232,7 +232,8 @@ struct hp_recorder {
 extern struct hp_recorder *hp_runtime;
 /* Whether the state is this copy's: then it writes the report at exit. */
 bool hp_library_owns_state(void);
-extern struct hotpath_context_ hp_idle_context;
+/* Of threads that are not registered. */
+extern struct hotpath_context_ hp_no_context;
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* The page, once it exists. Acquire pairs with its publication in hp_runtime_prepare. */

@@ -192,7 +192,7 @@ static struct hp_thread_context *head_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
     struct hp_thread_context *own = (struct hp_thread_context *)(void *)hotpath_v1_context;
-    if (&own->hot != &hp_idle_context)
+    if (&own->hot != &hp_no_context)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();

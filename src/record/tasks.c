@@ -569,7 +569,7 @@ void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     struct hotpath_context_ *hot = &context->hot;
     uint64_t now = 0;
-    if (HOTPATH_LIKELY_(poll->zone.state == (uintptr_t)hot && HOTPATH_GET_(hot->ready) != 0 &&
+    if (HOTPATH_LIKELY_(poll->zone.state == (uintptr_t)hot && !HOTPATH_IS_BUSY_(hot) &&
                         poll->before != HOTPATH_NO_POLL_)) {
         hp_context_hold(hot);
         struct hotpath_frame_ *frame = hot->top;

@@ -16,7 +16,7 @@ static inline struct hp_thread_context *hp_thread_present(void)
 {
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     const bool is_there =
-        &context->hot != &hp_idle_context && context->thread_id != 0 && context->hot.epoch == hp_epoch();
+        &context->hot != &hp_no_context && context->thread_id != 0 && context->hot.epoch == hp_epoch();
     return is_there ? context : NULL;
 }
 /* Whether the calling thread must not read the time stamp counter, or that cannot be found out. */

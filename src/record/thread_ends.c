@@ -83,7 +83,7 @@ static void end_exit_rounds(struct hp_thread_context *context)
     }
     if (!hp_lock(&held))
         return;
-    hotpath_v1_context = &hp_idle_context;
+    hotpath_v1_context = &hp_no_context;
     hp_thread_is_over = 1;
     if (context->thread_id != 0 && --context->copies == 0) {
         if (used.ns != 0)

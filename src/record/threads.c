@@ -223,7 +223,7 @@ static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t
     const bool is_parents =
         is_child && (hp_is_sandboxed() || !__atomic_load_n(&begin_child_session, __ATOMIC_RELAXED)());
     if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
-        hotpath_v1_context = &hp_idle_context;
+        hotpath_v1_context = &hp_no_context;
         return NULL;
     }
     if (hp_is_sealed()) { /* finding out which thread this is would take a system call */

@@ -2,7 +2,7 @@
  * Zones without a session: a program with macros that never starts a session would end silently, and its author
  * would not know why. So it prints one line at its end.
  *
- * Detection is free: while nothing is recorded, zones are skipped by a check of the idle context, which at first lets
+ * Detection is free: while nothing is recorded, zones are skipped by a check of hp_no_context, which at first lets
  * them pass. The program's first zone takes the slow path and is noted; from then on zones are skipped.
  *
  * Zones of shared objects are not noted: users of a program that ships a library with zones, but does not use
@@ -38,7 +38,7 @@ void hp_unrecorded_listen(void)
         HOTPATH_PUT_(state->listens, LISTENS);
     }
     if (HOTPATH_GET_(state->listens) == LISTENS)
-        HOTPATH_PUT_(hp_idle_context.skip, 0);
+        HOTPATH_PUT_(hp_no_context.skip, 0);
 }
 
 /*

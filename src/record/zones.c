@@ -207,7 +207,7 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
         return HOTPATH_SKIPPED_;
     hp_sampler_meet_zone(context);
     const uint32_t id = hp_site_id(site);
-    if (id >= HOTPATH_READY_)
+    if (id >= HOTPATH_IDS_)
         return HOTPATH_SKIPPED_;
     take_up_what_was_left(context, (uintptr_t)zone);
     context = context_at_rest(context);
@@ -266,7 +266,7 @@ static bool leave(struct hp_thread_context *context, const struct hotpath_zone *
         hp_zone_close_top(context, now);
         hp_slow_way_end(context, from);
     }
-    hp_context_put_back(&context->hot, frame != NULL ? HOTPATH_READY_ : before);
+    hp_context_put_back(&context->hot, frame != NULL ? HOTPATH_IDS_ : before);
     return frame != NULL;
 }
 
@@ -274,7 +274,7 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 {
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
-    if (&context->hot == &hp_idle_context || context->thread_id == 0 || context->hot.epoch != hp_epoch() ||
+    if (&context->hot == &hp_no_context || context->thread_id == 0 || context->hot.epoch != hp_epoch() ||
         __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) == 0)
         return;
     for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
@@ -374,7 +374,7 @@ void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
     const int saved = errno;
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
-    if (&context->hot != &hp_idle_context && context->thread_id != 0)
+    if (&context->hot != &hp_no_context && context->thread_id != 0)
         for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
             if (at->record != NULL && at->hot.epoch == hp_epoch() && leave_site(at, site, now))
                 break;

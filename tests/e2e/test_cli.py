@@ -951,7 +951,8 @@ def fields(line):
 
 def test_ls_says_how_programs_ended(cli):
     """Of a run, what its program said; of a single session, whether it was finished."""
-    cli.run("sh", "-c", "true; ls")
+    cli.run("sh", "-c", "exec ls")
+    cli.run("sh", "-c", "ls; true")
     cli.run("sh", "-c", "kill -9 $$", status=-signal.SIGKILL)
     cli.box.run("guest", "ends", "_exit", folder=cli.folder, status=7)
     lives = cli.folder / "lives"
@@ -959,8 +960,10 @@ def test_ls_says_how_programs_ended(cli):
     running = cli.start("run", "--format", "none", GUEST, "waits", lives)
     wait_until(lambda: any(session["state"] == "live" and session["processes"] for session in cli.sessions()))
     lines = [fields(line) for line in cli("ls").stdout.splitlines()[1:]]
-    assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished"]
-    assert lines[0][5] == f"{GUEST} waits {lives}" and re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished", "finished"]
+    assert lines[0][5] == f"{GUEST} waits {lives}"
+    assert re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    assert re.fullmatch(r"pid \d+", lines[4][4])  # a program that executed another is still one process
     lives.unlink()
     running.communicate(timeout=TIMEOUT)
     running.communicate()

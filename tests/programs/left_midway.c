@@ -30,7 +30,7 @@ static void on_signal(int signal)
 {
     (void)signal;
     in_handler();
-    MUST(HOTPATH_GET_(hotpath_v1_context->ready) == 0);
+    MUST(HOTPATH_IS_BUSY_(hotpath_v1_context));
     if (is_leaving)
         siglongjmp(back, 1);
 }
@@ -38,7 +38,7 @@ static void on_signal(int signal)
 static struct hp_thread_context *context_at_rest(void)
 {
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
-    while (context->handler != NULL && HOTPATH_GET_(context->hot.ready) == 0)
+    while (context->handler != NULL && HOTPATH_IS_BUSY_(&context->hot))
         context = context->handler;
     return context;
 }
@@ -46,11 +46,9 @@ static struct hp_thread_context *context_at_rest(void)
 static __attribute__((noinline)) void be_interrupted(void)
 {
     struct hp_thread_context *context = context_at_rest();
-    HOTPATH_PUT_(context->hot.ready, 0);
-    HOTPATH_ORDER_();
+    hotpath_set_busy_(&context->hot);
     raise(SIGUSR1);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(context->hot.ready, HOTPATH_READY_);
+    hotpath_set_idle_(&context->hot);
 }
 
 static __attribute__((noinline)) void dive(int depth)

@@ -707,10 +707,10 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     for (int times = 0; times < 2; times++) {
         HOTPATH_CHANNEL_SENT("jobs", &channel, 1, 0, -1);
         struct hotpath_context_ *context = hotpath_v1_context;
-        context->ready = 0; /* as if the recorder were at work on it */
+        context->id_limit = 0; /* as if the recorder were at work on it */
         HOTPATH_CHANNEL_SENT("jobs", &channel, 10, 0, -1);
         HOTPATH_CHANNEL_SENT("jobs", &second, 1, 0, -1);
-        context->ready = HOTPATH_READY_;
+        context->id_limit = HOTPATH_IDS_;
     }
     report();
     assert_row(row_of("jobs", NULL), 24, 0, 24);

@@ -506,9 +506,9 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     for (int at = 0; at < 4; at++) {
         struct hotpath_context_ *context = hotpath_v1_context;
         wait_outside(&loop, MS, 1);
-        context->ready = 0; /* as if the recorder were at work on it */
+        context->id_limit = 0; /* as if the recorder were at work on it */
         wait_outside(&loop, 0, 1);
-        context->ready = HOTPATH_READY_;
+        context->id_limit = HOTPATH_IDS_;
     }
     assert_int_equal(hotpath_report(), HOTPATH_OK);
     assert_int_equal(row_count, 2);

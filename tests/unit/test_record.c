@@ -232,11 +232,11 @@ static void handlers_do_not_touch_what_they_interrupt(void **state)
     struct hp_thread_context *own = context();
     const struct hotpath_frame_ *top = own->hot.top;
     signal(SIGUSR1, on_signal);
-    own->hot.ready = 0;
+    own->hot.id_limit = 0;
     raise(SIGUSR1);
     assert_ptr_equal(own->hot.top, top);
     assert_non_null(own->handler);
-    own->hot.ready = HOTPATH_READY_;
+    own->hot.id_limit = HOTPATH_IDS_;
     signal(SIGUSR1, SIG_DFL);
     assert_int_equal(node_at(before)->calls, 1);
     const struct hp_thread *other = own->handler->record;

@@ -387,10 +387,10 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     for (int times = 0; times < 2; times++) {
         HOTPATH_VALUE("interrupted", 1);
         struct hotpath_context_ *context = hotpath_v1_context;
-        context->ready = 0; /* as if the recorder were at work on it */
+        context->id_limit = 0; /* as if the recorder were at work on it */
         HOTPATH_VALUE("interrupted", 3);
         HOTPATH_GAUGE_ADD("interrupted", 1);
-        context->ready = HOTPATH_READY_;
+        context->id_limit = HOTPATH_IDS_;
         HOTPATH_GAUGE_ADD("interrupted", 1);
     }
     report();
