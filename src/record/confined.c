@@ -11,6 +11,8 @@
 #include "thread_ends.h"
 #include "threads.h"
 
+#define RESERVE_BYTES (UINT64_C(64) << 10) /* for what is called only in the sandbox, where the file cannot grow */
+
 /* Under the lock. */
 static void note_in_session(bool is_confined)
 {
@@ -40,6 +42,8 @@ static void shut_calls_in(struct hp_thread_context *context)
     }
     if (context != NULL)
         hp_sampler_end_thread(context);
+    if (hp_runtime->store != NULL && !hp_is_forked_child())
+        hp_store_reserve(hp_runtime->store, RESERVE_BYTES);
     set_confinements(1);
     if (!hp_is_forked_child())
         hp_sampler_stop_others(context);

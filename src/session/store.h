@@ -76,6 +76,9 @@ uint32_t hp_store_text(struct hp_store *store, const char *text);
 /* Adds to a loss counter. */
 void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count);
 
+/* Grows the file now, so that the next `bytes` need no system call. */
+void hp_store_reserve(struct hp_store *store, uint64_t bytes);
+
 /* Allocates the whole capacity at once. */
 bool hp_store_reserve_all(struct hp_store *store);
 

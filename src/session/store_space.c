@@ -89,6 +89,15 @@ static bool grow(struct hp_store *store, uint64_t to)
     return has_grown;
 }
 
+void hp_store_reserve(struct hp_store *store, uint64_t bytes)
+{
+    const struct hp_header *header = hp_store_header(store);
+    const uint64_t wanted = __atomic_load_n(&header->used, __ATOMIC_RELAXED) + bytes;
+    const uint64_t to = wanted < store->capacity ? wanted : store->capacity;
+    if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED))
+        grow(store, to);
+}
+
 bool hp_store_reserve_all(struct hp_store *store)
 {
     struct hp_header *header = hp_store_header(store);

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_cli import Cli
 
 pytestmark = [without_emulator("/proc shows the emulator"), without_thread_sanitizer("it has a thread of its own, which uses time, too")]
@@ -210,6 +210,7 @@ def test_source_text_is_there_only_if_it_is_asked_for(cli):
     assert "--against and --source require" in cli("report", "--source", status=2).stderr
 
 
+@with_glibc("the program is compiled by cc")
 @without_sanitizer("the program is compiled without")
 def test_a_session_cannot_have_other_files_in_a_page(cli):
     """A session may name any path as a source: only sources are read."""

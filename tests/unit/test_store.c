@@ -119,6 +119,23 @@ static void everything_can_be_reserved(void **state)
     assert_true(hp_store_reserve_all(&store));
 }
 
+/* In a sandbox the file cannot grow: what was reserved before is there, and no more. */
+static void reserved_space_is_there_in_a_sandbox(void **state)
+{
+    (void)state;
+    create();
+    struct hp_header *header = hp_store_header(&store);
+    assert_true(hp_store_allocate(&store, (uint32_t)(header->backed - header->used) - 64, 1) != 0);
+    hp_store_reserve(&store, 100 * KIB);
+    header->features |= HP_FEATURE_SANDBOXED;
+    for (uint32_t count = 0; count < 10; count++)
+        assert_true(hp_store_allocate(&store, 10 * KIB, 1) != 0);
+    assert_int_equal(hp_store_allocate(&store, 512 * KIB, 1), 0);
+    header->features &= ~HP_FEATURE_SANDBOXED;
+    hp_store_reserve(&store, 2 * CAPACITY); /* as much as there may be */
+    assert_int_equal(header->backed, CAPACITY);
+}
+
 /* As after chroot, or setuid: to grow takes neither path nor descriptor. */
 static void a_store_that_has_lost_its_path_grows(void **state)
 {
@@ -264,6 +281,7 @@ int main(void)
         TEST(space_is_aligned_empty_and_nobody_elses),
         TEST(the_file_grows_up_to_its_cap),
         TEST(everything_can_be_reserved),
+        TEST(reserved_space_is_there_in_a_sandbox),
         TEST(a_store_that_has_lost_its_path_grows),
         TEST(a_file_that_was_replaced_is_left_alone),
         TEST(a_limit_of_file_sizes_is_respected),
