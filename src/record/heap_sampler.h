@@ -13,7 +13,6 @@
 
 #include <stdint.h>
 
-#define HP_HEAP_USUAL_MEAN (UINT64_C(512) << 10)
 #define HP_HEAP_MOST_GROWTH                                                                                        \
     256u /* largest growth of the mean: with more it would take too long to notice the end of a burst */
 #define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process; as many at once at first, or after a rest */

@@ -13,8 +13,6 @@ static uint32_t newest_object(const struct hp_snapshot *snapshot)
                            __ATOMIC_ACQUIRE);
 }
 
-bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot) { return newest_object(snapshot) != 0; }
-
 static bool copy_object(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_object *ret_object)
 {
     return hp_snapshot_copy(snapshot, offset, ret_object, sizeof *ret_object,

@@ -4,9 +4,6 @@
 
 #include "snapshot.h"
 
-/* Whether there are any. */
-bool hp_snapshot_has_objects(const struct hp_snapshot *snapshot);
-
 /* The objects of a session, newest first. */
 bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk,
                              struct hp_object *ret_object);

@@ -29,7 +29,6 @@ HOTPATH = BUILD / "bin" / "hotpath"
 SANITIZER = os.environ.get("HOTPATH_SANITIZER", "")
 EMULATOR = os.environ.get("HOTPATH_EMULATOR", "").split()
 IS_ROOT = os.geteuid() == 0
-CORES = os.cpu_count() or 1
 
 TIMEOUT = 60 if not SANITIZER and not EMULATOR else 300
 

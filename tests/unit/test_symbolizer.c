@@ -17,7 +17,6 @@
 #include "collector.h"
 #include "demangle.h"
 #include "named_stacks.h"
-#include "perf_map.h"
 #include "range_index.h"
 #include "rust_name.h"
 #include "rust_v0.h"
@@ -416,25 +415,6 @@ static void ranges_within_ranges(void **state)
     }
 }
 
-static void functions_made_at_run_time(void **state)
-{
-    (void)state;
-    static const char text[] =
-        "1000 100 first one\n2000 10 second\nnonsense\n3000 zz no\n1000 80 newer\n\n4000 8 last";
-    struct hp_perf_map map;
-    assert_true(hp_perf_map_parse(&map, text, sizeof text - 1));
-    assert_int_equal(map.count, 4);
-    assert_null(hp_perf_map_find(&map, 0xfff));
-    assert_string_equal(hp_perf_map_find(&map, 0x1000), "newer");
-    assert_string_equal(hp_perf_map_find(&map, 0x10ff), "first one");
-    assert_null(hp_perf_map_find(&map, 0x1100));
-    assert_string_equal(hp_perf_map_find(&map, 0x200f), "second");
-    assert_string_equal(hp_perf_map_find(&map, 0x4007), "last");
-    assert_null(hp_perf_map_find(&map, 0x3000));
-    hp_perf_map_free(&map);
-    assert_false(hp_perf_map_read(&map, 0));
-}
-
 static void names_of_rust(void **state)
 {
     (void)state;
@@ -531,7 +511,6 @@ int main(void)
         TEST(places_of_a_function_without_a_name_have_one_in_common),
         TEST(broken_files_do_no_harm),
         cmocka_unit_test(ranges_within_ranges),
-        cmocka_unit_test(functions_made_at_run_time),
         cmocka_unit_test(names_of_rust),
         cmocka_unit_test(newer_names_of_rust),
         cmocka_unit_test(names_of_rust_that_grow),
