@@ -36,28 +36,28 @@ CLOCK_SOURCES = "/sys/devices/system/clocksource/clocksource0/available_clocksou
 # case of zone_cost, title, mandatory budget, goal; ratios to the base that zone_cost names
 ZONE_BUDGETS = (
     ("zone", "zone, empty body", 1.25, 1.10),
-    ("zone_2_threads", "the same on two threads at once, against one", 1.10, 1.02),
-    ("floor_2_threads", "(the floor on two threads at once, against one)", None, None),
+    ("zone_2_threads", "the same on two threads at once, relative to one", 1.10, 1.02),
+    ("floor_2_threads", "(the floor on two threads at once, relative to one)", None, None),
     ("siblings_64", "64 siblings in turn", None, 1.3),
     ("sites_1024", "1024 sites in turn", None, 1.8),
     ("floor_1024", "(the floor in 1024 functions in turn)", None, None),
     ("shared_child", "a child shared by two parents", None, 1.3),
-    ("nested_8", "eight zones, one inside the other", None, None),
+    ("nested_8", "eight nested zones", None, None),
     ("recursion_8", "recursion, eight calls deep", None, None),
     ("by_key", "a block with a key known at run time (HOTPATH_BLOCK_KEY)", None, None),
-    ("note_not_kept", "zone with a note (HOTPATH_NOTE) in a function whose calls are not kept", None, None),
-    ("logged", "zone whose latest calls are kept", None, None),
-    ("value", "a whole number (HOTPATH_VALUE)", 1.2, None),
-    ("value_real", "another number", 1.2, None),
-    ("gauge_set", "a gauge that is set", 1.2, None),
-    ("gauge_add", "a gauge that one thread adds to", None, None),
-    ("channel", "an item into one of eight channels (HOTPATH_CHANNEL_SENT)", None, None),
-    ("channel_pair", "an item into a channel and out of it again", 1.6, None),
+    ("note_not_kept", "zone with a note (HOTPATH_NOTE) in a function that is not logged", None, None),
+    ("logged", "zone of a logged function (HOTPATH_LOG)", None, None),
+    ("value", "an integer (HOTPATH_VALUE)", 1.2, None),
+    ("value_real", "a double (HOTPATH_VALUE)", 1.2, None),
+    ("gauge_set", "setting a gauge (HOTPATH_GAUGE_SET)", 1.2, None),
+    ("gauge_add", "adding to a gauge, one thread (HOTPATH_GAUGE_ADD)", None, None),
+    ("channel", "sending an item to one of eight channels (HOTPATH_CHANNEL_SENT)", None, None),
+    ("channel_pair", "sending and receiving an item", 1.6, None),
     ("channel_ids", "the same with an id", 1.6, None),
     ("stream", "an item of a stream (HOTPATH_STREAM_NEXT and _ITEM)", 1.2, None),
-    ("poll", "a stretch in which a task runs (HOTPATH_POLL)", 1.3, None),
-    ("task", "a task that is created and ends (HOTPATH_TASK, HOTPATH_READY)", 3, None),
-    ("task_2_threads", "the same on two threads at once, against one", 1.2, None),
+    ("poll", "a poll of a task (HOTPATH_POLL)", 1.3, None),
+    ("task", "creating and ending a task (HOTPATH_TASK, HOTPATH_READY)", 3, None),
+    ("task_2_threads", "the same on two threads at once, relative to one", 1.2, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 
@@ -161,15 +161,15 @@ def zones(folder, gate):
         rows.append((title, "%.1f" % ns, "%.3f (%.3f .. %.3f)" % (ratio, low, high), budget(must, " x"),
                      budget(goal, " x"), gate.verdict(title, ratio, must, goal)))
     limited = parse_cases(run([program, "--short"]))["by_compiler"]
-    rows.append(counted_row("the same, counted because it is too small to time (default)", limited, gate))
+    rows.append(counted_row("the same if it is too small to time on every call (default)", limited, gate))
     sampled = parse_cases(run([program, "--short"], HOTPATH_TIME_SAMPLING_RATE="1/16"))["zone"]
     rows.append(counted_row("zone, one call in 16 is timed", sampled, gate))
     off = off_cost(program)
-    rows.append(("compiled in, off at run time (HOTPATH=0)", "%.2f" % off, "", "1 ns", "0.6 ns",
+    rows.append(("zone, switched off at run time (HOTPATH=0)", "%.2f" % off, "", "1 ns", "0.6 ns",
                  gate.verdict("off at run time", off, 1.0, 0.6)))
     slow = slow_clock_cost(program)
     if slow is not None:
-        rows.append(("zone where the counter cannot be trusted", "%.1f" % slow[0], "%.3f" % slow[1], "", "", ""))
+        rows.append(("zone with the kernel's clock, if the counter cannot be trusted", "%.1f" % slow[0], "%.3f" % slow[1], "", "", ""))
     rows.append(body_row(cases, "body_100ns", "a function of about 100 ns, not measured -> measured"))
     rows.append(body_row(cases, "body_1us", "a function of about 1 us"))
     return cases, table("Zones", rows)
@@ -182,11 +182,11 @@ def lanes(build, gate):
     program = os.path.join(build, "bench", "lane_cost")
     plain = parse_cases(run([program]))
     watched = parse_cases(run([program], HOTPATH="1", LD_PRELOAD=os.path.abspath(os.path.join(build, "lib", "libhotpath_alloc.so"))))
-    rows = [("what", "ns there and back", "ratio (middle half of rounds)", "must", "verdict")]
+    rows = [("what", "ns per switch and switch back", "ratio (middle half of rounds)", "must", "verdict")]
     rows.append(("floor: two reads of the CPU's counter", "%.1f" % plain["floor"][0], "1", "", ""))
     for title, case, must in (("no zone open in the lane", plain["bare"], 1.8),
                               ("three zones open: a suspension is counted", plain["suspended"], 2.2),
-                              ("the same, and malloc is watched, and was called in them", watched["allocating"], 2.7)):
+                              ("the same, with counted allocations in the zones", watched["allocating"], 2.7)):
         rows.append((title, "%.1f" % case[0], "%.3f (%.3f .. %.3f)" % case[1:4], budget(must, " x"),
                      gate.verdict(title, case[1], must, None)))
     return table("Switching lanes", rows)
@@ -200,9 +200,11 @@ OFF_PAIR_BUDGET_NS = 1.0
 ZONE_PAIR_BUDGET_NS = 25.0
 TWO_THREADS_BUDGET = 1.05  # how a counted pair scales to two threads at once, relative to a pair of the C library
 HEAPTRACK_BUDGET = 30  # what heaptrack adds, relative to what we add
-ALLOC_NOTE = """One pair: free one of 512 blocks, chosen at random, and allocate 16 to 271 bytes. Time is that of the thread, the lower quartile
-of the rounds of a process, and of those again the lower quartile of %d processes that ran in turns with all others of this
-table. Other profilers got the same binary and time of the same thread; what they leave to other processes is not in it.
+ALLOC_NOTE = """\
+A pair frees one of 512 blocks, chosen at random, and allocates 16 to 271 bytes. Times are CPU time of the
+thread: the lower quartile of the rounds of a process, and of these the lower quartile of %d processes.
+Processes of all rows take turns. Other profilers run the same binary, and the same thread is timed; work in
+processes of theirs is not included.
 """ % ALLOC_TURNS
 
 
@@ -262,7 +264,7 @@ def two_threads_row(one, two, gate):
         return (title, "-", "not measured: they seldom ran at once", "", must, "unknown")
     slower = two.ns("pair") / one.ns("pair")
     without = two.ns("base") / one.ns("base")
-    return added_row("%s: %.2f x that on one (%.2f x by the C library alone)" % (title, slower, without), two.ns("pair"),
+    return added_row("%s: %.2f x one thread (C library alone: %.2f x)" % (title, slower, without), two.ns("pair"),
                      two.added(), two.ns("base"), must,
                      gate.verdict(title, slower / without, TWO_THREADS_BUDGET, None))
 
@@ -271,8 +273,8 @@ def pair_rows(ours, gate):
     on, off, plain = ours["on"], ours["off"], ours["plain"]
     added = on.added()
     return [
-        ("pair, by the C library alone", "%.1f" % on.ns("base"), "", "1", "", ""),
-        added_row("(with nobody in front of malloc)", plain.ns("pair"), plain.added(), plain.ns("base")),
+        ("pair, C library alone", "%.1f" % on.ns("base"), "", "1", "", ""),
+        added_row("(no library in front of malloc)", plain.ns("pair"), plain.added(), plain.ns("base")),
         added_row("pair, counted", on.ns("pair"), added, on.ns("base"), "+%g ns" % PAIR_BUDGET_NS,
                   gate.verdict("pair, counted", added, PAIR_BUDGET_NS, None)),
         added_row("pair, counted, inside a zone", on.ns("pair_in_zone"), on.added("pair_in_zone", "base_in_zone"),
@@ -288,9 +290,9 @@ def zone_rows(ours, gate):
     on, timing = ours["on"], ours["timing"]
     added = on.added("zone_pair", "zone_base")
     return [
-        added_row("zone, nothing allocated inside, against one where malloc is not watched", on.ns("zone"),
+        added_row("zone without allocations, relative to one while malloc is not counted", on.ns("zone"),
                   on.ns("zone") - timing.ns("zone"), timing.ns("zone")),
-        added_row("zone with one pair inside, against one where it is not counted", on.ns("zone_pair"),
+        added_row("zone with one pair inside, relative to one while it is not counted", on.ns("zone_pair"),
                   added, on.ns("zone_base"), "+%g ns" % ZONE_PAIR_BUDGET_NS,
                   gate.verdict("zone with one pair inside", added, ZONE_PAIR_BUDGET_NS, None)),
     ]
@@ -336,10 +338,12 @@ CPU_KEPT = 0.99
 SWITCH_TURNS = 7
 SWITCH_ROUNDS = 60000
 SWITCHES_SLOWDOWN = 1.3
-CPU_NOTE = """A loop that does nothing but compute, in stretches of about a tenth of a second, by the clock of its thread. Ours: %d pairs of a
-stretch with samples and one without, in one process; the median of their ratios. Others: %d processes each, in turns with one that nobody
-watches; the median of a process, and of those the median. What they leave to other processes is not in it.
-Switches: two threads that send a byte to and fro %d times, under `hotpath run` and alone, by the clock on the wall.
+CPU_NOTE = """\
+The program computes, in intervals of about a tenth of a second of its thread's CPU time. hotpath: the median
+ratio of %d pairs of intervals, one with samples and one without, in one process. Other profilers: the median of
+%d processes, relative to the same program without a profiler, in turns; work in processes of theirs is not
+included.
+Switches: two threads send a byte back and forth %d times, under `hotpath run` and alone; wall time.
 """ % (CPU_PAIRS, CPU_TURNS, SWITCH_ROUNDS)
 
 
@@ -397,26 +401,36 @@ def switches_row(build, gate):
         plain.append(wall_s(program + "_off", rounds))
         watched.append(wall_s(os.path.join(build, "bin", "hotpath"), "run", "--output", os.devnull, "--", program, rounds))
     ratio = middle(watched) / middle(plain)
-    return ("switches", "%.4f" % ratio, "", "", "%g" % SWITCHES_SLOWDOWN,
+    return ("two threads that switch, under hotpath run", "%.4f" % ratio, "", "", "%g" % SWITCHES_SLOWDOWN,
             gate.verdict("switches", ratio - 1, SWITCHES_SLOWDOWN - 1, None))
 
 
 def processor_time(build, gate, has_peers):
     program = os.path.join(build, "bench", "cpu_cost")
     usual = sampled_pairs(program, 997, CPU_PAIRS)
-    rows = [("what", "time, against none", "a sample", "samples a second", "must", "verdict"),
+    rows = [("what", "time, relative to no sampling", "cost of a sample", "samples per second", "must", "verdict"),
             cpu_row("sampled at 997 Hz", usual, 997, gate, CPU_SLOWDOWN),
             cpu_row("sampled at 10,000 Hz", sampled_pairs(program, 10000, CPU_PAIRS // 2), 10000, gate),
-            cpu_row("by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate),
+            cpu_row("sampled by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate),
             switches_row(build, gate)]
     gate.verdict("samples kept", CPU_KEPT / min(usual[2] / 997, 1), 1, None)
     if has_peers:
         with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
             rows += [cpu_peer_row(name, peer, program, folder) for name, peer in cpu_peers.PEERS]
-    return table("Processor time", rows) + "\n" + CPU_NOTE
+    return table("CPU time", rows) + "\n" + CPU_NOTE
 
 
 # ------------------------------------------------------------------------------------------- the trust line
+
+TRUST_NOTE = """\
+True: the share of the run that measuring took, from CPU time with and without hotpath. Stated: the share that
+the trust line of the report gives. `missed`: the true share is outside the stated range by more than a factor
+of %g.
+Work: dependent arithmetic (chain), independent arithmetic (wide), cache misses (memory), counting the words of
+a text (words), calls of a few instructions (tiny), eight pairs of malloc and free in a call (pairs), one pair
+in a call (one_pair), long computation (compute), two threads that send a byte back and forth (switches).
+""" % trust.BOUND
+
 
 def trust_line(build):
     """What measuring actually cost, compared with what reports say."""
@@ -424,7 +438,7 @@ def trust_line(build):
     rows += [(mode, kind, "%.1f %%" % (100 * true), trust.as_range(least, most), "%.2f" % (most / true) if true > 0.005 else "-",
               "" if is_near else "missed")
              for mode, kind, true, least, most, is_near in trust.rows(build, trust.TURNS)]
-    return table("What the trust line says", rows)
+    return table("What the trust line says", rows) + "\n" + TRUST_NOTE
 
 
 # ----------------------------------------------------------------------------------------------- memory
@@ -440,7 +454,7 @@ def memory(folder, gate, extent):
     rows = [("after", "session", "resident", "verdict")]
     messages = ["1000000", "100000000"] + ["1000000000"] * (extent >= 2)
     for what, numbers in (("calls", calls), ("messages through one channel", messages),
-                          ("threads, one after the other", threads)):
+                          ("threads in sequence", threads)):
         series = points(folder, re.match(r"\w+", what).group(), *numbers)
         for count, session, resident in series:
             growth = session - series[0][1]
@@ -502,12 +516,12 @@ def scale(build, folder, gate):
     found = dict(re.findall(r"^(\w+) +([\d.]+) us$", run([os.path.join(folder, "scale")]), re.M))
     times = [(title, float(found[name]), "", "") for name, title in SCALE.items()]
     added = cost_of_run(build)
-    times.append(("fixed cost of run: `hotpath run true` against `true`", added * 1e3, "%d ms" % RUN_MUST_MS,
+    times.append(("fixed cost of `hotpath run`: `hotpath run true` minus `true`", added * 1e3, "%d ms" % RUN_MUST_MS,
                   gate.verdict("fixed cost of run", added, RUN_MUST_MS, None)))
     followed = cost_of_exec(build)
-    times.append(("a program that is started in a run, and followed", followed * 1e3, "%g ms" % EXEC_MUST_MS,
+    times.append(("starting a program inside a run", followed * 1e3, "%g ms" % EXEC_MUST_MS,
                   gate.verdict("a followed exec", followed, EXEC_MUST_MS, None)))
-    return table("Paid once", [("what", "time", "must", "verdict")] + [
+    return table("One-time costs", [("what", "time", "must", "verdict")] + [
         (title, "%.1f us" % us if us < 1000 else "%.1f ms" % (us / 1000), must, verdict)
         for title, us, must, verdict in times])
 
@@ -536,8 +550,8 @@ def reading(build, gate):
     found = {name: float(ms) for name, ms in re.findall(r"^(\w+) +([\d.]+) ms", text, re.M)}
     rows = [("what", "time", "must", "verdict")]
     for title, ms, must in (("open, with percentiles of 30 functions", found["open"], OPEN_MUST_MS),
-                            ("read anew, the same", found["refresh"], REFRESH_MUST_MS),
-                            ("`hotpath report`, by the clock on the wall", report, REPORT_MUST_MS)):
+                            ("read it again", found["refresh"], REFRESH_MUST_MS),
+                            ("`hotpath report`, wall time", report, REPORT_MUST_MS)):
         rows.append((title, "%.1f ms" % ms, "%d ms" % must, gate.verdict(title, ms, must, None)))
     return table("Reading a session of %d threads and 1,024 functions (%d MB)" % (CROWD_THREADS, megabytes), rows)
 
@@ -596,9 +610,11 @@ Written by `./dev bench`; do not edit.
 - compiler: %s
 - load average before and after: %s, %s
 
-Unless a table says otherwise, all its ratios come from one process and one run: many short rounds, each runs every case once in random order,
-the ratio is taken within a round, and the table shows the median over all rounds and the middle half. Other work on
-the machine shows as a wide middle half. Nanoseconds are of this machine at this hour; compare ratios.
+Unless a table says otherwise, all its ratios come from one process. It runs many short rounds; each round runs
+every case once, in random order. A ratio is taken within a round. The table has the median of all rounds and, in
+brackets, the middle half. If the middle half is wide, other work disturbed the run. Nanoseconds differ from
+machine to machine: compare ratios. `must` is the limit, `goal` what is aimed at; a verdict of `over` means above
+the limit.
 """ % (datetime.date.today().isoformat(), cpu_model(), os.cpu_count(),
        ", virtual machine" if " hypervisor " in open("/proc/cpuinfo").read() else "",
        platform.release(), compiler(build), load_before, load_after)
@@ -621,7 +637,7 @@ def main():
     parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
              table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate)),
-             table("A program that is watched", watched.rows(build, gate))]
+             table("A program while it is displayed live", watched.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))

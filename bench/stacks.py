@@ -30,7 +30,7 @@ def frame_row(program, gate):
     rates = [float(rate) for rate in re.findall(r"^unwinding +([\d.]+) M", text, re.M)]
     title = "a frame of python3's stack"
     if not rates:
-        return (title, "-", "not measured: another process may not be looked at here", "%d" % FRAME_NS, "unknown")
+        return (title, "-", "not measured: no permission to read another process", "%d" % FRAME_NS, "unknown")
     ns = 1e3 / middle(rates)
     whole = re.search(r"([\d.]+) % reach the start", text).group(1)
     return (title, "%.0f" % ns, "%s %% of %d stacks reach the start" % (whole, STACKS), "%d" % FRAME_NS,
@@ -58,10 +58,10 @@ def rows(build, gate, has_peers):
                           universal_newlines=True)
     rates = {kind: [float(rate) for rate in re.findall(r"^%s +(\d+) addresses" % kind, done.stdout, re.M)]
              for kind in ("cold", "warm")}
-    title = "an address of hotpath: function, inlined ones, lines"
+    title = "an address of hotpath: function, inlined functions, lines"
     warm = 1e9 / middle(rates["warm"])
-    found.append((title, "%.0f" % warm, "asked for before", "%d" % ADDRESS_NS, gate.verdict(title, warm, ADDRESS_NS, None)))
-    found.append(("the same", "%.0f" % (1e9 / rates["cold"][0]), "for the first time, with the debug information read", "", ""))
+    found.append((title, "%.0f" % warm, "cached", "%d" % ADDRESS_NS, gate.verdict(title, warm, ADDRESS_NS, None)))
+    found.append(("the same", "%.0f" % (1e9 / rates["cold"][0]), "first time, including reading the debug information", "", ""))
     if has_peers:
         found += [other_row(name, command, file, done.stderr) for name, command in OTHERS]
     return found

@@ -28,9 +28,9 @@ MODES = {
     "compiler": ("trust_work_all", {}, SMALL),
     "compiler, all timed": ("trust_work_all", {"HOTPATH_MEASURING_BOUND": "0"}, SMALL),
     "allocations": ("trust_work", {"LD_PRELOAD": "libhotpath_alloc.so"}, ("pairs", "one_pair")),
-    "processor time": ("trust_work", {"HOTPATH_CPU": "1"}, ("compute", "switches")),
-    "processor time, timers": ("trust_work", {"HOTPATH_CPU": "1", "HOTPATH_CPU_ENGINE": "timers"}, ("compute",)),
-    "processor time, 10 kHz": ("trust_work", {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}, ("compute",)),
+    "CPU time": ("trust_work", {"HOTPATH_CPU": "1"}, ("compute", "switches")),
+    "CPU time, timers": ("trust_work", {"HOTPATH_CPU": "1", "HOTPATH_CPU_ENGINE": "timers"}, ("compute",)),
+    "CPU time, 10 kHz": ("trust_work", {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}, ("compute",)),
 }
 
 
