@@ -126,4 +126,4 @@ def test_without_rights_the_packages_are_named(tmp_path):
     machine.program("bin/id", "#!/bin/sh\necho 1000\n")
     done = machine.format()
     assert done.returncode == 1 and not (tmp_path / "asked").exists()
-    assert done.stderr == "Please have these packages installed, as root: apt-get install clang-format python3\n"
+    assert done.stderr == "Please install these packages as root: apt-get install clang-format python3\n"
