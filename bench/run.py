@@ -46,7 +46,7 @@ ZONE_BUDGETS = (
     ("recursion_8", "recursion, eight calls deep", None, None),
     ("by_key", "a block with a key known at run time (HOTPATH_BLOCK_KEY)", None, None),
     ("note_not_kept", "zone with a note (HOTPATH_NOTE) in a function that is not logged", None, None),
-    ("logged", "zone of a logged function (HOTPATH_LOG)", None, None),
+    ("logged", "zone of a logged function (.log = 1)", None, None),
     ("value", "an integer (HOTPATH_VALUE)", 1.2, None),
     ("value_real", "a double (HOTPATH_VALUE)", 1.2, None),
     ("gauge_set", "setting a gauge (HOTPATH_GAUGE_SET)", 1.2, None),
@@ -613,8 +613,7 @@ Written by `./dev bench`; do not edit.
 Unless a table says otherwise, all its ratios come from one process. It runs many short rounds; each round runs
 every case once, in random order. A ratio is taken within a round. The table has the median of all rounds and, in
 brackets, the middle half. If the middle half is wide, other work disturbed the run. Nanoseconds differ from
-machine to machine: compare ratios. `must` is the limit, `goal` what is aimed at; a verdict of `over` means above
-the limit.
+machine to machine: compare ratios. `must` is the limit, `goal` the target; `over` means above the limit.
 """ % (datetime.date.today().isoformat(), cpu_model(), os.cpu_count(),
        ", virtual machine" if " hypervisor " in open("/proc/cpuinfo").read() else "",
        platform.release(), compiler(build), load_before, load_after)
