@@ -99,5 +99,6 @@ const struct hp_command hp_command_report = {
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
+    .ignored_variable = "HOTPATH_OUTPUT_PATH",
     .run = run,
 };

@@ -32,8 +32,9 @@ struct hp_command {
     const char *details; /* paragraphs for --help; every line ends with a newline */
     const struct hp_flag *flags;
     size_t flag_count;
-    uint32_t scopes;       /* enum hp_option_scope: options that are flags here */
-    bool stops_at_operand; /* words after the first operand belong to the program */
+    uint32_t scopes;              /* enum hp_option_scope: options that are flags here */
+    const char *ignored_variable; /* of an option that is a flag here; NULL: the command reads all of them */
+    bool stops_at_operand;        /* words after the first operand belong to the program */
     int (*run)(const struct hp_arguments *arguments);
 };
 
@@ -45,6 +46,9 @@ const struct hp_command *hp_command_find(const char *name);
 
 /* The letter of an option in this command; 0: a flag of the command itself uses it. */
 char hp_command_letter(const struct hp_command *command, char letter);
+
+/* Whether this command reads the variable of an option. */
+bool hp_command_reads(const struct hp_command *command, const char *variable);
 
 extern const struct hp_command hp_command_demo;
 extern const struct hp_command hp_command_run;

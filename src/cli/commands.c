@@ -27,3 +27,8 @@ char hp_command_letter(const struct hp_command *command, char letter)
             return 0;
     return letter;
 }
+
+bool hp_command_reads(const struct hp_command *command, const char *variable)
+{
+    return command->ignored_variable == NULL || strcmp(command->ignored_variable, variable) != 0;
+}

@@ -69,7 +69,10 @@ static void print_flag(const char *name, char letter, const char *value, const c
 static void print_option(const struct hp_command *command, const struct hp_option *option)
 {
     char text[600];
-    snprintf(text, sizeof text, "%s (%s)", option->help, option->variable);
+    if (hp_command_reads(command, option->variable))
+        snprintf(text, sizeof text, "%s (%s)", option->help, option->variable);
+    else
+        snprintf(text, sizeof text, "%s", option->help);
     print_flag(option->flag, hp_command_letter(command, option->letter),
                option->type == HP_OPTION_FLAG ? NULL : option->value, text);
 }

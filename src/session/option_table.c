@@ -125,7 +125,8 @@ const struct hp_option hp_options[] = {
      "", "Format of the report; html is a page for the browser, written by hotpath run, record and report.",
      HP_OPTION_CHOICE, AT_BOTH(output, format), hp_option_parse_format},
     {"HOTPATH_OUTPUT_PATH", "output_path", FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
-     "File for the report; %p in it is replaced by the process id. hotpath report ignores the variable.",
+     "File for the report; %p in it is replaced by the process id. hotpath report does not read "
+     "HOTPATH_OUTPUT_PATH.",
      HP_OPTION_TEXT, AT_BOTH(output, output_path), hp_option_parse_text},
     {"HOTPATH_REPORT_LABEL", "label", FLAG("label", 0, SHOW), "TEXT", "", "no label",
      "A name for this run, shown in the report.", HP_OPTION_TEXT, AT_BOTH(record, label), hp_option_parse_text},

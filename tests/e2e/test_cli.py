@@ -120,6 +120,12 @@ def test_help_of_each_command(cli, command):
     assert max(len(line) for line in text.splitlines()) <= 90
 
 
+def test_help_names_only_variables_that_the_command_reads(cli):
+    assert "(HOTPATH_OUTPUT_PATH)" in cli("run", "--help").stdout
+    text = cli("report", "--help").stdout
+    assert "(HOTPATH_OUTPUT_FORMAT)" in text and "(HOTPATH_OUTPUT_PATH)" not in text
+
+
 def test_help_of_the_environment(cli):
     text = cli("help", "environment").stdout
     assert "HOTPATH_LIMIT=N" in text and "HOTPATH_RUN=" in text

@@ -33,7 +33,8 @@ bool gen_flag_of(const struct hp_command *command, size_t n, struct gen_flag *re
         if (!(option->scope & command->scopes) || n-- > 0)
             continue;
         *ret_flag = (struct gen_flag){option->flag, option->type == HP_OPTION_FLAG ? NULL : option->value,
-                                      option->help, option->variable,
+                                      option->help,
+                                      hp_command_reads(command, option->variable) ? option->variable : NULL,
                                       hp_command_letter(command, option->letter)};
         return true;
     }
