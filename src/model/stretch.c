@@ -256,7 +256,7 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const
     }
     if (!cutting.has_history)
         return "this run has no history, so --from and --to do not work: 'hotpath run' keeps a history of runs "
-               "longer than half a second";
+               "longer than a quarter of a second";
     list_sites(&cutting);
     run->elapsed_ticks =
         hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
