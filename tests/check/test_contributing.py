@@ -214,7 +214,7 @@ def follow(tree):
     tree.write("src/record/doors.c", KIND)
     tree.insert("src/CMakeLists.txt", "record/exit_report.c", "  record/doors.c")
     tree.replace("docs/architecture.md", "`channels`, `keys`,", "`channels`, `doors`, `keys`,")
-    tree.insert("include/hotpath.h", "/* What channels tell.",
+    tree.insert("include/hotpath.h", "/* Events of channels.",
                 "HOTPATH_API_ void hotpath_v1_door(struct hotpath_site *site, uint64_t width);")
     tree.insert("include/hotpath.h", "#define HOTPATH_CHANNEL_SENT(", KIND_MACRO)
     tree.insert("include/hotpath.h", "#define HOTPATH_PASSED_(label, ",
