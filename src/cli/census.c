@@ -225,7 +225,7 @@ static void read_clocks(uint64_t now)
     state.living_count = count;
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void note_program(struct hp_citizen *citizen, uint64_t now)
 {

@@ -83,7 +83,11 @@ bool hp_console_choose(struct hp_console *console, const char *path)
     console->overlay = HP_OVERLAY_NONE;
     console->window = (struct hp_window){.kind = HP_WINDOW_LAST, .length_ns = LAST_NS};
     for (size_t at = 0; at < console->view_count; at++)
-        console->views[at].order_count = console->views[at].cursor = console->views[at].line = 0;
+        {
+        struct hp_table_view *view = &console->views[at];
+        view->cursor = 0;
+        view->order_count = view->line = 0;
+    }
     add_parts(console);
     if (console->watched.reader.count > 0) {
         hp_console_prepare(console);

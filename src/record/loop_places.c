@@ -27,7 +27,7 @@ static struct place *places; /* atomic; NULL until the first place */
 static struct place *find(uintptr_t caller, const char *wait)
 {
     struct place *const all = __atomic_load_n(&places, __ATOMIC_ACQUIRE);
-    size_t at = (caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    size_t at = (size_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
     for (size_t steps = 0; all != NULL && steps < PLACES; steps++, at = (at + 1) & (PLACES - 1)) {
         const uintptr_t there = __atomic_load_n(&all[at].caller, __ATOMIC_ACQUIRE); /* pairs with add */
         if (there == 0 || (there == caller && all[at].wait == wait))

@@ -62,7 +62,7 @@ static double number_of(const struct hotpath_section *section, const struct hp_r
 static struct function *function_of(struct metrics *metrics, const char *name, bool may_be_new)
 {
     const uint64_t hash = hp_text_hash(name, strlen(name));
-    size_t at = hash & metrics->index_mask;
+    size_t at = (size_t)hash & metrics->index_mask;
     for (; metrics->index[at] != 0; at = (at + 1) & metrics->index_mask) {
         struct function *function = &metrics->functions[metrics->index[at] - 1];
         if (function->hash == hash && strcmp(function->name, name) == 0)

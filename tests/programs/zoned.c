@@ -188,7 +188,7 @@ static APART uint64_t take(uint64_t blocks, int is_kept)
 {
     uint64_t bytes = 0;
     for (uint64_t at = 0; at < blocks; at++) {
-        const size_t size = 500 + at * 37 % 1000;
+        const size_t size = 500 + (size_t)at * 37 % 1000;
         void *block = malloc(size);
         bytes += size;
         latest = block;

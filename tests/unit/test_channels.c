@@ -682,7 +682,7 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
     uint64_t changes = 0, latest = 0, first_took = 0;
     start(0);
     const struct hp_clock_pair moment = {.ticks = now, .ns = now};
-    assert_null(hp_snapshot_open(&snapshot, header(), header()->capacity, &moment));
+    assert_null(hp_snapshot_open(&snapshot, header(), (size_t)header()->capacity, &moment));
     __atomic_store_n(&is_read, 0, __ATOMIC_RELAXED);
     assert_int_equal(pthread_create(&writer, NULL, pass_items, &channel), 0);
     for (unsigned at = 0; at < READINGS || changes < 1000;) {
