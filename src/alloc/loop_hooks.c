@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "hotpath.h"
-#include "loaded.h"
+#include "loaded_function.h"
 #include "loop_bounds.h"
 #include "resolve.h"
 #include "stack_place.h"

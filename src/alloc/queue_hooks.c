@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "descriptors.h"
-#include "loaded.h"
+#include "loaded_function.h"
 #include "real_functions.h"
 
 /* ---------------------------------------------------------------------------------------------- POSIX queues */

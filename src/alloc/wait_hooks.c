@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "hotpath.h"
-#include "loaded.h"
+#include "loaded_function.h"
 #include "loop_bounds.h"
 #include "real_functions.h"
 #include "stack_place.h"

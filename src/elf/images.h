@@ -1,6 +1,6 @@
 /* The ELF images of this process: the program and its shared objects. SPDX-License-Identifier: MIT */
-#ifndef HP_OS_IMAGES_H
-#define HP_OS_IMAGES_H
+#ifndef HP_ELF_IMAGES_H
+#define HP_ELF_IMAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

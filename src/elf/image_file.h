@@ -2,8 +2,8 @@
  * An open program or library file: its sections by name, its build-id and the name of its debug file. Its contents
  * are not trusted. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SYMBOLS_IMAGE_FILE_H
-#define HP_SYMBOLS_IMAGE_FILE_H
+#ifndef HP_ELF_IMAGE_FILE_H
+#define HP_ELF_IMAGE_FILE_H
 
 #include "elf_file.h"
 

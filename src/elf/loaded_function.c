@@ -3,7 +3,7 @@
  * else the standard one. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
-#include "loaded.h"
+#include "loaded_function.h"
 
 #include <elf.h>
 #include <link.h>

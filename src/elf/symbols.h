@@ -2,8 +2,8 @@
  * Names of functions, from the ELF symbol tables of the program and its loaded libraries. Each table is read and
  * sorted once. No heap, and no lock of the dynamic linker. One thread at a time. SPDX-License-Identifier: MIT
  */
-#ifndef HP_OS_SYMBOLS_H
-#define HP_OS_SYMBOLS_H
+#ifndef HP_ELF_SYMBOLS_H
+#define HP_ELF_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

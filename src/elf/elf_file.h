@@ -3,8 +3,8 @@
  * address. Nothing in the file is trusted before it is checked. Tables are copied, since a mapping would fault if
  * someone truncated the file. No heap. SPDX-License-Identifier: MIT
  */
-#ifndef HP_OS_ELF_FILE_H
-#define HP_OS_ELF_FILE_H
+#ifndef HP_ELF_ELF_FILE_H
+#define HP_ELF_ELF_FILE_H
 
 #include <elf.h>
 #include <link.h>

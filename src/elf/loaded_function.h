@@ -2,8 +2,8 @@
  * Functions of all loaded libraries: a library that another one loaded as a dependency in dlopen is not found by a
  * search of the dynamic linker that starts with us. No heap. SPDX-License-Identifier: MIT
  */
-#ifndef HP_ALLOC_LOADED_H
-#define HP_ALLOC_LOADED_H
+#ifndef HP_ELF_LOADED_FUNCTION_H
+#define HP_ELF_LOADED_FUNCTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
