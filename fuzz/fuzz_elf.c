@@ -44,10 +44,11 @@ static void look_for(const struct hp_elf *elf, uint64_t address)
     if (symbol == NULL)
         return;
     const uint64_t start = hp_elf_start(symbol);
-    REQUIRE(symbol >= elf->symbols && symbol < elf->symbols + elf->symbols_size / sizeof *symbol);
+    REQUIRE(symbol >= elf->table.symbols && symbol < elf->table.symbols + elf->table.count);
     REQUIRE(address >= start && (address == start || address - start < symbol->st_size));
-    REQUIRE(length_of(hp_elf_name(elf, symbol)) < elf->names_size || hp_elf_name(elf, symbol)[0] == '\0');
-    REQUIRE(length_of(hp_elf_source(elf, symbol)) < elf->names_size || hp_elf_source(elf, symbol)[0] == '\0');
+    const char *name = hp_elf_name(&elf->table, symbol), *source = hp_elf_source(elf, symbol);
+    REQUIRE(length_of(name) < elf->table.names_size || name[0] == '\0');
+    REQUIRE(length_of(source) < elf->table.names_size || source[0] == '\0');
 }
 
 /* At and next to where functions begin and end. */
@@ -102,7 +103,7 @@ static void check_symbols(size_t size)
     for (uintptr_t at = 0; at < size; at += 1 + size / 64)
         if (symbol_where_it_was(mapping.from + at, &image, &(uint64_t){0}) != NULL) {
             REQUIRE(hp_symbol_find(mapping.from + at, &symbol));
-            REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->elf.names_size);
+            REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->elf.table.names_size);
         }
     hp_elf_free(&images[0].elf);
     image_count = 0;

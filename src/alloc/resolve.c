@@ -10,11 +10,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 
 #include "boot_heap.h"
 #include "glibc_chunk.h"
 #include "hotpath.h"
+#include "loaded_image.h"
 #include "preload.h"
 #include "real_alloc.h"
 
@@ -134,16 +134,12 @@ struct place {
     const void *image;
 };
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *context)
+static int look_at(struct dl_phdr_info *image, size_t size, void *context)
 {
     struct place *place = context;
     (void)size;
-    for (size_t at = 0; at < object->dlpi_phnum && place->image == NULL; at++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
-        const uintptr_t from = object->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
-            place->image = object->dlpi_phdr;
-    }
+    if (hp_loaded_segment(image, PT_LOAD, place->address) != NULL)
+        place->image = image->dlpi_phdr;
     return place->image != NULL;
 }
 

@@ -12,11 +12,12 @@
 #include "real_functions.h"
 
 #ifdef __GLIBC__
-#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "loaded_image.h"
 
 typedef ssize_t move_for_stream(FILE *stream, void *bytes, ssize_t size);
 
@@ -68,22 +69,10 @@ static ssize_t write_for_stream(FILE *stream, void *bytes, ssize_t size)
 /* Their indexes in a table, since glibc 2.1. */
 enum { READ = 14, WRITE = 15 };
 
-struct range {
-    uintptr_t address; /* of the table */
-    bool is_protected;
-};
-
-static int look_at(struct dl_phdr_info *image, size_t size, void *context)
+static int is_read_only(struct dl_phdr_info *image, size_t size, void *table)
 {
-    struct range *range = context;
     (void)size;
-    for (size_t at = 0; at < image->dlpi_phnum; at++) {
-        const ElfW(Phdr) *part = &image->dlpi_phdr[at];
-        const uintptr_t from = image->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_GNU_RELRO && range->address >= from && range->address - from < part->p_memsz)
-            range->is_protected = true;
-    }
-    return range->is_protected;
+    return hp_loaded_segment(image, PT_GNU_RELRO, (uintptr_t)table) != NULL;
 }
 
 /* Stores whole pointers, so that concurrent users of the table call either one or the other. */
@@ -91,9 +80,8 @@ static void stand_in_front(move_for_stream **table)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)&table[READ] & ~(page - 1),
                     to = ((uintptr_t)&table[WRITE + 1] + page - 1) & ~(page - 1);
-    struct range range = {.address = (uintptr_t)table};
     if (table == NULL || next._IO_file_read == NULL || table[READ] != next._IO_file_read ||
-        table[WRITE] != next._IO_file_write || dl_iterate_phdr(look_at, &range) == 0 ||
+        table[WRITE] != next._IO_file_write || dl_iterate_phdr(is_read_only, table) == 0 ||
         mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) != 0)
         return;
     __atomic_store_n(&table[READ], read_for_stream, __ATOMIC_RELEASE);

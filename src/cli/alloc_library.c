@@ -188,7 +188,7 @@ static bool defines_any(int fd, const char *const *wanted, size_t count)
     bool is_found = false;
     if (hp_elf_read(&elf, fd))
         for (size_t at = 0; at < elf.count * count && !is_found; at++)
-            is_found = strcmp(hp_elf_name(&elf, elf.sorted[at / count]), wanted[at % count]) == 0;
+            is_found = strcmp(hp_elf_name(&elf.table, elf.sorted[at / count]), wanted[at % count]) == 0;
     hp_elf_free(&elf);
     return is_found;
 }

@@ -1,4 +1,4 @@
-/* Functions in an ELF file. SPDX-License-Identifier: MIT */
+/* An ELF file. SPDX-License-Identifier: MIT */
 #include "elf_file.h"
 
 #include <errno.h>
@@ -37,6 +37,16 @@ void *hp_elf_copy(int fd, uint64_t offset, uint64_t size)
     return bytes;
 }
 
+/* The last text ends, whatever the file says. */
+char *hp_elf_copy_texts(int fd, const ElfW(Shdr) * section, size_t *ret_size)
+{
+    char *texts = hp_elf_copy(fd, section->sh_offset, section->sh_size);
+    *ret_size = texts != NULL ? (size_t)section->sh_size : 0;
+    if (texts != NULL)
+        texts[*ret_size - 1] = '\0';
+    return texts;
+}
+
 bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section)
 {
     return index < elf->header.e_shnum &&
@@ -66,7 +76,49 @@ static void read_parts(struct hp_elf *elf, int fd)
                 (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
 }
 
+/* Header, name and value. The last two are padded to a multiple of four bytes. */
+const char *hp_elf_note_at(const char *at, const char *end, struct hp_elf_note *ret_note)
+{
+    ElfW(Nhdr) head;
+    const uint64_t left = (uint64_t)(end - at);
+    if (left < sizeof head)
+        return NULL;
+    memcpy(&head, at, sizeof head);
+    const uint64_t value_at = sizeof head + ((uint64_t)head.n_namesz + 3) / 4 * 4;
+    const uint64_t size = (value_at + head.n_descsz + 3) / 4 * 4;
+    if (value_at + head.n_descsz > left)
+        return NULL;
+    *ret_note = (struct hp_elf_note){.type = head.n_type,
+                                     .name = at + sizeof head,
+                                     .name_size = head.n_namesz,
+                                     .value = at + value_at,
+                                     .size = head.n_descsz};
+    return size < left ? at + size : end;
+}
+
+bool hp_elf_note_is(const struct hp_elf_note *note, const char *name, uint32_t type)
+{
+    return note->type == type && note->name_size == strlen(name) + 1 && memcmp(note->name, name, note->name_size) == 0;
+}
+
 /* --------------------------------------------------------------------------------------------- symbols */
+
+void hp_elf_copy_table(struct hp_elf_table *table, int fd, const ElfW(Shdr) * symbols, const ElfW(Shdr) * names)
+{
+    table->count = (size_t)symbols->sh_size / sizeof *table->symbols;
+    table->symbols = hp_elf_copy(fd, symbols->sh_offset, table->count * sizeof *table->symbols);
+    table->count = table->symbols != NULL ? table->count : 0;
+    table->names = hp_elf_copy_texts(fd, names, &table->names_size);
+}
+
+void hp_elf_free_table(struct hp_elf_table *table)
+{
+    if (table->symbols != NULL)
+        hp_memory_unmap(table->symbols, table->count * sizeof *table->symbols);
+    if (table->names != NULL)
+        hp_memory_unmap(table->names, table->names_size);
+    *table = (struct hp_elf_table){.count = 0};
+}
 
 /* The table of all symbols; in a stripped file that of the exported ones. */
 static bool find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
@@ -129,19 +181,20 @@ static bool sort_by_address(struct hp_elf *elf, size_t count)
  * Functions from the start of the table, sorted by address; from its end the names of sources, in file order. No
  * symbol is both, so there is room. `count` is set last: a child forked meanwhile finds a sorted table, or none.
  */
-static void sort_symbols(struct hp_elf *elf, size_t total)
+static void sort_symbols(struct hp_elf *elf)
 {
+    const size_t total = elf->table.count;
     size_t count = 0;
     elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
     if (elf->sorted == NULL)
         return;
     elf->sources = elf->sorted + total + 1;
     for (size_t at = 0; at < total; at++)
-        if (is_function(&elf->symbols[at]))
-            elf->sorted[count++] = &elf->symbols[at];
+        if (is_function(&elf->table.symbols[at]))
+            elf->sorted[count++] = &elf->table.symbols[at];
     for (size_t at = total; at-- > 0;)
-        if (is_source(&elf->symbols[at]))
-            *--elf->sources = &elf->symbols[at];
+        if (is_source(&elf->table.symbols[at]))
+            *--elf->sources = &elf->table.symbols[at];
     elf->source_count = (size_t)(elf->sorted + total + 1 - elf->sources);
     if (!sort_by_address(elf, count))
         hp_sort(elf->sorted, count, compare_symbols);
@@ -153,14 +206,9 @@ static void read_symbols(struct hp_elf *elf, int fd)
     ElfW(Shdr) table = {0}, strings;
     if (!find_table(elf, fd, &table) || !hp_elf_section(elf, fd, table.sh_link, &strings))
         return;
-    elf->names = hp_elf_copy(fd, strings.sh_offset, strings.sh_size);
-    elf->symbols = hp_elf_copy(fd, table.sh_offset, table.sh_size);
-    elf->names_size = elf->names != NULL ? strings.sh_size : 0;
-    elf->symbols_size = elf->symbols != NULL ? table.sh_size : 0;
-    if (elf->names == NULL || elf->symbols == NULL)
-        return;
-    elf->names[elf->names_size - 1] = '\0'; /* terminates the last name, whatever the file says */
-    sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
+    hp_elf_copy_table(&elf->table, fd, &table, &strings);
+    if (elf->table.names != NULL && elf->table.symbols != NULL)
+        sort_symbols(elf);
 }
 
 bool hp_elf_begin(struct hp_elf *elf, int fd)
@@ -181,13 +229,9 @@ bool hp_elf_read(struct hp_elf *elf, int fd)
 
 void hp_elf_free(struct hp_elf *elf)
 {
-    const size_t total = elf->symbols_size / sizeof(ElfW(Sym));
     if (elf->sorted != NULL)
-        hp_memory_unmap(elf->sorted, (total + 1) * sizeof(ElfW(Sym) *));
-    if (elf->symbols != NULL)
-        hp_memory_unmap(elf->symbols, elf->symbols_size);
-    if (elf->names != NULL)
-        hp_memory_unmap(elf->names, elf->names_size);
+        hp_memory_unmap(elf->sorted, (elf->table.count + 1) * sizeof(ElfW(Sym) *));
+    hp_elf_free_table(&elf->table);
     *elf = (struct hp_elf){.part_count = 0};
 }
 
@@ -231,9 +275,9 @@ const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address)
     return into == 0 || into < symbol->st_size ? symbol : NULL;
 }
 
-const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+const char *hp_elf_name(const struct hp_elf_table *table, const ElfW(Sym) * symbol)
 {
-    return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
+    return symbol->st_name < table->names_size ? table->names + symbol->st_name : "";
 }
 
 /* Static functions come after the name of their source in the file. There may be millions after one. */
@@ -249,5 +293,5 @@ const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
         else
             high = middle;
     }
-    return low > 0 ? hp_elf_name(elf, elf->sources[low - 1]) : "";
+    return low > 0 ? hp_elf_name(&elf->table, elf->sources[low - 1]) : "";
 }

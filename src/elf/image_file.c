@@ -8,7 +8,6 @@
 #include "memory.h"
 
 #define MOST_NOTES 4096u /* bytes of a note section that are read */
-#define NOTE_HEAD 12u
 
 /* -------------------------------------------------------------------------------------------- sections */
 
@@ -32,10 +31,7 @@ static void read_section_names(struct hp_image_file *file)
     ElfW(Shdr) names;
     if (!hp_image_file_section_at(file, file->elf.header.e_shstrndx, &names))
         return;
-    file->section_names = hp_elf_copy(file->fd, names.sh_offset, names.sh_size);
-    file->section_names_size = file->section_names != NULL ? (size_t)names.sh_size : 0;
-    if (file->section_names_size > 0)
-        file->section_names[file->section_names_size - 1] = '\0';
+    file->section_names = hp_elf_copy_texts(file->fd, &names, &file->section_names_size);
 }
 
 static bool is_named(const struct hp_image_file *file, const ElfW(Shdr) * section, const char *name)
@@ -60,37 +56,19 @@ void *hp_image_file_copy(const struct hp_image_file *file, const char *name, Elf
 
 /* --------------------------------------------------------------------------------------------- build-id */
 
-static uint32_t load32(const uint8_t *at)
-{
-    uint32_t number;
-    memcpy(&number, at, sizeof number);
-    return number;
-}
-
-/* A note has the sizes of its name and its data, and its type; then both, each padded to a multiple of four. */
-static bool find_build_id(const uint8_t *bytes, size_t size, struct hp_build_id *ret_id)
-{
-    for (size_t at = 0; at + NOTE_HEAD <= size;) {
-        const uint64_t name = load32(bytes + at), value = load32(bytes + at + 4);
-        const uint64_t value_at = at + NOTE_HEAD + (name + 3) / 4 * 4, next = value_at + (value + 3) / 4 * 4;
-        if (value_at + value > size)
-            return false;
-        if (load32(bytes + at + 8) == NT_GNU_BUILD_ID && name == 4 &&
-            memcmp(bytes + at + NOTE_HEAD, "GNU", 4) == 0) {
-            ret_id->size = value < HP_BUILD_ID_MOST ? (size_t)value : HP_BUILD_ID_MOST;
-            memcpy(ret_id->bytes, bytes + value_at, ret_id->size);
-            return ret_id->size > 0;
-        }
-        at = (size_t)next;
-    }
-    return false;
-}
-
 static bool build_id_at(struct hp_image_file *file, uint64_t offset, uint64_t size)
 {
-    uint8_t bytes[MOST_NOTES];
+    char bytes[MOST_NOTES];
     const size_t length = size < sizeof bytes ? (size_t)size : sizeof bytes;
-    return hp_elf_read_at(file->fd, offset, bytes, length) && find_build_id(bytes, length, &file->build_id);
+    struct hp_elf_note note;
+    const char *at = hp_elf_read_at(file->fd, offset, bytes, length) ? bytes : NULL;
+    while (at != NULL && (at = hp_elf_note_at(at, bytes + length, &note)) != NULL)
+        if (hp_elf_note_is(&note, "GNU", NT_GNU_BUILD_ID)) {
+            file->build_id.size = note.size < HP_BUILD_ID_MOST ? note.size : HP_BUILD_ID_MOST;
+            memcpy(file->build_id.bytes, note.value, file->build_id.size);
+            return file->build_id.size > 0;
+        }
+    return false;
 }
 
 /* By the program headers. Those of a debug file lead nowhere, so the sections are tried, too. */
@@ -157,7 +135,7 @@ bool hp_image_file_debug_link(const struct hp_image_file *file, char *name, size
     if (length == 0 || length >= size || sum + 4 > section.sh_size || memchr(bytes, '/', length) != NULL)
         return false;
     memcpy(name, bytes, length + 1);
-    *ret_sum = load32(bytes + sum);
+    memcpy(ret_sum, bytes + sum, sizeof *ret_sum);
     return true;
 }
 

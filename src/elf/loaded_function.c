@@ -5,10 +5,9 @@
 #define _GNU_SOURCE 1
 #include "loaded_function.h"
 
-#include <elf.h>
-#include <link.h>
-#include <stddef.h>
 #include <string.h>
+
+#include "loaded_image.h"
 
 /* The symbol tables of an image. */
 struct table {
@@ -32,12 +31,9 @@ static const void *address_in(uintptr_t base, uintptr_t value)
 
 static bool read_table(const struct dl_phdr_info *image, struct table *ret_table)
 {
-    const ElfW(Dyn) *entry = NULL;
+    const ElfW(Dyn) *entry = hp_loaded_dynamic(image);
     const uintptr_t base = image->dlpi_addr;
     *ret_table = (struct table){.base = base};
-    for (size_t at = 0; at < image->dlpi_phnum; at++)
-        if (image->dlpi_phdr[at].p_type == PT_DYNAMIC)
-            entry = (const ElfW(Dyn) *)(base + image->dlpi_phdr[at].p_vaddr);
     for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
         const void *address = address_in(base, entry->d_un.d_ptr);
         if (entry->d_tag == DT_SYMTAB)
@@ -96,36 +92,23 @@ static uintptr_t find_by_standard(const struct table *table, const char *name)
     return address;
 }
 
-/* The segment that contains an address. False: none of this image. */
-static bool find_segment(const struct dl_phdr_info *image, uintptr_t address,
-                         struct hp_loaded_function *ret_function)
-{
-    for (size_t at = 0; at < image->dlpi_phnum; at++) {
-        const ElfW(Phdr) *part = &image->dlpi_phdr[at];
-        const uintptr_t from = image->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && address - from < part->p_memsz) {
-            *ret_function = (struct hp_loaded_function){address, from, part->p_memsz};
-            return true;
-        }
-    }
-    return false;
-}
-
 static int look_into(struct dl_phdr_info *image, size_t size, void *context)
 {
     struct search *search = context;
-    struct hp_loaded_function ours;
     struct table table;
     (void)size;
     if (!search->is_behind_us) {
-        search->is_behind_us = find_segment(image, (uintptr_t)hp_loaded_find, &ours);
+        search->is_behind_us = hp_loaded_segment(image, PT_LOAD, (uintptr_t)hp_loaded_find) != NULL;
         return 0;
     }
     if (!read_table(image, &table) || (table.gnu == NULL && table.standard == NULL))
         return 0;
     const uintptr_t address =
         table.gnu != NULL ? find_by_gnu(&table, search->name) : find_by_standard(&table, search->name);
-    return address != 0 && find_segment(image, address, search->found);
+    const ElfW(Phdr) *part = address != 0 ? hp_loaded_segment(image, PT_LOAD, address) : NULL;
+    if (part != NULL)
+        *search->found = (struct hp_loaded_function){address, hp_loaded_start(image, part), part->p_memsz};
+    return part != NULL;
 }
 
 bool hp_loaded_find(const char *name, struct hp_loaded_function *ret_function)

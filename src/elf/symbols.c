@@ -217,7 +217,7 @@ static const ElfW(Sym) *
     if (!hp_elf_linked(&image->elf, address - mapping->from + mapping->offset, ret_linked))
         return NULL;
     const ElfW(Sym) *symbol = hp_elf_function(&image->elf, *ret_linked);
-    return symbol != NULL && hp_elf_name(&image->elf, symbol)[0] != '\0' ? symbol : NULL;
+    return symbol != NULL && hp_elf_name(&image->elf.table, symbol)[0] != '\0' ? symbol : NULL;
 }
 
 /*
@@ -254,7 +254,7 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
     }
     if (symbol == NULL)
         return false;
-    ret_symbol->name = hp_elf_name(&image->elf, symbol);
+    ret_symbol->name = hp_elf_name(&image->elf.table, symbol);
     ret_symbol->file = hp_elf_source(&image->elf, symbol);
     ret_symbol->image = image->mapping.path;
     ret_symbol->address = linked;

@@ -48,7 +48,7 @@ static bool add_function(struct reading *reading, struct hp_ranges *ranges, size
     const ElfW(Sym) *symbol = elf->sorted[at];
     const uint64_t start = hp_elf_start(symbol), size = symbol->st_size;
     struct hp_range range = {.start = start, .value = (uint32_t)at, .rank = size > 0};
-    if (is_alias_of_next(elf, at) || hp_elf_name(elf, symbol)[0] == '\0')
+    if (is_alias_of_next(elf, at) || hp_elf_name(&elf->table, symbol)[0] == '\0')
         return true;
     range.end = size == 0 ? end_without_size(reading, at) : start + size;
     return hp_ranges_add(ranges, &range);
@@ -76,5 +76,5 @@ void hp_function_names_free(struct hp_function_names *names)
 const char *hp_function_names_find(const struct hp_function_names *names, uint64_t linked)
 {
     const uint32_t number = hp_range_index_find(&names->index, linked);
-    return number != HP_RANGE_NONE ? hp_elf_name(&names->elf, names->elf.sorted[number]) : "";
+    return number != HP_RANGE_NONE ? hp_elf_name(&names->elf.table, names->elf.sorted[number]) : "";
 }

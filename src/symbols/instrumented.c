@@ -125,15 +125,6 @@ static uint64_t value_at(const struct reading *reading, uint64_t address)
     return slot != NULL ? slot->value : 0;
 }
 
-/* The symbols that relocations name. */
-struct dynamic {
-    ElfW(Sym) * symbols;
-    size_t symbols_size;
-    size_t count;
-    char *names;
-    size_t names_size;
-};
-
 /* Many sections may refer to the same bytes. */
 static bool may_read(struct reading *reading, uint64_t size)
 {
@@ -143,34 +134,20 @@ static bool may_read(struct reading *reading, uint64_t size)
     return true;
 }
 
-static void read_dynamic(struct reading *reading, size_t index, struct dynamic *ret_dynamic)
+/* The symbols that relocations name. */
+static void read_dynamic(struct reading *reading, size_t index, struct hp_elf_table *dynamic)
 {
     ElfW(Shdr) table, strings;
-    *ret_dynamic = (struct dynamic){.count = 0};
     if (!hp_elf_section(&reading->elf, reading->fd, index, &table) || table.sh_type != SHT_DYNSYM ||
         table.sh_entsize != sizeof(ElfW(Sym)) ||
         !hp_elf_section(&reading->elf, reading->fd, table.sh_link, &strings) || !may_read(reading, table.sh_size) ||
         !may_read(reading, strings.sh_size))
         return;
-    ret_dynamic->symbols = hp_elf_copy(reading->fd, table.sh_offset, table.sh_size);
-    ret_dynamic->names = hp_elf_copy(reading->fd, strings.sh_offset, strings.sh_size);
-    ret_dynamic->symbols_size = (size_t)table.sh_size;
-    ret_dynamic->count = ret_dynamic->symbols != NULL ? table.sh_size / sizeof(ElfW(Sym)) : 0;
-    ret_dynamic->names_size = ret_dynamic->names != NULL ? strings.sh_size : 0;
-    if (ret_dynamic->names_size > 0)
-        ret_dynamic->names[ret_dynamic->names_size - 1] = '\0';
-}
-
-static void free_dynamic(const struct dynamic *dynamic)
-{
-    if (dynamic->symbols != NULL)
-        hp_memory_unmap(dynamic->symbols, dynamic->symbols_size);
-    if (dynamic->names != NULL)
-        hp_memory_unmap(dynamic->names, dynamic->names_size);
+    hp_elf_copy_table(dynamic, reading->fd, &table, &strings);
 }
 
 /* Without a symbol it is an address in this file: the addend. */
-static void add_slot(struct reading *reading, const struct dynamic *dynamic, uint64_t address, uint64_t symbol,
+static void add_slot(struct reading *reading, const struct hp_elf_table *dynamic, uint64_t address, uint64_t symbol,
                      uint64_t addend)
 {
     struct slot *slot = &reading->slots[reading->slot_count++];
@@ -179,7 +156,7 @@ static void add_slot(struct reading *reading, const struct dynamic *dynamic, uin
         return;
     const ElfW(Sym) *named = &dynamic->symbols[symbol];
     slot->value = named->st_shndx != SHN_UNDEF ? named->st_value + addend : 0;
-    if (named->st_name < dynamic->names_size && strcmp(dynamic->names + named->st_name, HOOK) == 0)
+    if (strcmp(hp_elf_name(dynamic, named), HOOK) == 0)
         add_place(&reading->hook_slots, address);
 }
 
@@ -187,7 +164,7 @@ static void add_slot(struct reading *reading, const struct dynamic *dynamic, uin
 static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
 {
     const size_t count = section->sh_entsize == sizeof(ElfW(Rela)) ? section->sh_size / sizeof(ElfW(Rela)) : 0;
-    struct dynamic dynamic;
+    struct hp_elf_table dynamic = {.count = 0};
     if (count == 0)
         return true;
     if (!may_read(reading, section->sh_size))
@@ -202,7 +179,7 @@ static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
         for (size_t at = 0; at < count; at++)
             add_slot(reading, &dynamic, entries[at].r_offset, (uint64_t)entries[at].r_info >> 32,
                      (uint64_t)entries[at].r_addend);
-        free_dynamic(&dynamic);
+        hp_elf_free_table(&dynamic);
     }
     hp_memory_unmap(entries, count * sizeof *entries);
     return more != NULL;
@@ -406,7 +383,7 @@ static void read_code(struct reading *reading)
 static void find_own_hook(struct reading *reading)
 {
     for (size_t at = 0; at < reading->elf.count; at++)
-        if (strcmp(hp_elf_name(&reading->elf, reading->elf.sorted[at]), HOOK) == 0)
+        if (strcmp(hp_elf_name(&reading->elf.table, reading->elf.sorted[at]), HOOK) == 0)
             add_place(&reading->hooks, hp_elf_start(reading->elf.sorted[at]));
 }
 
@@ -417,7 +394,7 @@ static bool make_copies(struct reading *reading)
         room *= 2;
     reading->copies = calloc(room, sizeof *reading->copies);
     reading->copy_mask = room - 1;
-    reading->texts_left = OVERLAPS * (uint64_t)reading->elf.names_size;
+    reading->texts_left = OVERLAPS * (uint64_t)reading->elf.table.names_size;
     return reading->copies != NULL;
 }
 
@@ -451,7 +428,7 @@ static bool list_functions(struct reading *reading, look *look_at, struct hp_are
             continue; /* the last of several names counts */
         struct hp_function *function = &all[count++];
         *function = (struct hp_function){
-            .name = copy_of(reading, arena, hp_elf_name(elf, symbol)),
+            .name = copy_of(reading, arena, hp_elf_name(&elf->table, symbol)),
             .source = copy_of(reading, arena, hp_elf_source(elf, symbol)),
             .address = hp_elf_start(symbol),
             .size = symbol->st_size,

@@ -88,9 +88,9 @@ static uint64_t label(const char *name)
     struct hp_elf elf = {.count = 0};
     uint64_t address = 0;
     assert_true(hp_elf_read(&elf, image_of(file)->file.fd));
-    for (size_t at = 0; at < elf.symbols_size / sizeof(ElfW(Sym)); at++)
-        if (strcmp(hp_elf_name(&elf, &elf.symbols[at]), name) == 0)
-            address = elf.symbols[at].st_value;
+    for (size_t at = 0; at < elf.table.count; at++)
+        if (strcmp(hp_elf_name(&elf.table, &elf.table.symbols[at]), name) == 0)
+            address = elf.table.symbols[at].st_value;
     hp_elf_free(&elf);
     if (address == 0)
         fail_msg("there is no %s", name);
