@@ -26,6 +26,7 @@
 #include "inherited.h"
 #include "launch.h"
 #include "outside.h"
+#include "program_file.h"
 #include "report_output.h"
 #include "run_console.h"
 #include "run_ending.h"
@@ -129,8 +130,8 @@ static void find_alloc_library(struct run *run)
     }
     char problem[PATH_MAX + 100];
     const bool is_trusted = hp_alloc_library_is_trusted(run->alloc_library, problem, sizeof problem);
-    const char *obstacle = is_trusted ? hp_alloc_library_obstacle(run->alloc_library, program) : problem;
-    run->is_preloaded = obstacle == NULL || (wants_children(run) && hp_alloc_library_may_pass(obstacle));
+    const char *obstacle = is_trusted ? hp_program_obstacle(run->alloc_library, program) : problem;
+    run->is_preloaded = obstacle == NULL || (wants_children(run) && hp_program_may_pass(obstacle));
     if (!is_trusted || (!run->is_preloaded && obstacle[0] == '\0'))
         run->alloc_library[0] = '\0';
     if (obstacle != NULL && obstacle[0] != '\0')

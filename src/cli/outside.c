@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "alloc_library.h"
 #include "clock.h"
 #include "counter.h"
 #include "files.h"
 #include "process.h"
+#include "program_file.h"
 #include "regular_file.h"
 #include "session_dirs.h"
 #include "text.h"
@@ -315,7 +315,7 @@ static const char *reason_of(const struct hp_citizen *citizen, size_t at)
     if (image->file == NULL)
         return UNKNOWN;
     if (work.judged == NULL || strcmp(work.judged, image->file) != 0) {
-        const char *obstacle = hp_alloc_library_obstacle(work.given->library, image->file);
+        const char *obstacle = hp_program_obstacle(work.given->library, image->file);
         free(work.judged);
         work.judged = strdup(image->file);
         work.judgement = obstacle != NULL && obstacle[0] != '\0' ? obstacle : UNKNOWN;

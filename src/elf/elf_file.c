@@ -47,30 +47,34 @@ char *hp_elf_copy_texts(int fd, const ElfW(Shdr) * section, size_t *ret_size)
     return texts;
 }
 
-bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section)
+bool hp_elf_section(const ElfW(Ehdr) * header, int fd, size_t index, ElfW(Shdr) * ret_section)
 {
-    return index < elf->header.e_shnum &&
-           hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
+    return index < header->e_shnum &&
+           hp_elf_read_at(fd, header->e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
 }
 
-bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part)
+bool hp_elf_part_header(const ElfW(Ehdr) * header, int fd, size_t index, ElfW(Phdr) * ret_part)
 {
-    return index < elf->header.e_phnum &&
-           hp_elf_read_at(fd, elf->header.e_phoff + index * sizeof *ret_part, ret_part, sizeof *ret_part);
+    return index < header->e_phnum &&
+           hp_elf_read_at(fd, header->e_phoff + index * sizeof *ret_part, ret_part, sizeof *ret_part);
 }
 
-static bool read_header(int fd, ElfW(Ehdr) * ret_header)
+bool hp_elf_read_header(int fd, ElfW(Ehdr) * ret_header)
 {
     return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
-           memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+           memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+static bool has_own_form(const ElfW(Ehdr) * header)
+{
+    return header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_shentsize == sizeof(ElfW(Shdr));
 }
 
 static void read_parts(struct hp_elf *elf, int fd)
 {
     ElfW(Phdr) part;
-    for (size_t at = 0; elf->part_count < HP_ELF_PARTS && hp_elf_part_header(elf, fd, at, &part); at++)
+    for (size_t at = 0; elf->part_count < HP_ELF_PARTS && hp_elf_part_header(&elf->header, fd, at, &part); at++)
         if (part.p_type == PT_LOAD)
             elf->parts[elf->part_count++] =
                 (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
@@ -98,7 +102,8 @@ const char *hp_elf_note_at(const char *at, const char *end, struct hp_elf_note *
 
 bool hp_elf_note_is(const struct hp_elf_note *note, const char *name, uint32_t type)
 {
-    return note->type == type && note->name_size == strlen(name) + 1 && memcmp(note->name, name, note->name_size) == 0;
+    return note->type == type && note->name_size == strlen(name) + 1 &&
+           memcmp(note->name, name, note->name_size) == 0;
 }
 
 /* --------------------------------------------------------------------------------------------- symbols */
@@ -125,7 +130,7 @@ static bool find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
 {
     ElfW(Shdr) section;
     bool is_found = false;
-    for (size_t index = 0; hp_elf_section(elf, fd, index, &section); index++)
+    for (size_t index = 0; hp_elf_section(&elf->header, fd, index, &section); index++)
         if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
             *ret_table = section;
             is_found = true;
@@ -204,7 +209,7 @@ static void sort_symbols(struct hp_elf *elf)
 static void read_symbols(struct hp_elf *elf, int fd)
 {
     ElfW(Shdr) table = {0}, strings;
-    if (!find_table(elf, fd, &table) || !hp_elf_section(elf, fd, table.sh_link, &strings))
+    if (!find_table(elf, fd, &table) || !hp_elf_section(&elf->header, fd, table.sh_link, &strings))
         return;
     hp_elf_copy_table(&elf->table, fd, &table, &strings);
     if (elf->table.names != NULL && elf->table.symbols != NULL)
@@ -213,7 +218,7 @@ static void read_symbols(struct hp_elf *elf, int fd)
 
 bool hp_elf_begin(struct hp_elf *elf, int fd)
 {
-    if (!read_header(fd, &elf->header))
+    if (!hp_elf_read_header(fd, &elf->header) || !has_own_form(&elf->header))
         return false;
     read_parts(elf, fd);
     return true;

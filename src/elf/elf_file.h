@@ -65,9 +65,11 @@ char *hp_elf_copy_texts(int fd, const ElfW(Shdr) * section, size_t *ret_size); /
 /* Of a symbol table and the section of its names. Either may be missing. */
 void hp_elf_copy_table(struct hp_elf_table *table, int fd, const ElfW(Shdr) * symbols, const ElfW(Shdr) * names);
 void hp_elf_free_table(struct hp_elf_table *table);
-/* Headers. False: after the last one, or beyond the end of the file. */
-bool hp_elf_part_header(const struct hp_elf *elf, int fd, size_t index, ElfW(Phdr) * ret_part);
-bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
+/* The header of a file for any machine. False: not an ELF file. */
+bool hp_elf_read_header(int fd, ElfW(Ehdr) * ret_header);
+/* Headers of segments and sections. False: after the last one, or beyond the end of the file. */
+bool hp_elf_part_header(const ElfW(Ehdr) * header, int fd, size_t index, ElfW(Phdr) * ret_part);
+bool hp_elf_section(const ElfW(Ehdr) * header, int fd, size_t index, ElfW(Shdr) * ret_section);
 
 /* A note, in a file or in memory. */
 struct hp_elf_note {

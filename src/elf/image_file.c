@@ -1,12 +1,16 @@
 /* An open program or library file. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* memfd_create */
 #include "image_file.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "memory.h"
 
+#define LARGEST_VDSO (1u << 20)
 #define MOST_NOTES 4096u /* bytes of a note section that are read */
 
 /* -------------------------------------------------------------------------------------------- sections */
@@ -79,7 +83,7 @@ static void read_build_id(struct hp_image_file *file)
     if (hp_image_file_section(file, ".note.gnu.build-id", &section) &&
         build_id_at(file, section.sh_offset, section.sh_size))
         return;
-    for (size_t at = 0; hp_elf_part_header(&file->elf, file->fd, at, &part); at++)
+    for (size_t at = 0; hp_elf_part_header(&file->elf.header, file->fd, at, &part); at++)
         if (part.p_type == PT_NOTE && build_id_at(file, part.p_offset, part.p_filesz))
             return;
 }
@@ -97,6 +101,21 @@ bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b)
 }
 
 /* ------------------------------------------------------------------------------------------------ files */
+
+int hp_image_file_open_vdso(void)
+{
+    const ElfW(Ehdr) *header =
+        (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
+    const size_t size = header == NULL ? 0 : header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    if (size == 0 || size > LARGEST_VDSO)
+        return -1;
+    const int fd = memfd_create("vdso", MFD_CLOEXEC);
+    if (fd >= 0 && write(fd, header, size) != (ssize_t)size) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
 
 bool hp_image_file_read(struct hp_image_file *file, int fd)
 {

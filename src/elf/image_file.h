@@ -28,6 +28,9 @@ struct hp_image_file {
 bool hp_image_file_read(struct hp_image_file *file, int fd);
 void hp_image_file_close(struct hp_image_file *file);
 
+/* The kernel's vDSO, which is the same in every process, as a file; -1: there is none. */
+int hp_image_file_open_vdso(void);
+
 bool hp_image_file_section_at(const struct hp_image_file *file, size_t index, ElfW(Shdr) * ret_section);
 
 /* A section that has bytes in the file. */

@@ -5,14 +5,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "growing_array.h"
 #include "regular_file.h"
 #include "text.h"
-
-#define LARGEST_VDSO (1u << 20)
 
 struct hp_image_name {
     char *path; /* as the kernel reported it */
@@ -26,22 +22,6 @@ static const char deleted[] = " (deleted)";
 /* --------------------------------------------------------------------------------------------- opening */
 
 static bool is_vdso(const char *path) { return strcmp(path, "[vdso]") == 0; }
-
-/* The kernel's vDSO is the same in every process: writes ours to a file. */
-static int open_vdso(void)
-{
-    const ElfW(Ehdr) *header =
-        (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
-    const size_t size = header == NULL ? 0 : header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-    if (size == 0 || size > LARGEST_VDSO)
-        return -1;
-    const int fd = memfd_create("vdso", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, header, size) != (ssize_t)size) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
 
 static int open_path(const char *before, const char *path)
 {
@@ -108,7 +88,7 @@ static void read_image(const struct hp_image_set *set, struct hp_image *image, c
 {
     const bool is_deleted = hp_text_has_suffix(place->path, deleted);
     if (is_vdso(place->path))
-        image->is_readable = read_file(image, open_vdso(), &(struct hp_build_id){.size = 0});
+        image->is_readable = read_file(image, hp_image_file_open_vdso(), &(struct hp_build_id){.size = 0});
     else if (place->path[0] != '/')
         return;
     else if (is_deleted)

@@ -138,10 +138,10 @@ static bool may_read(struct reading *reading, uint64_t size)
 static void read_dynamic(struct reading *reading, size_t index, struct hp_elf_table *dynamic)
 {
     ElfW(Shdr) table, strings;
-    if (!hp_elf_section(&reading->elf, reading->fd, index, &table) || table.sh_type != SHT_DYNSYM ||
+    if (!hp_elf_section(&reading->elf.header, reading->fd, index, &table) || table.sh_type != SHT_DYNSYM ||
         table.sh_entsize != sizeof(ElfW(Sym)) ||
-        !hp_elf_section(&reading->elf, reading->fd, table.sh_link, &strings) || !may_read(reading, table.sh_size) ||
-        !may_read(reading, strings.sh_size))
+        !hp_elf_section(&reading->elf.header, reading->fd, table.sh_link, &strings) ||
+        !may_read(reading, table.sh_size) || !may_read(reading, strings.sh_size))
         return;
     hp_elf_copy_table(dynamic, reading->fd, &table, &strings);
 }
@@ -188,7 +188,7 @@ static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
 static bool read_slots(struct reading *reading)
 {
     ElfW(Shdr) section;
-    for (size_t index = 0; hp_elf_section(&reading->elf, reading->fd, index, &section); index++)
+    for (size_t index = 0; hp_elf_section(&reading->elf.header, reading->fd, index, &section); index++)
         if (section.sh_type == SHT_RELA && (section.sh_flags & SHF_ALLOC) && !add_slots(reading, &section))
             return false;
     if (reading->slot_count > 0)
