@@ -93,16 +93,16 @@ static void check_file(void)
 static void check_symbols(size_t size)
 {
     struct stat status;
-    struct mapping mapping = {.from = 0x10000, .to = 0x10000 + LARGEST_INPUT};
+    struct mapping mapping = {.line = {.start = 0x10000, .end = 0x10000 + LARGEST_INPUT}};
     struct hp_symbol symbol;
     REQUIRE(fstat(file, &status) == 0);
-    mapping.inode = status.st_ino;
+    mapping.line.inode = status.st_ino;
     strcpy(mapping.path, path);
-    struct image *image = image_of(&mapping, mapping.from);
+    struct image *image = image_of(&mapping, (uintptr_t)mapping.line.start);
     REQUIRE(image != NULL);
     for (uintptr_t at = 0; at < size; at += 1 + size / 64)
-        if (symbol_where_it_was(mapping.from + at, &image, &(uint64_t){0}) != NULL) {
-            REQUIRE(hp_symbol_find(mapping.from + at, &symbol));
+        if (symbol_where_it_was((uintptr_t)mapping.line.start + at, &image, &(uint64_t){0}) != NULL) {
+            REQUIRE(hp_symbol_find((uintptr_t)mapping.line.start + at, &symbol));
             REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->elf.table.names_size);
         }
     hp_elf_free(&images[0].elf);
@@ -118,8 +118,8 @@ static void check_line(const uint8_t *bytes, size_t size)
     if (size > 0)
         memcpy(line, bytes, size);
     line[size] = '\0';
-    if (read_line(line, &mapping)) {
-        REQUIRE(mapping.path[0] == '/' && length_of(mapping.path) < PATH_BYTES);
+    if (hp_map_line_read(line, &mapping.line, mapping.path, PATH_BYTES)) {
+        REQUIRE(length_of(mapping.path) < PATH_BYTES);
         strip_deleted(mapping.path);
     }
     free(line);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "elf_file.h"
+#include "map_line.h"
 #include "memory.h"
 #include "sys.h"
 #include "text.h"
@@ -22,11 +23,8 @@
 #define PATH_BYTES 512u
 #define CODE_BYTES 16u
 
-/* One line of the map: an address range and its file offset. */
 struct mapping {
-    uintptr_t from, to;
-    uint64_t offset;
-    uint64_t inode;
+    struct hp_map_line line;
     char path[PATH_BYTES];
 };
 
@@ -40,54 +38,6 @@ static struct image *images; /* MAX_IMAGES of them */
 static uint32_t image_count;
 
 /* ----------------------------------------------------------------------------------------------- the map */
-
-static const char *read_hex(const char *at, uint64_t *ret_number)
-{
-    uint64_t number = 0;
-    for (;; at++) {
-        const char c = *at;
-        if (c >= '0' && c <= '9')
-            number = number * 16 + (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            number = number * 16 + (uint64_t)(c - 'a' + 10);
-        else
-            break;
-    }
-    *ret_number = number;
-    return at;
-}
-
-/* Skips one character, but not the end of the text. */
-static const char *skip_sign(const char *at) { return at + (*at != '\0'); }
-
-/* "from-to rwxp offset major:minor inode   path", without its end. */
-static bool read_line(const char *line, struct mapping *ret_mapping)
-{
-    uint64_t from, to, device;
-    const char *at = read_hex(line, &from);
-    at = *at == '-' ? read_hex(at + 1, &to) : NULL;
-    if (at == NULL || *at != ' ')
-        return false;
-    at = strchr(at + 1, ' ');
-    if (at == NULL)
-        return false;
-    at = read_hex(at + 1, &ret_mapping->offset);
-    at = read_hex(skip_sign(at), &device);
-    at = read_hex(skip_sign(at), &device);
-    uint64_t inode = 0;
-    for (at = skip_sign(at); *at >= '0' && *at <= '9'; at++)
-        inode = inode * 10 + (uint64_t)(*at - '0');
-    at += strspn(at, " ");
-    const size_t length = strlen(at);
-    if (*at != '/' || length >= PATH_BYTES)
-        return false;
-    ret_mapping->from = (uintptr_t)from;
-    ret_mapping->to = (uintptr_t)to;
-    ret_mapping->inode = inode;
-    memcpy(ret_mapping->path, at, length + 1);
-    hp_text_read_newlines(ret_mapping->path);
-    return true;
-}
 
 struct map_reader {
     int fd;
@@ -125,17 +75,28 @@ static void strip_deleted(char *path)
         path[strlen(path) - (sizeof mark - 1)] = '\0';
 }
 
+static bool is_in(const struct mapping *mapping, uintptr_t address)
+{
+    return address >= mapping->line.start && address < mapping->line.end;
+}
+
+static uint64_t offset_of(const struct mapping *mapping, uintptr_t address)
+{
+    return address - mapping->line.start + mapping->line.offset;
+}
+
 static bool find_mapping(uintptr_t address, struct mapping *ret_mapping)
 {
     static struct map_reader reader;
-    static char line[PATH_BYTES + 100];
+    static char text[PATH_BYTES + 100];
     bool is_found = false;
     reader.length = reader.at = 0;
     reader.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0);
     if (reader.fd < 0)
         return false;
-    while (!is_found && next_line(&reader, line, sizeof line))
-        is_found = read_line(line, ret_mapping) && address >= ret_mapping->from && address < ret_mapping->to;
+    while (!is_found && next_line(&reader, text, sizeof text))
+        is_found = hp_map_line_read(text, &ret_mapping->line, ret_mapping->path, PATH_BYTES) &&
+                   ret_mapping->path[0] == '/' && is_in(ret_mapping, address);
     hp_sys_close(reader.fd);
     if (is_found)
         strip_deleted(ret_mapping->path);
@@ -154,7 +115,7 @@ static bool has_code(int fd, const struct mapping *mapping, uintptr_t address)
     unsigned differences = 0;
     const int memory = hp_sys_open("/proc/self/mem", O_RDONLY, 0);
     const bool is_read = memory >= 0 && hp_elf_read_at(memory, address, here, sizeof here) &&
-                         hp_elf_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
+                         hp_elf_read_at(fd, offset_of(mapping, address), there, sizeof there);
     if (memory >= 0)
         hp_sys_close(memory);
     for (size_t at = 0; is_read && at < sizeof here; at++)
@@ -168,7 +129,7 @@ static void read_image(struct image *image, uintptr_t address)
     if (fd < 0)
         return;
     if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) &&
-        (image->status.st_ino == image->mapping.inode || has_code(fd, &image->mapping, address)))
+        (image->status.st_ino == image->mapping.line.inode || has_code(fd, &image->mapping, address)))
         hp_elf_read(&image->elf, fd);
     hp_sys_close(fd);
 }
@@ -188,7 +149,8 @@ static bool is_unchanged(const struct image *image)
 static struct image *known_image(const struct mapping *mapping)
 {
     for (uint32_t at = image_count; at-- > 0;)
-        if (images[at].mapping.inode == mapping->inode && strcmp(images[at].mapping.path, mapping->path) == 0)
+        if (images[at].mapping.line.inode == mapping->line.inode &&
+            strcmp(images[at].mapping.path, mapping->path) == 0)
             return is_unchanged(&images[at]) ? &images[at] : NULL;
     return NULL;
 }
@@ -214,7 +176,7 @@ static struct image *image_of(const struct mapping *mapping, uintptr_t address)
 static const ElfW(Sym) *
     symbol_in(const struct image *image, const struct mapping *mapping, uintptr_t address, uint64_t *ret_linked)
 {
-    if (!hp_elf_linked(&image->elf, address - mapping->from + mapping->offset, ret_linked))
+    if (!hp_elf_linked(&image->elf, offset_of(mapping, address), ret_linked))
         return NULL;
     const ElfW(Sym) *symbol = hp_elf_function(&image->elf, *ret_linked);
     return symbol != NULL && hp_elf_name(&image->elf.table, symbol)[0] != '\0' ? symbol : NULL;
@@ -228,7 +190,7 @@ static const ElfW(Sym) * symbol_where_it_was(uintptr_t address, struct image **r
 {
     for (uint32_t at = image_count; at-- > 0;) {
         struct image *image = &images[at];
-        if (address < image->mapping.from || address >= image->mapping.to)
+        if (!is_in(&image->mapping, address))
             continue;
         const ElfW(Sym) *symbol = symbol_in(image, &image->mapping, address, ret_linked);
         if (symbol != NULL && hp_elf_start(symbol) == *ret_linked) {
@@ -267,6 +229,6 @@ bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_off
     if (!find_mapping(address, &mapping))
         return false;
     *ret_path = mapping.path;
-    *ret_offset = address - mapping.from + mapping.offset;
+    *ret_offset = offset_of(&mapping, address);
     return true;
 }

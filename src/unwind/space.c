@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "growing_array.h"
-#include "text.h"
+#include "map_line.h"
 
 #define LONGEST_PATH 4096u
 
@@ -98,53 +98,20 @@ bool hp_space_add(struct hp_space *space, struct hp_image_set *images, const str
 
 /* ------------------------------------------------------------------------------------------ from a text */
 
-/* A number and the character after it. */
-static bool read_number(const char **at, int base, char sign, uint64_t *ret_number)
-{
-    char *end;
-    *ret_number = strtoull(*at, &end, base);
-    if (end == *at || *end != sign)
-        return false;
-    *at = end + 1;
-    return true;
-}
-
-/* "start-end rwxp offset major:minor inode   path". The path is copied. */
-static bool read_line(const char *line, size_t length, struct hp_image_place *place, char path[LONGEST_PATH],
-                      uint64_t *ret_offset)
-{
-    const char *at = line;
-    uint64_t device;
-    if (!read_number(&at, 16, '-', &place->start) || !read_number(&at, 16, ' ', &place->end))
-        return false;
-    if (line + length - at < 5 || at[2] != 'x') /* executable mappings only */
-        return false;
-    at += 5;
-    if (!read_number(&at, 16, ' ', ret_offset) || !read_number(&at, 16, ':', &device) ||
-        !read_number(&at, 16, ' ', &device))
-        return false;
-    char *end;
-    place->inode = strtoull(at, &end, 10);
-    at = end + strspn(end, " ");
-    const size_t path_length = at < line + length ? (size_t)(line + length - at) : 0;
-    if (path_length >= LONGEST_PATH)
-        return false;
-    memcpy(path, at, path_length);
-    path[path_length] = '\0';
-    hp_text_read_newlines(path);
-    place->path = path;
-    return true;
-}
-
 bool hp_space_add_maps(struct hp_space *space, struct hp_image_set *images, pid_t pid, const char *text)
 {
     char path[LONGEST_PATH];
     for (const char *line = text; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
-        struct hp_image_place place = {.pid = pid};
-        uint64_t offset;
-        if (read_line(line, length, &place, path, &offset) && !hp_space_add(space, images, &place, offset))
-            return false;
+        struct hp_map_line mapped;
+        struct hp_image_place place = {.path = path, .pid = pid};
+        if (hp_map_line_read(line, &mapped, path, sizeof path) && mapped.is_code) {
+            place.start = mapped.start;
+            place.end = mapped.end;
+            place.inode = mapped.inode;
+            if (!hp_space_add(space, images, &place, mapped.offset))
+                return false;
+        }
         line += length + (line[length] != '\0');
     }
     return true;
