@@ -1,6 +1,6 @@
 /*
- * Gives arbitrary files to everything that reads programs and libraries: functions by address, names of functions
- * in memory, and which of them the compiler measures. Results must be in bounds and sorted, and names terminated.
+ * Gives arbitrary files to everything that reads programs and libraries: functions by address, how a file is linked,
+ * names of functions in memory, and which of them the compiler measures. Results must be in bounds and sorted, and names terminated.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
@@ -14,6 +14,7 @@
 #include "exact_memory.h"
 #include "input.h"
 #include "instrumented.h"
+#include "linkage.h"
 
 /* Included for access to its static functions: the map of this process says nothing about a forged file. */
 #include "symbols.c"
@@ -38,32 +39,32 @@ static void write_file(const uint8_t *bytes, size_t size)
 
 static size_t length_of(const char *text) { return strlen(text); }
 
-static void look_for(const struct hp_elf *elf, uint64_t address)
+static void look_for(const struct hp_elf_symbols *symbols, uint64_t address)
 {
-    const ElfW(Sym) *symbol = hp_elf_function(elf, address);
+    const ElfW(Sym) *symbol = hp_elf_function(symbols, address);
     if (symbol == NULL)
         return;
     const uint64_t start = hp_elf_start(symbol);
-    REQUIRE(symbol >= elf->table.symbols && symbol < elf->table.symbols + elf->table.count);
+    REQUIRE(symbol >= symbols->table.symbols && symbol < symbols->table.symbols + symbols->table.count);
     REQUIRE(address >= start && (address == start || address - start < symbol->st_size));
-    const char *name = hp_elf_name(&elf->table, symbol), *source = hp_elf_source(elf, symbol);
-    REQUIRE(length_of(name) < elf->table.names_size || name[0] == '\0');
-    REQUIRE(length_of(source) < elf->table.names_size || source[0] == '\0');
+    const char *name = hp_elf_name(&symbols->table, symbol), *source = hp_elf_source(symbols, symbol);
+    REQUIRE(length_of(name) < symbols->table.names_size || name[0] == '\0');
+    REQUIRE(length_of(source) < symbols->table.names_size || source[0] == '\0');
 }
 
 /* At and next to where functions begin and end. */
-static void check_functions(const struct hp_elf *elf)
+static void check_functions(const struct hp_elf_symbols *symbols)
 {
-    for (size_t at = 0; at < elf->count && at < 64; at++) {
-        const uint64_t start = hp_elf_start(elf->sorted[at]);
-        REQUIRE(at == 0 || elf->sorted[at - 1]->st_value <= elf->sorted[at]->st_value);
-        look_for(elf, start - 1);
-        look_for(elf, start);
-        look_for(elf, start + elf->sorted[at]->st_size - 1);
-        look_for(elf, start + elf->sorted[at]->st_size);
+    for (size_t at = 0; at < symbols->count && at < 64; at++) {
+        const uint64_t start = hp_elf_start(symbols->sorted[at]);
+        REQUIRE(at == 0 || symbols->sorted[at - 1]->st_value <= symbols->sorted[at]->st_value);
+        look_for(symbols, start - 1);
+        look_for(symbols, start);
+        look_for(symbols, start + symbols->sorted[at]->st_size - 1);
+        look_for(symbols, start + symbols->sorted[at]->st_size);
     }
-    look_for(elf, 0);
-    look_for(elf, UINT64_MAX);
+    look_for(symbols, 0);
+    look_for(symbols, UINT64_MAX);
 }
 
 static void check_parts(const struct hp_elf *elf)
@@ -79,12 +80,25 @@ static void check_parts(const struct hp_elf *elf)
 
 static void check_file(void)
 {
-    struct hp_elf elf = {.part_count = 0};
-    if (hp_elf_read(&elf, file)) {
-        check_parts(&elf);
-        check_functions(&elf);
-    }
-    hp_elf_free(&elf);
+    struct hp_elf elf;
+    struct hp_elf_symbols symbols = {.count = 0};
+    if (!hp_elf_read(&elf, file))
+        return;
+    check_parts(&elf);
+    hp_elf_symbols_read(&symbols, &elf.header, file);
+    check_functions(&symbols);
+    hp_elf_symbols_free(&symbols);
+}
+
+static void check_linkage(size_t size)
+{
+    static const char *const names[] = {"__cyg_profile_func_enter", "libc.so", "no such name"};
+    struct hp_linkage linkage;
+    REQUIRE(hp_linkage_read(&linkage, file) == (size >= sizeof(ElfW(Ehdr))));
+    REQUIRE(length_of(linkage.linker) < sizeof linkage.linker);
+    REQUIRE(hp_linkage_is_same_machine(&linkage, &linkage));
+    hp_linkage_names_any(&linkage, names, 3);
+    hp_linkage_defines_any(&linkage, names, 3);
 }
 
 /* ------------------------------------------------------------------------------------------- in memory */
@@ -103,9 +117,9 @@ static void check_symbols(size_t size)
     for (uintptr_t at = 0; at < size; at += 1 + size / 64)
         if (symbol_where_it_was((uintptr_t)mapping.line.start + at, &image, &(uint64_t){0}) != NULL) {
             REQUIRE(hp_symbol_find((uintptr_t)mapping.line.start + at, &symbol));
-            REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->elf.table.names_size);
+            REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->symbols.table.names_size);
         }
-    hp_elf_free(&images[0].elf);
+    hp_elf_symbols_free(&images[0].symbols);
     image_count = 0;
 }
 
@@ -152,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     write_file(bytes, size);
     check_file();
+    check_linkage(size);
     check_symbols(size);
     check_instrumented();
     require_given_back();

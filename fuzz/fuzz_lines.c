@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "elf_symbols.h"
 #include "input.h"
 #include "symbolizer.h"
 #include "unwind_table.h"
@@ -42,15 +43,15 @@ static void look(struct hp_symbolizer *symbolizer, const struct hp_image *image,
 
 static void look_everywhere(struct hp_symbolizer *symbolizer, const struct hp_image *image)
 {
-    struct hp_elf elf = {.count = 0};
-    if (image->file.fd >= 0)
-        hp_elf_read(&elf, image->file.fd);
-    for (size_t part = 0; part < elf.part_count; part++)
+    const struct hp_elf *elf = &image->file.elf;
+    struct hp_elf_symbols symbols = {.count = 0};
+    hp_elf_symbols_read(&symbols, &elf->header, image->file.fd);
+    for (size_t part = 0; part < elf->part_count; part++)
         for (uint64_t at = 0; at < LOOKS; at++)
-            look(symbolizer, image, elf.parts[part].linked + at * (elf.parts[part].size / LOOKS + 1));
-    for (size_t at = 0; at < elf.count && at < LOOKS; at++)
-        look(symbolizer, image, hp_elf_start(elf.sorted[at]) + at % 7);
-    hp_elf_free(&elf);
+            look(symbolizer, image, elf->parts[part].linked + at * (elf->parts[part].size / LOOKS + 1));
+    for (size_t at = 0; at < symbols.count && at < LOOKS; at++)
+        look(symbolizer, image, hp_elf_start(symbols.sorted[at]) + at % 7);
+    hp_elf_symbols_free(&symbols);
     look(symbolizer, image, 0);
     look(symbolizer, image, UINT64_MAX);
 }

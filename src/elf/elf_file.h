@@ -1,7 +1,7 @@
 /*
- * An ELF file of this machine's kind: its header, segments, sections and notes, and function symbols by address.
- * Nothing in the file is trusted before it is checked. Tables are copied, since a mapping would fault if someone
- * truncated the file. No heap. SPDX-License-Identifier: MIT
+ * An ELF file of this machine's kind: its header, segments, sections and notes. Nothing in the file is trusted before
+ * it is checked. Tables are copied, since a mapping would fault if someone truncated the file. No heap.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_ELF_ELF_FILE_H
 #define HP_ELF_ELF_FILE_H
@@ -20,51 +20,22 @@ struct hp_elf_part {
     bool is_code;
 };
 
-/* A symbol table and the names in it. */
-struct hp_elf_table {
-    ElfW(Sym) * symbols; /* in file order */
-    size_t count;
-    char *names; /* the string table */
-    size_t names_size;
-};
-
 struct hp_elf {
     ElfW(Ehdr) header;
     struct hp_elf_part parts[HP_ELF_PARTS];
     size_t part_count;
-    struct hp_elf_table table;
-    ElfW(Sym) * *sorted; /* functions by address */
-    size_t count;
-    ElfW(Sym) * *sources; /* symbols that name sources, in file order */
-    size_t source_count;
 };
 
-/* Reads the file into a zeroed struct. False: not such a file. Without symbols there are no functions. */
+/* False: not such a file. */
 bool hp_elf_read(struct hp_elf *elf, int fd);
-bool hp_elf_begin(struct hp_elf *elf, int fd); /* without symbols */
-void hp_elf_free(struct hp_elf *elf);
 
 /* The linked address of a file offset. */
 bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address);
-
-/*
- * The last function that begins at or before the address, if it reaches that far. If there are several, always the
- * same one.
- */
-const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address);
-
-/* Of a function. The source file is known for static ones, as passed to the compiler; else "". */
-uint64_t hp_elf_start(const ElfW(Sym) * symbol);
-const char *hp_elf_name(const struct hp_elf_table *table, const ElfW(Sym) * symbol);
-const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol);
 
 /* Parts of the file. A copy has its own memory, for hp_memory_unmap; NULL: not in the file. */
 bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
 char *hp_elf_copy_texts(int fd, const ElfW(Shdr) * section, size_t *ret_size); /* terminates the last one */
-/* Of a symbol table and the section of its names. Either may be missing. */
-void hp_elf_copy_table(struct hp_elf_table *table, int fd, const ElfW(Shdr) * symbols, const ElfW(Shdr) * names);
-void hp_elf_free_table(struct hp_elf_table *table);
 /* The header of a file for any machine. False: not an ELF file. */
 bool hp_elf_read_header(int fd, ElfW(Ehdr) * ret_header);
 /* Headers of segments and sections. False: after the last one, or beyond the end of the file. */

@@ -120,7 +120,7 @@ int hp_image_file_open_vdso(void)
 bool hp_image_file_read(struct hp_image_file *file, int fd)
 {
     *file = (struct hp_image_file){.fd = fd};
-    if (!hp_elf_begin(&file->elf, fd)) {
+    if (!hp_elf_read(&file->elf, fd)) {
         hp_image_file_close(file);
         return false;
     }
@@ -132,7 +132,6 @@ bool hp_image_file_read(struct hp_image_file *file, int fd)
 
 void hp_image_file_close(struct hp_image_file *file)
 {
-    hp_elf_free(&file->elf);
     if (file->sections != NULL)
         hp_memory_unmap(file->sections, file->section_count * sizeof *file->sections);
     if (file->section_names != NULL)

@@ -15,8 +15,8 @@ struct hp_build_id {
 };
 
 struct hp_image_file {
-    int fd;            /* -1: none */
-    struct hp_elf elf; /* without symbols */
+    int fd; /* -1: none */
+    struct hp_elf elf;
     ElfW(Shdr) * sections;
     size_t section_count;
     char *section_names;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "elf_symbols.h"
 #include "memory.h"
 
 bool hp_linkage_read(struct hp_linkage *linkage, int fd)
@@ -65,11 +66,13 @@ bool hp_linkage_names_any(const struct hp_linkage *linkage, const char *const *t
 
 bool hp_linkage_defines_any(const struct hp_linkage *linkage, const char *const *names, size_t count)
 {
-    struct hp_elf elf = {.count = 0};
+    struct hp_elf elf;
+    struct hp_elf_symbols own = {.count = 0};
     bool is_found = false;
     if (hp_elf_read(&elf, linkage->fd))
-        for (size_t at = 0; at < elf.count * count && !is_found; at++)
-            is_found = strcmp(hp_elf_name(&elf.table, elf.sorted[at / count]), names[at % count]) == 0;
-    hp_elf_free(&elf);
+        hp_elf_symbols_read(&own, &elf.header, linkage->fd);
+    for (size_t at = 0; at < own.count * count && !is_found; at++)
+        is_found = strcmp(hp_elf_name(&own.table, own.sorted[at / count]), names[at % count]) == 0;
+    hp_elf_symbols_free(&own);
     return is_found;
 }

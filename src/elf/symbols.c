@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "elf_file.h"
+#include "elf_symbols.h"
 #include "map_line.h"
 #include "memory.h"
 #include "sys.h"
@@ -32,6 +33,7 @@ struct image {
     struct mapping mapping; /* the range of the first lookup */
     struct stat status;     /* of the file, when it was read */
     struct hp_elf elf;
+    struct hp_elf_symbols symbols;
 };
 
 static struct image *images; /* MAX_IMAGES of them */
@@ -130,7 +132,8 @@ static void read_image(struct image *image, uintptr_t address)
         return;
     if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) &&
         (image->status.st_ino == image->mapping.line.inode || has_code(fd, &image->mapping, address)))
-        hp_elf_read(&image->elf, fd);
+        if (hp_elf_read(&image->elf, fd))
+            hp_elf_symbols_read(&image->symbols, &image->elf.header, fd);
     hp_sys_close(fd);
 }
 
@@ -178,8 +181,8 @@ static const ElfW(Sym) *
 {
     if (!hp_elf_linked(&image->elf, offset_of(mapping, address), ret_linked))
         return NULL;
-    const ElfW(Sym) *symbol = hp_elf_function(&image->elf, *ret_linked);
-    return symbol != NULL && hp_elf_name(&image->elf.table, symbol)[0] != '\0' ? symbol : NULL;
+    const ElfW(Sym) *symbol = hp_elf_function(&image->symbols, *ret_linked);
+    return symbol != NULL && hp_elf_name(&image->symbols.table, symbol)[0] != '\0' ? symbol : NULL;
 }
 
 /*
@@ -216,8 +219,8 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
     }
     if (symbol == NULL)
         return false;
-    ret_symbol->name = hp_elf_name(&image->elf.table, symbol);
-    ret_symbol->file = hp_elf_source(&image->elf, symbol);
+    ret_symbol->name = hp_elf_name(&image->symbols.table, symbol);
+    ret_symbol->file = hp_elf_source(&image->symbols, symbol);
     ret_symbol->image = image->mapping.path;
     ret_symbol->address = linked;
     return true;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "debug_file.h"
-#include "elf_file.h"
+#include "elf_symbols.h"
 #include "function_starts.h"
 #include "image_file.h"
 #include "regular_file.h"
@@ -22,12 +22,14 @@ static bool is_meant(const struct hp_image_file *file, const char *build_id)
 
 static bool find_symbol(const struct hp_image_file *file, uint64_t place, struct hp_code_range *ret_range)
 {
-    struct hp_elf elf = {.count = 0};
-    const ElfW(Sym) *symbol = file->fd >= 0 && hp_elf_read(&elf, file->fd) ? hp_elf_function(&elf, place) : NULL;
+    struct hp_elf_symbols symbols = {.count = 0};
+    if (file->fd >= 0)
+        hp_elf_symbols_read(&symbols, &file->elf.header, file->fd);
+    const ElfW(Sym) *symbol = hp_elf_function(&symbols, place);
     const bool is_found = symbol != NULL && symbol->st_size > 0;
     if (is_found)
         *ret_range = (struct hp_code_range){hp_elf_start(symbol), hp_elf_start(symbol) + symbol->st_size};
-    hp_elf_free(&elf);
+    hp_elf_symbols_free(&symbols);
     return is_found;
 }
 

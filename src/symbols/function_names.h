@@ -5,12 +5,13 @@
 #ifndef HP_SYMBOLS_FUNCTION_NAMES_H
 #define HP_SYMBOLS_FUNCTION_NAMES_H
 
+#include "elf_symbols.h"
 #include "image_file.h"
 #include "range_index.h"
 
 struct hp_function_names {
-    struct hp_elf elf;
-    struct hp_range_index index; /* of indexes in elf.sorted */
+    struct hp_elf_symbols symbols;
+    struct hp_range_index index; /* of indexes in symbols.sorted */
 };
 
 /* Into a zeroed struct. False: no memory, or no symbols. */

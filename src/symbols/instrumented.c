@@ -25,6 +25,7 @@
 
 #include "arena.h"
 #include "elf_file.h"
+#include "elf_symbols.h"
 #include "memory.h"
 #include "regular_file.h"
 
@@ -63,6 +64,7 @@ struct copy {
 struct reading {
     int fd;
     struct hp_elf elf;
+    struct hp_elf_symbols symbols;
     struct code code[HP_ELF_PARTS];
     size_t code_count;
     uint64_t bytes_left;  /* limit of function bytes to scan */
@@ -382,19 +384,19 @@ static void read_code(struct reading *reading)
 /* If the hook is in this file. */
 static void find_own_hook(struct reading *reading)
 {
-    for (size_t at = 0; at < reading->elf.count; at++)
-        if (strcmp(hp_elf_name(&reading->elf.table, reading->elf.sorted[at]), HOOK) == 0)
-            add_place(&reading->hooks, hp_elf_start(reading->elf.sorted[at]));
+    for (size_t at = 0; at < reading->symbols.count; at++)
+        if (strcmp(hp_elf_name(&reading->symbols.table, reading->symbols.sorted[at]), HOOK) == 0)
+            add_place(&reading->hooks, hp_elf_start(reading->symbols.sorted[at]));
 }
 
 static bool make_copies(struct reading *reading)
 {
     size_t room = 16;
-    while (room < 2 * (reading->elf.count + reading->elf.source_count))
+    while (room < 2 * (reading->symbols.count + reading->symbols.source_count))
         room *= 2;
     reading->copies = calloc(room, sizeof *reading->copies);
     reading->copy_mask = room - 1;
-    reading->texts_left = OVERLAPS * (uint64_t)reading->elf.table.names_size;
+    reading->texts_left = OVERLAPS * (uint64_t)reading->symbols.table.names_size;
     return reading->copies != NULL;
 }
 
@@ -419,17 +421,18 @@ static const char *copy_of(struct reading *reading, struct hp_arena *arena, cons
 static bool list_functions(struct reading *reading, look *look_at, struct hp_arena *arena,
                            struct hp_functions *ret_functions)
 {
-    const struct hp_elf *elf = &reading->elf;
-    struct hp_function *all = make_copies(reading) ? hp_arena_take_array(arena, elf->count + 1, sizeof *all) : NULL;
+    const struct hp_elf_symbols *symbols = &reading->symbols;
+    struct hp_function *all =
+        make_copies(reading) ? hp_arena_take_array(arena, symbols->count + 1, sizeof *all) : NULL;
     size_t count = 0;
-    for (size_t at = 0; all != NULL && at < elf->count; at++) {
-        const ElfW(Sym) *symbol = elf->sorted[at];
-        if (at + 1 < elf->count && elf->sorted[at + 1]->st_value == symbol->st_value)
+    for (size_t at = 0; all != NULL && at < symbols->count; at++) {
+        const ElfW(Sym) *symbol = symbols->sorted[at];
+        if (at + 1 < symbols->count && symbols->sorted[at + 1]->st_value == symbol->st_value)
             continue; /* the last of several names counts */
         struct hp_function *function = &all[count++];
         *function = (struct hp_function){
-            .name = copy_of(reading, arena, hp_elf_name(&elf->table, symbol)),
-            .source = copy_of(reading, arena, hp_elf_source(elf, symbol)),
+            .name = copy_of(reading, arena, hp_elf_name(&symbols->table, symbol)),
+            .source = copy_of(reading, arena, hp_elf_source(symbols, symbol)),
             .address = hp_elf_start(symbol),
             .size = symbol->st_size,
             .is_instrumented = is_instrumented(reading, look_at, hp_elf_start(symbol), symbol->st_size),
@@ -449,7 +452,8 @@ static const char *read_file(struct reading *reading, struct hp_arena *arena, st
     const bool is_arm = reading->elf.header.e_machine == EM_AARCH64;
     if (!is_arm && reading->elf.header.e_machine != EM_X86_64)
         return "has machine code that hotpath cannot read: only x86-64 and aarch64 are supported";
-    if (reading->elf.count == 0)
+    hp_elf_symbols_read(&reading->symbols, &reading->elf.header, reading->fd);
+    if (reading->symbols.count == 0)
         return "has no symbols: it was stripped";
     if (fstat(reading->fd, &status) != 0)
         return "cannot be read";
@@ -479,7 +483,7 @@ const char *hp_instrumented_read(struct hp_arena *arena, const char *path, struc
     }
     for (size_t at = 0; at < reading->code_count; at++)
         hp_memory_unmap((void *)(uintptr_t)reading->code[at].bytes, (size_t)reading->code[at].size);
-    hp_elf_free(&reading->elf);
+    hp_elf_symbols_free(&reading->symbols);
     free(reading->copies);
     free(reading->slots);
     free(reading);

@@ -16,6 +16,7 @@
 
 #include "collector.h"
 #include "demangle.h"
+#include "elf_symbols.h"
 #include "named_stacks.h"
 #include "range_index.h"
 #include "rust_name.h"
@@ -85,13 +86,14 @@ static struct hp_image *image_of(const char *path)
 /* The address of a label, which no function is called by. */
 static uint64_t label(const char *name)
 {
-    struct hp_elf elf = {.count = 0};
+    const struct hp_image_file *read = &image_of(file)->file;
+    struct hp_elf_symbols all = {.count = 0};
     uint64_t address = 0;
-    assert_true(hp_elf_read(&elf, image_of(file)->file.fd));
-    for (size_t at = 0; at < elf.table.count; at++)
-        if (strcmp(hp_elf_name(&elf.table, &elf.table.symbols[at]), name) == 0)
-            address = elf.table.symbols[at].st_value;
-    hp_elf_free(&elf);
+    hp_elf_symbols_read(&all, &read->elf.header, read->fd);
+    for (size_t at = 0; at < all.table.count; at++)
+        if (strcmp(hp_elf_name(&all.table, &all.table.symbols[at]), name) == 0)
+            address = all.table.symbols[at].st_value;
+    hp_elf_symbols_free(&all);
     if (address == 0)
         fail_msg("there is no %s", name);
     return address;
