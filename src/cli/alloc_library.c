@@ -1,9 +1,8 @@
 /* libhotpath_alloc.so: where it is, and how it gets into a program. SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* asprintf, dl_iterate_phdr */
+#define _GNU_SOURCE 1 /* asprintf, dladdr */
 #include "alloc_library.h"
 
-#include <limits.h>
-#include <link.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,21 +68,14 @@ static void let_sanitizers_be(void) { add_item("ASAN_OPTIONS", "verify_asan_link
  * to the root. Only musl's treats tabs as separators; for glibc's, that many tabs make a name that is too long.
  */
 #ifdef __GLIBC__
-/* Outside these folders, $LIB may expand to a folder that does not exist. */
-static int note_c_library(struct dl_phdr_info *object, size_t size, void *context)
-{
-    bool *is_usual = context;
-    (void)size;
-    if (strstr(object->dlpi_name, "/libc.so") != NULL)
-        *is_usual = strncmp(object->dlpi_name, "/lib", 4) == 0 || strncmp(object->dlpi_name, "/usr/lib", 8) == 0;
-    return 0;
-}
-
 static char *for_this_c_library(const char *library)
 {
     char *path = NULL;
-    bool is_usual = false;
-    dl_iterate_phdr(note_c_library, &is_usual);
+    Dl_info libc;
+    const bool is_known = dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) != 0;
+    /* Outside these folders, $LIB may expand to a folder that does not exist. */
+    const bool is_usual =
+        is_known && (strncmp(libc.dli_fname, "/lib", 4) == 0 || strncmp(libc.dli_fname, "/usr/lib", 8) == 0);
     return asprintf(&path, "%s%s", is_usual ? "/$LIB/../../../../.." : "", library) >= 0 ? path : NULL;
 }
 #else

@@ -13,18 +13,23 @@ static bool is_program(const char *file)
     return stat(file, &status) == 0 && S_ISREG(status.st_mode) && access(file, X_OK) == 0;
 }
 
-bool hp_is_in_path(const char *name)
+bool hp_find_in_path(const char *name, char *file, size_t size)
 {
     const char *path = getenv("PATH");
-    char file[4096];
     for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
         const size_t length = strcspn(path, ":");
-        if (snprintf(file, sizeof file, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", name) <
-                (int)sizeof file &&
+        if ((size_t)snprintf(file, size, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", name) <
+                size &&
             is_program(file))
             return true;
         path += length;
         if (*path == '\0')
             return false;
     }
+}
+
+bool hp_is_in_path(const char *name)
+{
+    char file[4096];
+    return hp_find_in_path(name, file, sizeof file);
 }

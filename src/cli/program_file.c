@@ -7,40 +7,28 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_library.h"
+#include "in_path.h"
 #include "linkage.h"
 #include "regular_file.h"
 
 /* --------------------------------------------------------------------------------------------------- opening it */
 
-static int open_in(const char *folder, size_t length, const char *name)
+static int open_executable(const char *path)
 {
-    char path[PATH_MAX];
-    if ((size_t)snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "", name) >=
-            sizeof path ||
-        access(path, X_OK) != 0)
-        return -1;
-    return hp_regular_open(AT_FDCWD, path, O_RDONLY);
+    return access(path, X_OK) == 0 ? hp_regular_open(AT_FDCWD, path, O_RDONLY) : -1;
 }
 
 static int open_program(const char *name)
 {
-    const char *folder = getenv("PATH");
+    char path[PATH_MAX];
     if (strchr(name, '/') != NULL)
-        return open_in("", 0, name);
-    for (folder = folder != NULL ? folder : "/bin:/usr/bin";; folder++) {
-        const size_t length = strcspn(folder, ":");
-        const int fd = open_in(folder, length, name);
-        folder += length;
-        if (fd >= 0 || *folder == '\0')
-            return fd;
-    }
+        return open_executable(name);
+    return hp_find_in_path(name, path, sizeof path) ? open_executable(path) : -1;
 }
 
 /* Opens the interpreter of a script; -1: not a script. */
@@ -53,7 +41,7 @@ static int open_interpreter(int fd)
     line[length] = '\0';
     char *name = line + 2 + strspn(line + 2, " \t");
     name[strcspn(name, " \t\n")] = '\0';
-    return open_in("", 0, name);
+    return open_executable(name);
 }
 
 /* ------------------------------------------------------------------------------------------------ inspecting it */
