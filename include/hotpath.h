@@ -1,11 +1,11 @@
 /*
- * hotpath: the all-in-one profiler for C and C++ programs.
+ * hotpath: profiler for C and C++ programs.
  *
  *     #include <hotpath.h>
  *
  *     int parse(const char *text)
  *     {
- *         HOTPATH_MEASURE();                    // measures this call, whichever way it returns
+ *         HOTPATH_MEASURE();                    // measures each call of this function
  *         ...
  *     }
  *
@@ -21,10 +21,10 @@
  * same as without the macros and there is nothing to link.
  *
  * Cost: two reads of the CPU's time stamp counter and a few stores to thread-private memory; see bench/RESULTS.md.
- * Threads: every macro may be used on any thread at any time. Only the first call at a new place takes a lock.
+ * Threads: every macro may be used on any thread at any time. Only the first use of a macro takes a lock.
  * Signals: zones may be opened and closed in signal handlers; counts stay exact.
  * fork: the child gets its own session, which begins at its first zone.
- * Memory: hotpath uses none of the program's heap. What does not fit into the session file is counted and shown.
+ * Memory: hotpath does not use the program's heap. If the session file is full, the report shows what was lost.
  *
  * One header, so that users have one file to copy. Four parts: configuration, measuring, control, and the internals
  * that the macros expand to (not for direct use).
@@ -95,10 +95,10 @@ struct hotpath_options {
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
-    const char *by;           /* HOTPATH_BY              what a row stands for: "function", "thread" */
+    const char *by;           /* HOTPATH_BY              one row per "function", or per function and "thread" */
     const char *focus;        /* HOTPATH_FOCUS           rows shown: a list such as "parse*,/^lex/,file:json.c" */
-    const char *slowest;      /* HOTPATH_SLOWEST         show slowest call of a function: name, text, "/regex/" */
-    const char *filter;       /* HOTPATH_FILTER          sites to record: a list as for focus */
+    const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites to record: such a list */
     const char *skip;         /* HOTPATH_SKIP            sites not to record: such a list */
     const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: such a list */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
@@ -107,24 +107,24 @@ struct hotpath_options {
     const char *record;       /* HOTPATH                 what to record: "timing,alloc,cpu" */
     const char *cpu_engine;   /* HOTPATH_CPU_ENGINE      how CPU time is sampled: "auto", "timers" */
     const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    fraction of calls to time: "1/16" */
-    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks */
+    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    the same; precedes it */
     const char *alloc_metric; /* HOTPATH_ALLOC_METRIC    "bytes-total", "bytes-max", "count-total", "count-max" */
     uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       maximum size of the session file */
-    double min_percent;       /* HOTPATH_MIN_PERCENT     leave out rows with a smaller share (default 0) */
+    double min_percent;       /* HOTPATH_MIN_PERCENT     hide rows with a smaller share (default 0) */
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows in the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows in the call tree (default 50) */
     uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown per function (default 50) */
     uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      distinct keys per HOTPATH_BLOCK_KEY (default 256) */
-    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: compiler-instrumented functions are timed only
-                                                         now and then if timing costs more (default 50) */
-    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and exit after so many ms (HOTPATH_MAIN only) */
+    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: only some calls of a compiler-instrumented function
+                                                         are timed if timing costs more (default 50) */
+    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and exit after this many ms (HOTPATH_MAIN) */
     uint32_t cpu_rate;        /* HOTPATH_CPU_RATE        samples per second of CPU time (default 997) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the directory (default 20) */
-    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER percentages of the sum of the rows, without main */
-    uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
-    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
-    uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
+    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER leave out main; 100 % is the sum of the other rows */
+    uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  show self time instead of total, and sort by it */
+    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not handle SIGINT and SIGTERM (HOTPATH_MAIN) */
+    uint8_t reserve;          /* HOTPATH_RESERVE         one thread, no system calls after the start */
     uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    include allocations of measured callees */
     uint8_t cpu;              /* HOTPATH_CPU             sample CPU time per function */
     uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   include CPU time of measured callees */
@@ -138,10 +138,10 @@ struct hotpath_options {
 /* Control functions return 0 or one of these. hotpath_strerror gives the text. */
 enum hotpath_status {
     HOTPATH_OK = 0,
-    HOTPATH_E_ACTIVE = -1,   /* a session is active already */
+    HOTPATH_E_ACTIVE = -1,   /* a session is already active */
     HOTPATH_E_INACTIVE = -2, /* no session is active */
     HOTPATH_E_OFF = -3,      /* recording is switched off (HOTPATH=0, setuid, or compiled out) */
-    HOTPATH_E_OPTIONS = -4,  /* this library does not understand the options struct */
+    HOTPATH_E_OPTIONS = -4,  /* the size of a struct is unknown to this library, or there is no such cell */
     HOTPATH_E_SPACE = -5,    /* no file or memory available for the session */
     HOTPATH_E_OUTPUT = -6    /* the report could not be written */
 };
@@ -174,7 +174,7 @@ struct hotpath_unexpected {
     uint64_t bytes;
 };
 
-/* Called instead of writing a line to stderr and calling abort(); may return, or leave by longjmp. */
+/* Called instead of abort(), with no message on stderr. May return, or leave by longjmp. */
 typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
 
 /* The unit of the number in a cell. */
@@ -314,14 +314,14 @@ class options : public hotpath_options
 #undef HOTPATH_OPTION_
 };
 
-/* Arguments of HOTPATH_MEASURE(.log(1)) about its site. */
+/* Arguments of a macro about its site: HOTPATH_MEASURE(.log(1)). */
 struct site_traits {
     uint32_t is_logged;
     constexpr explicit site_traits(uint32_t is_logged_ = 0) : is_logged(is_logged_) {}
     constexpr site_traits log(bool value) const { return site_traits(value); }
 };
 
-/* Arguments of HOTPATH_TASK(task, "label", .lane(1)) about its task. */
+/* Arguments of a macro about its task: HOTPATH_TASK(task, "label", .lane(1)). */
 struct task_traits {
     int has_lane;
     constexpr explicit task_traits(int has_lane_ = 0) : has_lane(has_lane_) {}
@@ -343,7 +343,7 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------- 2. measuring */
 
 /*
- * Each macro, and what it is syntactically, whether measuring is on or off:
+ * The macros. With and without -DHOTPATH, each is the same kind of syntax:
  *
  *   HOTPATH_MAIN(options)        declaration   starts the session, measures this function as the 100 % row
  *   HOTPATH_SESSION(options)     declaration   the same for any scope: reports when the scope ends
@@ -393,9 +393,9 @@ extern "C" {
  *
  * Labels are string literals; a key is any text and is copied. HOTPATH_MEASURE(.log = 1),
  * HOTPATH_MEASURE_AS("label", .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls and their notes,
- * as HOTPATH_LOG does from the environment; in C++ it is .log(1). A note is formatted, and its arguments are
- * evaluated, only if its call may be kept: at logged sites, and at sites whose slowest call is recorded. Not in
- * signal handlers.
+ * as HOTPATH_LOG does from the environment; in C++ write .log(1). The arguments of a note are evaluated only if its
+ * call may be kept: at logged sites, and at sites whose slowest call is recorded. Do not use notes in signal
+ * handlers.
  *
  * HOTPATH_EXPR preserves the type of its expression, the lifetime of temporaries and, in C++, the value category.
  * Where it cannot, it does not compile: hotpath(3), "The language".
@@ -424,8 +424,8 @@ extern "C" {
  * Values: for each key the report shows the last, minimum, maximum and mean value, percentiles, the count, and the
  * latest values. Keys are string literals; uses with the same key share one row. For keys known only at run time,
  * HOTPATH_VALUE_KEY("label", key, x) and its siblings make a row label[key] for each text, up to
- * HOTPATH_KEYS_LIMIT. Gauges and counts take numbers only. HOTPATH_DEBUG is identified by its text and its place;
- * it yields a value of the same type (in C, an array becomes a pointer).
+ * HOTPATH_KEYS_LIMIT. Gauges and counts take numbers only. Each HOTPATH_DEBUG in the source has its own row; it
+ * yields a value of the same type (in C, an array becomes a pointer).
  */
 #define HOTPATH_VALUE(key, value) HOTPATH_UPDATE_(hotpath_update_, VALUE, key, HOTPATH_SCALAR_(value))
 #define HOTPATH_GAUGE_SET(key, number) HOTPATH_UPDATE_(hotpath_update_, GAUGE, key, HOTPATH_NUMBER_(number))
@@ -443,11 +443,11 @@ extern "C" {
 
 /*
  * Channels: queues, pipes and rings of any implementation. The report shows all channels of a label together, and
- * each one by its address (NULL: not told apart). `items` is how many went in or out at once, `bytes` their size
- * (0: not relevant), `length` how many are in the channel now (-1: unknown). A sender reports before others can
- * receive the item, a receiver after it has it; so the count of items inside never goes below 0. If sender and
- * receiver identify the item by an `id` (its address, its position in a ring; 0: none), the report shows
- * percentiles of the time that items spend inside; the mean needs no id.
+ * each one by its address (NULL: the label is one channel). `items` is the number of items sent or received at once,
+ * `bytes` their size (0: not relevant), `length` the number of items now in the channel (-1: unknown). Use SENT
+ * before others can receive the item and RECEIVED after receiving it, so that the count of items inside never goes
+ * below 0. If sender and receiver identify the item by an `id` (its address, its position in a ring; 0: none), the
+ * report shows percentiles of the time that items spend inside; the mean needs no id.
  */
 #define HOTPATH_CHANNEL_SENT(label, channel, ...)                                                                  \
     HOTPATH_PASSED_(hotpath_sent_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__,  \
@@ -474,9 +474,8 @@ extern "C" {
 
 /*
  * Streams: generators, iterators, readers, anything that yields one item after another. The report shows the rate
- * of items, and whether the producer or the consumer takes the time. `stream` is any address that stays the same
- * (NULL: at most one stream per label at a time). A stream may move between threads, but only one thread uses it at
- * a time.
+ * of items, and the time that producer and consumer take. `stream` is any address that identifies the stream (NULL:
+ * at most one stream per label at a time). A stream may move between threads, but only one thread uses it at a time.
  */
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NEXT_(HOTPATH_NAME_(__COUNTER__), "" label "", stream)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
@@ -499,8 +498,7 @@ extern "C" {
  *
  * A coroutine with its own stack that keeps zones open while others run needs a lane (see hotpath_switch).
  * HOTPATH_TASK(task, "label", .lane = 1), in C++ .lane(1), creates one. HOTPATH_POLL switches to it, and switches
- * back at the end of the braces; these must enclose the switch of stacks and nothing else. The lane ends with the
- * task.
+ * back at the end of the braces, which must enclose only the stack switch. The lane ends with the task.
  */
 #define HOTPATH_FIELD(type, name) type name[1]
 #define HOTPATH_TASK(task, ...)                                                                                    \
@@ -522,9 +520,8 @@ extern "C" {
 
 /*
  * Allocation limit for a scope, for tests: this thread may allocate at most `most` times (a realloc counts). If it
- * exceeds the limit, the program writes one line and calls abort(), or calls the function set by
- * hotpath_set_on_unexpected. Needs counted allocations (-lhotpath_alloc), and complains without them; needs no
- * session.
+ * exceeds the limit, or allocations are not counted (-lhotpath_alloc counts them), the library writes one line to
+ * stderr and calls abort(), or calls the function set by hotpath_set_on_unexpected. Needs no session.
  */
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
 
@@ -609,9 +606,9 @@ HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
 /*
  * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of
  * one coroutine; 0 is the calling thread's own. hotpath_switch moves the calling thread to another lane and returns
- * the previous one; call it right beside the switch of stacks. A lane is on one thread at a time, but may move
- * between threads. A lane that has not begun, or has ended, means the thread's own. Zones still open when a lane
- * ends count as abandoned. Any thread; not in a signal handler.
+ * the previous one; call it right before each stack switch. A lane is on one thread at a time, but may move between
+ * threads. A lane that does not exist or has ended means the thread's own. Zones that are still open when a lane
+ * ends are counted as left by longjmp. Any thread; not in a signal handler.
  */
 HOTPATH_API_ hotpath_lane hotpath_lane_begin(void);
 HOTPATH_API_ hotpath_lane hotpath_switch(hotpath_lane to);
@@ -633,7 +630,7 @@ HOTPATH_API_ size_t hotpath_section_total_rows(const hotpath_section *section);
 HOTPATH_API_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
                                       struct hotpath_cell *ret_cell);
 HOTPATH_API_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row);
-/* For columns with that unit. A cell without a value has no bars and no points. */
+/* For columns with the unit HISTOGRAM or SERIES. A cell without a value has no bars and no points. */
 HOTPATH_API_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
                                            struct hotpath_histogram *ret_histogram);
 HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,

@@ -67,21 +67,37 @@ static int take_option(struct hp_arguments *arguments, size_t index, const char 
     return hp_misuse(arguments->command, "--%s '%s' %s", option->flag, value, problem);
 }
 
+/* What is wrong with an option that getopt does not accept, from the number of names that begin like it. */
+static const char *problem_of_long(const struct grammar *grammar, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    const size_t length = strcspn(name, "=");
+    size_t matches = 0;
+    for (size_t at = 0; at < grammar->long_count; at++) {
+        if (strncmp(grammar->longs[at].name, name, length) != 0)
+            continue;
+        if (grammar->longs[at].name[length] == '\0')
+            return "takes no value";
+        matches++;
+    }
+    return matches == 0 ? "is unknown" : matches == 1 ? "takes no value" : "is ambiguous";
+}
+
 /* getopt only says that something is wrong; which word it was depends on whether it was one of several letters. */
-static int refuse(const struct hp_arguments *arguments, char **argv, bool is_known)
+static int refuse(const struct hp_arguments *arguments, const struct grammar *grammar, char **argv, bool is_known)
 {
     /* If a value is missing, some C libraries have moved past the end of argv. */
     const char *word = argv[optind - 1] != NULL ? argv[optind - 1] : "";
-    const char *problem = is_known ? "needs a value" : "is unknown or ambiguous, or takes no value";
     if (optopt > 0 && optopt < OWN && strncmp(word, "--", 2) != 0)
-        return hp_misuse(arguments->command, "option '-%c' %s", optopt, is_known ? problem : "is unknown");
-    return hp_misuse(arguments->command, "option '%s' %s", word, problem);
+        return hp_misuse(arguments->command, "option '-%c' %s", optopt, is_known ? "needs a value" : "is unknown");
+    return hp_misuse(arguments->command, "option '%s' %s", word,
+                     is_known ? "needs a value" : problem_of_long(grammar, word));
 }
 
 static int take(struct hp_arguments *arguments, const struct grammar *grammar, int what, char **argv)
 {
     if (what == ':' || what == '?')
-        return refuse(arguments, argv, what == ':');
+        return refuse(arguments, grammar, argv, what == ':');
     if (what < OWN)
         what = grammar->what[what];
     if (what == HELP) {
@@ -139,7 +155,7 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     arguments->operands = argv + optind;
     arguments->operand_count = argc - optind;
     if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
-        return hp_misuse(command, "'%s' is an extra argument", arguments->operands[0]);
+        return hp_misuse(command, "unexpected argument '%s'", arguments->operands[0]);
     return check_wishes(arguments);
 }
 

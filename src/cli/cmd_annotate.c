@@ -86,10 +86,11 @@ static int explain_no_lines(const struct task *task)
     const struct hp_named_function *function = function_of(task);
     if (function->image >= task->stacks.named.image_count)
         return hp_fail("%s has no source file", function->name);
-    return hp_fail("no line numbers for %s: %s has no debug information here, or it had too few samples. Compile "
-                   "it with -g, install its debug information, or run again for longer or with --debuginfod. "
-                   "--assembly shows its instructions",
-                   function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
+    return hp_fail(
+        "no line numbers for %s: %s has no debug information, or the function has too few samples. Compile "
+        "it with -g, install its debug information, or run again for longer or with --debuginfod. "
+        "--assembly shows its instructions",
+        function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
 }
 
 static int show_source(const struct task *task)
@@ -161,8 +162,7 @@ static void print_heading(const struct task *task)
     }
     hp_copy_printable(safe, sizeof safe, hp_text_end(&text));
     printf("%s\n"
-           "Percentages are of the %s of this function. Self: on the line itself; Total: including calls made from "
-           "it.\n"
+           "100 %% is the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
            "\n",
            safe, task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
 }
@@ -187,8 +187,9 @@ static int annotate(struct task *task, const struct hp_settings *settings)
     if (!hp_session_choose(&task->sessions, settings, session))
         return EXIT_FAILED;
     if (!hp_run_stacks_read(&task->sessions, &task->stacks))
-        return hp_fail("this run has no stacks; 'hotpath run' records them, and 'hotpath doctor' shows what this "
-                       "machine allows");
+        return hp_fail(
+            "this session has no stacks: record them with 'hotpath run'; 'hotpath doctor' checks whether "
+            "this machine allows it");
     if (!hp_named_function_find(&task->stacks, arguments->operands[0], &task->function))
         return EXIT_FAILED;
     return show(task);
@@ -203,7 +204,7 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "missing function name");
     if (arguments->operand_count > 2)
-        return hp_misuse(arguments->command, "only one function at a time; '%s' is one too many",
+        return hp_misuse(arguments->command, "unexpected argument '%s': only one function can be shown",
                          arguments->operands[2]);
     hp_arguments_settle(arguments, &settings);
     hp_debug_servers_allow(&settings);
@@ -224,9 +225,9 @@ const struct hp_command hp_command_annotate = {
     .operands = "FUNCTION [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows the source lines of a function with the time spent on each.",
-    .details = "FUNCTION is a name from the report's section 'functions', or a unique part of\n"
-               "one. Line numbers require debug information: compile with -g, or\n"
-               "install the debug package. The session is chosen as in 'hotpath report'.\n",
+    .details = "FUNCTION is a name from the section 'functions' of the report, or a unique part of\n"
+               "such a name. Line numbers require debug information: compile with -g, or install the\n"
+               "debug package. The session is chosen as in 'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

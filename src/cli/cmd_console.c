@@ -59,17 +59,24 @@ static bool read_interval(const struct hp_arguments *arguments, struct hp_consol
     return false;
 }
 
+/* False: the flag is given but is no moment; one line on stderr says so. */
+static bool read_moment(const struct hp_arguments *arguments, const char *flag, struct hp_moment *ret_moment)
+{
+    const char *text = hp_arguments_flag(arguments, flag);
+    if (text == NULL || hp_moment_read(text, ret_moment))
+        return true;
+    hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", flag, text);
+    return false;
+}
+
 /* Reads which part of the run is shown at first. */
 static bool read_window(const struct hp_arguments *arguments, struct hp_console *console)
 {
-    const char *from = hp_arguments_flag(arguments, "from"), *to = hp_arguments_flag(arguments, "to");
     struct hp_moment begin = {0}, end = {0};
-    if (from == NULL && to == NULL)
-        return true;
-    if ((from != NULL && !hp_moment_read(from, &begin)) || (to != NULL && !hp_moment_read(to, &end))) {
-        hp_misuse(arguments->command, "--from and --to take a time such as 2s, 1m30s, 80%% or -10s");
+    if (!read_moment(arguments, "from", &begin) || !read_moment(arguments, "to", &end))
         return false;
-    }
+    if (!begin.is_given && !end.is_given)
+        return true;
     hp_console_tick(console, hp_clock_monotonic_ns());
     const uint64_t elapsed = console->watched.elapsed_ns;
     console->window = (struct hp_window){.kind = HP_WINDOW_PAST,
@@ -77,7 +84,7 @@ static bool read_window(const struct hp_arguments *arguments, struct hp_console 
                                          .from_ns = begin.is_given ? hp_moment_in(&begin, elapsed) : 0,
                                          .to_ns = end.is_given ? hp_moment_in(&end, elapsed) : elapsed};
     if (console->window.from_ns >= console->window.to_ns) {
-        hp_fail("nothing was recorded between these times");
+        hp_fail("the time range is empty: --from must be before --to, and within the run");
         return false;
     }
     console->is_due = true;
@@ -98,10 +105,10 @@ static bool explain_owner(const char *name)
         return false;
     const struct passwd *owner = getpwuid(status.st_uid);
     if (owner != NULL)
-        hp_fail("cannot read %s: it belongs to %s. sudo -u %s hotpath console %s", name, owner->pw_name,
-                owner->pw_name, name);
+        hp_fail("cannot read process %s: it belongs to %s; use 'sudo -u %s hotpath console %s'", name,
+                owner->pw_name, owner->pw_name, name);
     else
-        hp_fail("cannot read %s: it belongs to user %u", name, (unsigned)status.st_uid);
+        hp_fail("cannot read process %s: it belongs to user %u", name, (unsigned)status.st_uid);
     return true;
 }
 
@@ -180,7 +187,7 @@ static int run(const struct hp_arguments *arguments)
     struct hp_screen screen = {0};
     unsigned columns, rows;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "only one program at a time; '%s' is one too many",
+        return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown",
                          arguments->operands[1]);
     if (!read_size(arguments, &columns, &rows))
         return EXIT_USAGE;
@@ -206,15 +213,14 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"once", 0, NULL, "Print one screen as text and exit."},
-    {"script", 0, "FILE",
-     "Run a script of keys and commands, and print the screens it asks for: see hotpath-console(1)."},
+    {"script", 0, "FILE", "Run a script of keys and commands; see SCRIPTS in hotpath-console(1)."},
     {"size", 0, "COLUMNSxROWS", "Size of printed screens (100x30)."},
     {"every", 0, "SECONDS", "Refresh interval, from 0.1 to 10 (1)."},
     {"tab", 0, "N", "The tab to show first, from 1 to 8 (1)."},
     {"totals", 0, NULL, "Show totals since the start instead of the last 10 s."},
     {"from", 0, "TIME", "Start of the time range: 2s, 1m30s, 80%, or -10s before the end."},
     {"to", 0, "TIME", "End of the time range, in the same form."},
-    {"ascii", 0, NULL, "Draw with ASCII only, as in locales that are not UTF-8."},
+    {"ascii", 0, NULL, "Draw with ASCII only. This is the default in locales that are not UTF-8."},
 };
 
 const struct hp_command hp_command_console = {
@@ -222,10 +228,10 @@ const struct hp_command hp_command_console = {
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows a running program: where its time goes, now and in the last minute.",
-    .details = "Without an operand it lists the programs being measured, and waits for one if\n"
+    .details = "Without an argument it lists the programs being measured, and waits for one if\n"
                "there is none. A session is given by its name in 'hotpath ls', its process id, or\n"
-               "its program name. A run with several processes is one view. Sessions that have\n"
-               "ended or crashed can be opened too. Press ? for the keys, q to quit.\n",
+               "its program name. A run with several processes is shown as one program. Finished\n"
+               "and crashed sessions can also be shown. Press ? for the keys, q to quit.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -139,6 +139,7 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
     hp_arguments_settle(arguments, settings);
     settings->output.output_path[0] = '\0';
     settings->output.format = HP_FORMAT_TABLE;
+    settings->output.is_session_removed = true;
     snprintf(settings->show.report, sizeof settings->show.report, has_console ? "bottlenecks" : "short");
     settings->show.functions_limit = 8;
     settings->show.functions_limit_is_given = true;
@@ -155,19 +156,19 @@ static int start(const struct hp_arguments *arguments)
         return EXIT_USAGE;
     if (!hp_installed_find(PROGRAM, program, sizeof program))
         return hp_fail("the demo program is not installed: lib/" PROGRAM
-                       " was not found. Use any other program: hotpath run --console ./program");
+                       " was not found. To run another program: hotpath run --console ./program");
     settle(arguments, &settings, has_console);
     if (!make_folder(&settings, folder, sizeof folder))
-        return hp_fail("no directory for sessions is usable (%s); name one with --dir", strerror(errno));
+        return hp_fail("no directory for sessions can be used (%s); give one with --dir", strerror(errno));
     if (!has_console)
-        fprintf(stderr, "hotpath: the demo, an order server, runs for %s s, then its report follows%s\n", seconds,
-                hp_arguments_flag(arguments, "once") != NULL ? "" : "; in a terminal the console shows it live");
+        fprintf(stderr, "hotpath: the demo runs for %s s and then prints its report%s\n", seconds,
+                hp_arguments_flag(arguments, "once") != NULL ? "" : "; in a terminal it is shown in the console");
     const int status = run_in(folder, program, seconds, has_console, &settings);
     if (rmdir(folder) != 0)
         hp_fail("cannot remove '%s': %s", folder, strerror(errno));
     if (status == EXIT_DONE)
         puts("\n"
-             "That was examples/orders.c; its session has been removed. To run your own program:\n"
+             "The demo was examples/orders.c; its session has been removed. To run your own program:\n"
              "  hotpath run --console ./program");
     return status;
 }
@@ -181,11 +182,11 @@ const struct hp_command hp_command_demo = {
     .name = "demo",
     .operands = "",
     .operand = HP_OPERAND_NONE,
-    .summary = "Runs a busy example program in the console.",
+    .summary = "Runs an example program in the console.",
     .details = "The program simulates an order server with ten threads: a contended lock, a queue\n"
-               "that fills up, tasks in an event loop, files, allocations. It is calm for three\n"
-               "seconds, then busy for twelve, and repeats. q ends it and prints its report. No\n"
-               "files are left behind.\n",
+               "that fills up, tasks in an event loop, files, allocations. It alternates between\n"
+               "three calm and twelve busy seconds. q ends it and prints its report. Its session\n"
+               "is removed at the end.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -119,9 +119,10 @@ static void check_sessions(struct doctor *doctor)
     struct statfs system;
     struct hp_text text;
     if (!usable_place(&doctor->settings, place, sizeof place)) {
-        find(doctor, BAD,
-             "no directory for sessions is usable: programs keep them in memory, where other processes cannot read "
-             "them");
+        find(
+            doctor, BAD,
+            "no directory for sessions can be used: programs keep sessions in memory, where other processes cannot "
+            "read them");
         advise(doctor, "mkdir -m 700 ~/.hotpath && export HOTPATH_DIR=~/.hotpath");
         return;
     }
@@ -168,7 +169,7 @@ static void check_demangler(struct doctor *doctor)
         find(doctor, GOOD, "C++ function names are demangled (%s)", library);
         return;
     }
-    find(doctor, NOTE, "names of C++ functions instrumented by the compiler are shown mangled");
+    find(doctor, NOTE, "C++ names of functions instrumented by the compiler are not demangled");
     advise(doctor, "install libstdc++.so.6 (package libstdc++6) or libc++abi.so.1");
 }
 
@@ -182,7 +183,7 @@ static void check_barrier(struct doctor *doctor)
     if (commands > 0)
         find(doctor, GOOD, "membarrier works: hotpath_stop can end a session while threads record");
     else
-        find(doctor, NOTE, "no membarrier: hotpath_stop does not free the memory of a session");
+        find(doctor, NOTE, "the kernel has no membarrier: hotpath_stop cannot free the memory of a session");
 }
 
 /* --- CPU time: both sources of samples, tried out on this thread */
@@ -246,7 +247,8 @@ static void check_cpu(struct doctor *doctor)
              strerror(refusal));
         advise(doctor, "allow timer_create and perf_event_open in the container");
     } else if (refusal == 0) {
-        find(doctor, GOOD, "CPU time is sampled by perf (%u of %u samples per second, paranoid %s) and timers (%u)",
+        find(doctor, GOOD,
+             "CPU time is sampled by perf (%u of %u samples per second, perf_event_paranoid %s) and timers (%u)",
              rate_of(HP_CPU_BY_PERF), TRIED_RATE, paranoia, rate_of(HP_CPU_BY_TIMER));
     } else {
         find(doctor, NOTE,
@@ -316,7 +318,7 @@ static void check_limits(struct doctor *doctor)
              (unsigned long long)limit.rlim_cur);
         advise(doctor, "ulimit -f unlimited");
     } else if (is_below(RLIMIT_AS, 256u << 20, &limit)) {
-        find(doctor, NOTE, "the address space is limited to %llu bytes: sessions are smaller",
+        find(doctor, NOTE, "the address space is limited to %llu bytes: sessions cannot reach their usual size",
              (unsigned long long)limit.rlim_cur);
         advise(doctor, "ulimit -v unlimited");
     } else {
@@ -330,7 +332,7 @@ static void check_proc(struct doctor *doctor)
         find(doctor, GOOD, "/proc shows which processes are running");
         return;
     }
-    find(doctor, BAD, "cannot read /proc: running and crashed sessions look the same");
+    find(doctor, BAD, "cannot read /proc: running sessions cannot be distinguished from crashed ones");
     advise(doctor, "mount -t proc proc /proc");
 }
 
@@ -397,7 +399,7 @@ const struct hp_command hp_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "Checks what works on this machine and suggests fixes.",
-    .details = "Exits with 1 if something essential is missing.\n",
+    .details = "Exits with 1 if something essential does not work.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = examine,
 };

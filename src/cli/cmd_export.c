@@ -51,17 +51,18 @@ static int take_named(struct task *task, const char *name)
             export->dimension_count = 1;
             return EXIT_DONE;
         }
-    return hp_fail("this run has no data of kind '%s' for the format %s; available: %s", name, task->format->name,
+    return hp_fail("this session has no '%s' for the format %s; available: %s", name, task->format->name,
                    list_dimensions(export, known, sizeof known));
 }
 
 static int explain_nothing(const struct task *task)
 {
     if (task->format->is_of_bytes)
-        return hp_fail("this run has no allocation data, which the format %s requires; see hotpath-export(1)",
+        return hp_fail("this session has no allocations, which the format %s requires; see hotpath-export(1)",
                        task->format->name);
     return hp_fail(
-        "this run has no stacks and no measured functions; 'hotpath doctor' shows what this machine allows");
+        "this session has no stacks and no measured functions; 'hotpath doctor' checks whether this machine allows "
+        "sampling stacks");
 }
 
 static int choose_dimensions(struct task *task)
@@ -122,11 +123,10 @@ static int check(struct task *task)
     const char *name = hp_arguments_flag(arguments, "format"), *of = hp_arguments_flag(arguments, "of");
     char known[200];
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+        return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be exported",
                          arguments->operands[1]);
     if (name == NULL)
-        return hp_misuse(arguments->command, "missing format: --format with one of %s",
-                         list_formats(known, sizeof known));
+        return hp_misuse(arguments->command, "missing --format; available: %s", list_formats(known, sizeof known));
     task->format = hp_export_format_find(name);
     if (task->format == NULL)
         return hp_misuse(arguments->command, "unknown format '%s'; available: %s", name,
@@ -170,9 +170,9 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
     {"of", 0, "WHAT",
-     "Export only this: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. "
+     "What to export: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. "
      "Default: all that the format can hold; for folded, flamegraph and dhat the first one available."},
-    {"by-zone", 0, NULL, "Start each stack with its measured function, if known: [zone: NAME]."},
+    {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };
 

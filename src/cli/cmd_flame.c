@@ -97,8 +97,8 @@ static int make(struct task *task, const struct hp_settings *settings)
         return EXIT_FAILED;
     hp_export_take_all(&task->export, NULL);
     if (task->export.dimension_count == 0)
-        return hp_fail(
-            "this run has no stacks and no measured functions; 'hotpath doctor' shows what this machine allows");
+        return hp_fail("this session has no stacks and no measured functions; 'hotpath doctor' checks whether this "
+                       "machine allows sampling stacks");
     return write_page(task);
 }
 
@@ -109,7 +109,7 @@ static int run(const struct hp_arguments *arguments)
     task.arguments = arguments;
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command,
-                         "only one session at a time; '%s' is one too many. Compare two with --diff",
+                         "unexpected argument '%s': only one session can be shown; --diff compares two",
                          arguments->operands[1]);
     hp_arguments_settle(arguments, &settings);
     const int status = make(&task, &settings);
@@ -120,11 +120,12 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"by-zone", 0, NULL, "Start each stack with its measured function, if known: [zone: NAME]."},
-    {"diff", 0, "SESSION", "Show what increased (red) and decreased (blue) since that session or run."},
+    {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
+    {"diff", 0, "SESSION",
+     "Compare with that session or run: functions that increased are red, those that decreased are blue."},
     {"output", 'o', "PATH",
      "Output file; %p is the process id. Default: hotpath-flame-PID.html in the current directory."},
-    {"no-open", 0, NULL, "Do not open it in the browser."},
+    {"no-open", 0, NULL, "Do not open the page in a browser."},
 };
 
 const struct hp_command hp_command_flame = {
@@ -132,9 +133,9 @@ const struct hp_command hp_command_flame = {
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes a flame graph page of a run and opens it in the browser.",
-    .details = "The flame graph has search and zoom, and shows CPU time and everything else\n"
-               "that was recorded with stacks. The page is one file and needs no network. Its path is\n"
-               "printed, and a browser opens it if there is a display. The session is chosen as in\n"
+    .details = "The flame graph shows CPU time, waiting and allocations, as far as they were\n"
+               "recorded with stacks. The page is one file and needs no network. The command prints its\n"
+               "path, and opens it in a browser if there is a display. The session is chosen as in\n"
                "'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],

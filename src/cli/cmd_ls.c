@@ -199,10 +199,14 @@ const struct hp_command hp_command_ls = {
     .operands = "",
     .summary = "Lists sessions: name, state, start, size on disk, processes, command.",
     .details = "The newest comes first; 'hotpath report NAME' shows one. A run with all its processes\n"
-               "is one line. States: running; paused (running, after 'hotpath off'); finished; exit N\n"
-               "and killed: SIGNAL (how the program of a run ended); unfinished (the process was\n"
-               "killed, or ended by _exit or exec); elsewhere (in another pid namespace, such as a\n"
-               "container: it is not known whether the process is running).\n",
+               "is one line. The states are:\n"
+               "  running\n"
+               "  paused                   running, but 'hotpath off' has paused recording\n"
+               "  finished\n"
+               "  exit N, killed: SIGNAL   how the program of a run ended\n"
+               "  unfinished               the process was killed, or ended by _exit or exec\n"
+               "  elsewhere                in another pid namespace, such as a container: it is not\n"
+               "                           known whether the process is running\n",
     .flags = list_flags,
     .flag_count = sizeof list_flags / sizeof list_flags[0],
     .scopes = HP_SCOPE_FOLDER,

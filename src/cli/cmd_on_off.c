@@ -55,7 +55,7 @@ static enum outcome flip_file(const char *path, bool is_on)
     const int fd = hp_regular_open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
     const enum outcome outcome = fd >= 0 && is_session(fd) ? flip(fd, is_on) : FAILED;
     if (outcome == FAILED)
-        hp_fail("cannot switch '%s': %s", path, strerror(errno));
+        hp_fail("cannot change the session '%s': %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     return outcome;
@@ -65,13 +65,13 @@ static int report_outcome(enum outcome outcome, const char *process, bool is_on)
 {
     switch (outcome) {
     case SWITCHED:
-        printf("recording of process %s is %s\n", process, is_on ? "on" : "off");
+        printf("recording in process %s is now %s\n", process, is_on ? "on" : "off");
         return EXIT_DONE;
     case WAS_SO:
-        printf("recording of process %s was already %s\n", process, is_on ? "on" : "off");
+        printf("recording in process %s was already %s\n", process, is_on ? "on" : "off");
         return EXIT_DONE;
     case HAS_ENDED:
-        return hp_fail("the session of process %s has just ended", process);
+        return hp_fail("the session of process %s has ended", process);
     case FAILED:
         break;
     }
@@ -89,7 +89,7 @@ static int switch_process(const struct hp_sessions *sessions, const char *proces
         if (session->pid == pid && session->state == HP_SESSION_LIVE && !session->is_run)
             return report_outcome(flip_file(session->path, is_on), process, is_on);
     }
-    return hp_fail("process %s has no live session that you own; see 'hotpath ls -a'", process);
+    return hp_fail("you have no live session of process %s; see 'hotpath ls -a'", process);
 }
 
 static int switch_all(const struct hp_arguments *arguments, bool is_on)
@@ -116,7 +116,7 @@ const struct hp_command hp_command_on = {
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Resumes recording in a live process.",
-    .details = "Only needed after 'hotpath off'.\n",
+    .details = "Recording is on unless 'hotpath off' has paused it.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_on,
 };
@@ -126,8 +126,8 @@ const struct hp_command hp_command_off = {
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Pauses recording in a live process until 'hotpath on'.",
-    .details = "No thread records new zones from then on. Open zones are counted as they end.\n"
-               "Everything recorded so far is kept. Children forked later record as usual.\n",
+    .details = "New zones are not recorded. Open zones are counted when they end. Everything\n"
+               "recorded so far is kept. Children forked later record as usual.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_off,
 };

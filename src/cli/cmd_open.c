@@ -56,7 +56,7 @@ static int open_page(const struct hp_arguments *arguments, const char *path)
     puts(shown);
     fflush(stdout);
     if (hp_arguments_flag(arguments, "no-open") == NULL && !hp_browser_open(shown))
-        fputs("hotpath: no browser found ($BROWSER, xdg-open): open the file yourself\n", stderr);
+        fputs("hotpath: no browser was found (BROWSER, xdg-open); open the file yourself\n", stderr);
     return EXIT_DONE;
 }
 
@@ -66,7 +66,7 @@ static int run(const struct hp_arguments *arguments)
     struct hp_sessions parts = {0};
     int status = EXIT_FAILED;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+        return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown",
                          arguments->operands[1]);
     hp_arguments_settle(arguments, &settings);
     settings.output.format = HP_FORMAT_HTML;
@@ -88,8 +88,8 @@ static int run(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: a new file in $TMPDIR or /tmp."},
     {"source", 0, NULL, "Include the source code of measured functions (default: no source code)."},
-    {"against", 0, "SESSION", "Show in the flame graph what increased and decreased since that run."},
-    {"no-open", 0, NULL, "Do not open it in the browser."},
+    {"against", 0, "SESSION", "Compare with that session or run in the flame graph."},
+    {"no-open", 0, NULL, "Do not open the page in a browser."},
 };
 
 const struct hp_command hp_command_open = {
@@ -97,9 +97,9 @@ const struct hp_command hp_command_open = {
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes the HTML page of a session and opens it in the browser.",
-    .details = "The page is that of 'hotpath report --format html'. Its path is printed, and\n"
-               "$BROWSER or xdg-open opens it. The session is chosen as in 'hotpath report'. For a\n"
-               "live page of a running program use 'hotpath serve'.\n",
+    .details = "The page is that of 'hotpath report --format html'. The command prints its path and\n"
+               "opens it with $BROWSER or xdg-open. The session is chosen as in 'hotpath report'.\n"
+               "For a live page of a running program use 'hotpath serve'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -71,7 +71,7 @@ static int read_arguments(struct recording *recording)
     if (!hp_number_unsigned(pid, strlen(pid), INT32_MAX, &number) || number == 0)
         return hp_misuse(arguments->command, "'%s' is not a process id", pid);
     if (duration != NULL && !read_duration(duration, &recording->for_ns))
-        return hp_misuse(arguments->command, "'%s' is not a time such as 10s, 500ms or 2m", duration);
+        return hp_misuse(arguments->command, "--for '%s' is not a time such as 10s, 500ms or 2m", duration);
     recording->pid = (uint32_t)number;
     return -1;
 }
@@ -104,11 +104,11 @@ static void explain_no_samples(void)
     char paranoia[16];
     read_setting("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
     if (paranoia[0] != '\0' && strtol(paranoia, NULL, 10) > 2)
-        hp_fail("its CPU time is not sampled: kernel.perf_event_paranoid is %s; run 'sysctl "
-                "kernel.perf_event_paranoid=2', or use sudo",
+        hp_fail("CPU time is not sampled: kernel.perf_event_paranoid is %s; run 'sysctl "
+                "kernel.perf_event_paranoid=2' as root, or use sudo",
                 paranoia);
     else
-        hp_fail("its CPU time is not sampled: perf is not allowed here, as in many containers, or it has too many "
+        hp_fail("CPU time is not sampled: perf is not allowed, as in many containers, or the process has too many "
                 "threads");
 }
 
@@ -117,12 +117,12 @@ static void explain_no_waiting(void)
     char scope[16];
     read_setting("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     if (scope[0] != '\0' && scope[0] != '0')
-        hp_fail("its waits are not recorded: kernel.yama.ptrace_scope is %s; run 'sysctl "
-                "kernel.yama.ptrace_scope=0', or use sudo",
+        hp_fail("waits are not recorded: kernel.yama.ptrace_scope is %s; run 'sysctl "
+                "kernel.yama.ptrace_scope=0' as root, or use sudo",
                 scope);
     else
-        hp_fail(
-            "its waits are not recorded: it has privileges that you do not have, or it is not dumpable; use sudo");
+        hp_fail("waits are not recorded: the process has privileges that you do not have, or is not dumpable; use "
+                "sudo");
 }
 
 /* False, with lines that say why: nothing of it can be observed. */
@@ -137,7 +137,7 @@ static bool explain(const struct recording *recording, bool has_samples, bool ha
     if (!has_waiting)
         explain_no_waiting();
     if (!has_samples && !has_waiting)
-        hp_fail("so nothing can be recorded about process %u", (unsigned)recording->pid);
+        hp_fail("nothing can be recorded about process %u", (unsigned)recording->pid);
     return has_samples || has_waiting;
 }
 
@@ -190,7 +190,7 @@ static int give_up(const struct recording *recording)
 static int record(struct recording *recording)
 {
     if (!hp_run_folder_make(&recording->settings, recording->folder))
-        return hp_fail("no directory for the recording is usable: %s; name one with --dir", strerror(errno));
+        return hp_fail("no directory for sessions can be used: %s; give one with --dir", strerror(errno));
     const uint64_t before = hp_held_begin();
     if (!hp_attached_begin(recording->folder, recording->pid)) {
         hp_fail("cannot store the recording in '%s': %s", recording->folder, strerror(errno));
@@ -227,9 +227,9 @@ static int start(const struct hp_arguments *arguments)
     if (recording.settings.output.format == HP_FORMAT_NONE)
         recording.settings.output.format = HP_FORMAT_TABLE;
     if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)
-        return hp_fail("no process %u", (unsigned)recording.pid);
+        return hp_fail("there is no process %u", (unsigned)recording.pid);
     if (recording.pid == (uint32_t)getpid())
-        return hp_fail("that is hotpath itself");
+        return hp_fail("hotpath cannot record itself");
     allow_descriptors();
     return record(&recording);
 }
@@ -246,10 +246,10 @@ const struct hp_command hp_command_record = {
     .operands = "-p PID",
     .operand = HP_OPERAND_NONE,
     .summary = "Records a running process and prints a report.",
-    .details = "The report shows which functions use CPU time, which wait, and for what, from\n"
-               "sampled stacks. The process is observed from outside and not modified. Recording\n"
-               "ends with Ctrl-C, after the time given by --for, or when the process ends. If the\n"
-               "kernel does not permit some of this, a message says how to allow it.\n",
+    .details = "Stacks are sampled from outside; the process is not modified. The report shows which\n"
+               "functions use CPU time, which wait, and for what. Recording ends with Ctrl-C, after\n"
+               "the time given by --for, or when the process ends. If the kernel does not permit\n"
+               "some of this, a message says how to allow it.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

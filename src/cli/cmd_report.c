@@ -43,7 +43,7 @@ static int show(const struct hp_sessions *parts, struct hp_settings *settings,
     if (!stretch->from.is_given && !stretch->to.is_given)
         return hp_show(parts, settings, stdout, true);
     if (settings->show.by == HP_BY_THREAD) {
-        hp_fail("function history is not kept per thread: rows cover all threads");
+        hp_fail("--by thread has no effect in a time range, because history is not kept per thread");
         settings->show.by = HP_BY_FUNCTION;
     }
     return hp_show_stretch(parts, settings, stdout, stretch);
@@ -57,7 +57,7 @@ static int run(const struct hp_arguments *arguments)
     const struct hp_show_page page = {.against = hp_arguments_flag(arguments, "against"),
                                       .has_sources = hp_arguments_flag(arguments, "source") != NULL};
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "only one session at a time; '%s' is one too many",
+        return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown",
                          arguments->operands[1]);
     if (!read_moment(arguments, "from", &stretch.from) || !read_moment(arguments, "to", &stretch.to))
         return EXIT_USAGE;
@@ -81,21 +81,19 @@ static const struct hp_flag flags[] = {
     {"from", 0, "TIME", "Start of the time range: 2s, 1m30s, 80%, or -10s before the end."},
     {"to", 0, "TIME", "End of the time range, in the same form."},
     {"source", 0, NULL, "With --format html: include the source code of measured functions."},
-    {"against", 0, "SESSION",
-     "With --format html: show in the flame graph what increased and decreased since that run."},
+    {"against", 0, "SESSION", "With --format html: compare with that session or run in the flame graph."},
 };
 
 const struct hp_command hp_command_report = {
     .name = "report",
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
-    .summary = "Prints the report of a session, running, finished or killed.",
-    .details = "Without an operand it shows the newest session or run started in this terminal,\n"
+    .summary = "Prints the report of a running, finished or killed session.",
+    .details = "Without an argument it shows the newest session or run started in this terminal,\n"
                "or else the newest one of this user; the first line says which. The report of a\n"
                "run includes all its processes. SESSION is a name that 'hotpath ls' shows; FILE is\n"
-               "the path of a session file, or of a directory, for all sessions in it. Options\n"
-               "and the environment variables of measured programs choose what is shown. With\n"
-               "--from or --to the report covers only that time range, if the run has a history.\n",
+               "the path of a session file, or of a directory, for all sessions in it. With --from\n"
+               "or --to the report covers only that time range, if the run has a history.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,

@@ -53,9 +53,9 @@ struct run {
 static void make_folder(struct run *run)
 {
     if (!hp_run_folder_make(&run->settings, run->folder))
-        hp_fail(
-            "no directory for sessions is usable (%s), so the program prints its own report; name one with --dir",
-            strerror(errno));
+        hp_fail("no directory for sessions can be used (%s), so the program prints its own report; give one with "
+                "--dir",
+                strerror(errno));
 }
 
 /* --------------------------------------------------------------------------------------------- program */
@@ -124,7 +124,8 @@ static void find_alloc_library(struct run *run)
     if (!hp_alloc_library_find(given, run->alloc_library, sizeof run->alloc_library)) {
         run->alloc_library[0] = '\0';
         hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
-                "give its path with --alloc-library, or use --no-preload",
+                "give its "
+                "path with --alloc-library",
                 program, given != NULL ? given : "libhotpath_alloc.so");
         return;
     }
@@ -244,9 +245,10 @@ static void watch(const void *context, pid_t pid)
 
 static void explain_nothing(const struct run *run)
 {
-    hp_fail("no process of '%s' left a session. Compile the program with -DHOTPATH and link it with -lhotpath to "
-            "measure its functions; see hotpath-run(1)",
-            run->arguments->operands[0]);
+    hp_fail(
+        "nothing was recorded: no process of '%s' left a session. Compile the program with -DHOTPATH and link it "
+        "with -lhotpath to measure its functions; see hotpath-run(1)",
+        run->arguments->operands[0]);
 }
 
 /* Daemons and other processes that outlive the program go on recording. */
@@ -256,8 +258,8 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
     for (size_t at = 0; at < sessions->count; at++)
         alive += sessions->all[at].state == HP_SESSION_LIVE;
     if (alive > 0)
-        hp_fail("%zu process%s still run%s; to see the result later: hotpath report %s", alive,
-                alive == 1 ? "" : "es", alive == 1 ? "s" : "", run->folder);
+        hp_fail("%zu process%s still running; to see the results later: hotpath report %s", alive,
+                alive == 1 ? " is" : "es are", run->folder);
 }
 
 /* If the output file cannot be written, the report goes to the stream. */
@@ -336,8 +338,7 @@ static void report(struct run *run, pid_t program)
     if (run->folder[0] == '\0')
         return;
     if (access(run->folder, F_OK) != 0) {
-        hp_fail("the directory of this run is gone (%s), and all that was recorded with it: %s", strerror(errno),
-                run->folder);
+        hp_fail("cannot report: the directory of the run, '%s', was removed (%s)", run->folder, strerror(errno));
         return;
     }
     const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
@@ -397,7 +398,7 @@ static int execute(struct run *run)
     signal(SIGPIPE, SIG_IGN); /* nobody may read our output; that must not change the exit status */
     signal(SIGXFSZ, SIG_IGN);
     if (launch.is_asked_to_end)
-        hp_fail("'%s' was ended after %u ms, the time of --timeout", launch.argv[0],
+        hp_fail("'%s' was ended after %u ms (--timeout)", launch.argv[0],
                 (unsigned)run->settings.record.shutdown_ms);
     if (run->folder[0] != '\0')
         hp_run_ending_write(run->folder, launch.status);
@@ -434,41 +435,40 @@ static int start(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"console", 0, NULL,
-     "Show the program in the console while it runs; its output is printed when you leave the console, "
+     "Show the program in the console while it runs. Its output is printed when you leave the console, "
      "the report when the program ends."},
     {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
-    {"end-with-console", 0, NULL, "With --console: end the program (SIGTERM) when you leave the console."},
+    {"end-with-console", 0, NULL, "With --console: end the program, by SIGTERM, when you leave the console."},
     {"tree", 't', NULL, "Also show the call tree."},
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
     {"no-preload", 0, NULL, "Do not preload the library that counts allocations."},
-    {"no-children", 0, NULL, "Report on the program only, without the processes it starts."},
+    {"no-children", 0, NULL, "Report only on the program itself, not on processes that it starts."},
     {"preload-children", 0, NULL, "Ignored; accepted for compatibility. Started programs are always measured."},
     {"no-cpu", 0, NULL, "Do not sample CPU time."},
     {"stacks", 0, NULL,
-     "Let the kernel sample the stacks of all programs, even of those with measured functions; such stacks have no "
-     "zones."},
+     "Let the kernel sample all stacks, even in programs with measured functions. Such stacks do not show the "
+     "measured function they were in."},
     {"zone-stacks", 0, NULL,
-     "Let every program sample its own stacks. Stacks of programs with measured functions then have zones, even if "
-     "the program was started by a shell or another unmeasured program."},
-    {"no-stacks", 0, NULL, "Do not record stacks of CPU time, waits and allocations."},
-    {"no-alloc-stacks", 0, NULL, "Do not record stacks of allocations."},
+     "Let every program sample its own stacks. Stacks then show the measured function they were in, even if the "
+     "program was started by a shell."},
+    {"no-stacks", 0, NULL, "Do not sample stacks."},
+    {"no-alloc-stacks", 0, NULL, "Do not sample stacks of allocations."},
     {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,
      "Do not detect pipes, sockets and queues; count only channels that the program records itself."},
-    {"alloc-library", 0, "PATH", "Path of libhotpath_alloc.so, if it is not installed next to hotpath."},
+    {"alloc-library", 0, "PATH", "Path of libhotpath_alloc.so, if it is not installed with hotpath."},
 };
 
 const struct hp_command hp_command_run = {
     .name = "run",
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .operand = HP_OPERAND_PROGRAM,
-    .summary = "Runs a program and reports when it ends, however it ends.",
-    .details = "The program keeps its input, output, signals and terminal. The report goes to\n"
-               "standard error, or to the file of --output. It covers all processes that the\n"
-               "program starts or execs, unless --no-children is given; processes that could not\n"
-               "be measured are listed with the reason. The exit status is the program's own, or\n"
-               "127 if it was not found and 126 if it could not be run. Options override the\n"
-               "environment.\n",
+    .summary = "Runs a program and prints a report when it ends.",
+    .details = "The program keeps its input, output, signals and terminal. There is a report even if\n"
+               "the program is killed. It goes to standard error, or to the file given by --output,\n"
+               "and covers all processes that the program starts, unless --no-children is given. The\n"
+               "exit status is that of the program, 127 if it was not found, or 126 if it could not be\n"
+               "run. Options override the environment.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

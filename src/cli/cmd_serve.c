@@ -136,12 +136,13 @@ static void say_address(const struct hp_arguments *arguments, const struct hp_li
     puts(address);
     fflush(stdout);
     if (!listener->is_loopback)
-        fputs("hotpath: other machines can reach this address. Anyone with the token sees names, paths and command "
-              "lines, and nothing is encrypted\n",
-              stderr);
+        fputs(
+            "hotpath: other machines can connect to this address, and nothing is encrypted. Anyone with the token "
+            "sees function names, paths and command lines\n",
+            stderr);
     fputs("hotpath: press Ctrl-C to stop\n", stderr);
     if (hp_arguments_flag(arguments, "open") != NULL && !hp_browser_open(address))
-        hp_fail("no browser found ($BROWSER, xdg-open): open the address yourself");
+        hp_fail("no browser was found (BROWSER, xdg-open); open the URL yourself");
 }
 
 static int serve(const struct hp_arguments *arguments, const struct wishes *wishes, struct hp_serving *serving)
@@ -168,8 +169,7 @@ static int run(const struct hp_arguments *arguments)
     static struct wishes wishes;
     static struct hp_session session;
     if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command,
-                         "only one session at a time; '%s' is one too many. Without one, all are served",
+        return hp_misuse(arguments->command, "unexpected argument '%s': give one session, or none to serve all",
                          arguments->operands[1]);
     if (!read_port(arguments, &wishes) || !read_interval(arguments, &wishes))
         return EXIT_USAGE;
@@ -198,10 +198,10 @@ const struct hp_command hp_command_serve = {
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Serves live pages of sessions to a browser, and metrics to Prometheus.",
-    .details = "Prints the address to open, and serves until Ctrl-C. Without an operand the page\n"
-               "lists all sessions. /report.json?section=LIST is the report as JSON, /metrics has\n"
-               "metrics for Prometheus. Requests need the token in the address. Without --address,\n"
-               "only this machine can connect. The server never writes anything.\n",
+    .details = "Prints the URL to open, and serves until Ctrl-C. Without an argument the page lists\n"
+               "all sessions. /report.json?section=LIST is the report as JSON, /metrics has metrics\n"
+               "for Prometheus. Requests need the token in the URL. Without --address, only this\n"
+               "machine can connect. The server writes nothing.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,

@@ -16,8 +16,8 @@ void hp_debug_servers_allow(const struct hp_settings *settings)
     if (!hp_is_in_path("debuginfod-find"))
         hp_fail("debug servers are not used: debuginfod-find is not installed (package debuginfod)");
     else if (urls == NULL || urls[strspn(urls, " \t\n")] == '\0')
-        hp_fail(
-            "debug servers are not used: DEBUGINFOD_URLS names none; an example is https://debuginfod.debian.net");
+        hp_fail("debug servers are not used: DEBUGINFOD_URLS is not set; set it to a server such as "
+                "https://debuginfod.debian.net");
     else
         hp_debuginfod_allow();
 }
@@ -25,5 +25,5 @@ void hp_debug_servers_allow(const struct hp_settings *settings)
 void hp_debug_servers_end(void)
 {
     if (hp_debuginfod_is_cut_short())
-        hp_fail("stopped asking debug servers: interrupted; functions without names are shown as addresses");
+        hp_fail("interrupted while asking debug servers: functions without names are shown as addresses");
 }

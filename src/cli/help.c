@@ -97,7 +97,7 @@ void hp_help_command(const struct hp_command *command)
 
 void hp_help_overview(void)
 {
-    printf("hotpath " HOTPATH_VERSION ": the all-in-one profiler for C and C++ programs\n\n"
+    printf("hotpath " HOTPATH_VERSION ": profiler for C and C++ programs\n\n"
            "usage: hotpath COMMAND [OPTIONS] ...\n"
            "       hotpath ./PROGRAM [ARGUMENTS]     short for: hotpath run ./PROGRAM ...\n"
            "       hotpath --help | --version\n\ncommands:\n");
@@ -158,8 +158,7 @@ bool hp_write_to_stream(void *stream, const char *bytes, size_t length)
 static int help(const struct hp_arguments *arguments)
 {
     if (arguments->operand_count > 1)
-        return hp_misuse(&hp_command_help, "only one topic at a time; '%s' is one too many",
-                         arguments->operands[1]);
+        return hp_misuse(&hp_command_help, "unexpected argument '%s'", arguments->operands[1]);
     if (arguments->operand_count == 0) {
         hp_help_overview();
         return EXIT_DONE;
@@ -171,7 +170,7 @@ static int help(const struct hp_arguments *arguments)
     else if (command != NULL)
         hp_help_command(command);
     else
-        return hp_misuse(NULL, "no help about '%s'", topic);
+        return hp_misuse(NULL, "no command '%s'", topic);
     return EXIT_DONE;
 }
 

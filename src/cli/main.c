@@ -37,9 +37,9 @@ static int run_program(int argc, char **argv)
     const char *name = argv[1];
     const char *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
     if (meant != NULL)
-        return hp_misuse(
-            NULL, "no command '%s'; did you mean '%s'? To measure a program of that name use 'hotpath run %s'",
-            name, meant, name);
+        return hp_misuse(NULL,
+                         "no command '%s'; did you mean '%s'? To run a program of that name, use 'hotpath run %s'",
+                         name, meant, name);
     if (strchr(name, '/') == NULL && !hp_is_in_path(name))
         return hp_misuse(NULL, "no command and no program '%s'", name);
     return run(&hp_command_run, argc, argv);

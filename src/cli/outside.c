@@ -300,8 +300,10 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 
 /* ---------------------------------------------------------------------------------------------------- reasons */
 
-#define UNWRITTEN "it could not write a session file (another root directory or user than its parent, or no space)"
-#define UNFORKED "it was not started by fork, or its parent was not followed"
+#define UNWRITTEN                                                                                                  \
+    "it could not write a session file: it has another root directory or user than its parent, or there was no "   \
+    "space"
+#define UNFORKED "it was not created by fork, or its parent could not be followed"
 #define UNLOADED "hotpath was not loaded into it; only its stacks are known"
 #define UNKNOWN "it did not inherit hotpath's environment variables, or could not write a session"
 
@@ -405,8 +407,8 @@ static void settle(const struct hp_citizen *citizen)
 
 /* ------------------------------------------------------------------------------------------------------ unseen */
 
-#define UNSEEN "they ended too quickly to be seen; the kernel reports such processes only if perf is allowed"
-#define MISSED "too many started at once to see all of them"
+#define UNSEEN "they ended before they were seen; the kernel reports such processes only if perf is allowed"
+#define MISSED "too many were started at once"
 
 /* The CPU time of a process at the last reading. */
 static uint64_t known_of(const struct left *left, size_t count)

@@ -151,7 +151,7 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
     if (from_ns >= to_ns) {
         hp_text_init(&whole, text, sizeof text);
         hp_units_ns(&whole, (double)elapsed_ns);
-        hp_fail("nothing was recorded between these times: the run took %s", hp_text_end(&whole));
+        hp_fail("the time range is empty: --from must be before --to, and the run took %s", hp_text_end(&whole));
         return false;
     }
     const char *problem = hp_model_cut(model, from_ns, to_ns);

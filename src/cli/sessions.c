@@ -71,7 +71,7 @@ static bool is_safe(int fd, const char *folder)
     if (status.st_uid != geteuid())
         hp_fail("skipping '%s': it belongs to %s", folder, user_name(status.st_uid));
     else if (status.st_mode & 022)
-        hp_fail("skipping '%s': others can write to it; run 'chmod go-w' on it if that is a mistake", folder);
+        hp_fail("skipping '%s': others can write to it; to use it: chmod go-w '%s'", folder, folder);
     else
         return true;
     return false;

@@ -131,7 +131,7 @@ void hp_act_choose_window(struct hp_console *console, enum hp_window_kind kind)
         (struct hp_window){.kind = kind, .length_ns = LAST_NS, .from_ns = console->watched.elapsed_ns};
     console->is_due = true;
     if (console->is_watching && !console->watched.has_history && kind != HP_WINDOW_TOTALS)
-        hp_act_say(console, "This run has no history, so all of it is shown: 'hotpath run' keeps a history");
+        hp_act_say(console, "This session has no history, so totals are shown: use 'hotpath run'");
 }
 
 /* One slot of the time axis, but at least a second. */
@@ -142,7 +142,7 @@ void hp_act_step_in_time(struct hp_console *console, bool is_back)
     const uint64_t step = slot > SECOND_NS ? slot : SECOND_NS;
     const uint64_t length = watched->is_whole ? LAST_NS : watched->to_ns - watched->from_ns;
     if (!watched->has_history) {
-        hp_act_say(console, "This run has no history: 'hotpath run' keeps one");
+        hp_act_say(console, "This session has no history: use 'hotpath run'");
         return;
     }
     uint64_t to = console->window.kind == HP_WINDOW_PAST ? console->window.to_ns : watched->to_ns;
@@ -342,5 +342,5 @@ void hp_act_zoom(struct hp_console *console, bool is_in)
     console->view->cursor = row->id;
     console->zoomed = hp_stack_find(console, row->cells[0].text);
     if (console->zoomed == 0)
-        hp_act_say(console, "No stacks for this measure: m changes it");
+        hp_act_say(console, "No stacks for this measure; press m to change it");
 }

@@ -144,7 +144,8 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
                             .calls = hp_section_find_column(section, "calls", 5),
                             .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
                             .room = MOST_TURNED};
-    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0, "Callers, below a function.");
+    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
+                "Callers, indented below a function.");
     hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
                 "Threads in the function itself on this call path, on average.");
     hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,

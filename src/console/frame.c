@@ -339,16 +339,16 @@ void hp_draw_frame(const struct hp_console *console, struct hp_screen *screen)
 
 /* From the most useful to the least: what does not fit is left out, except the last two. */
 static const char *const keys_of_tab[HP_CONSOLE_TABS][10] = {
-    {"1-8 tabs", "Enter inspect", "/ filter", "[ ] time", "space pause", "t totals", "z zero"},
-    {"Enter inspect", "2 next view", "s sort", "S reverse", "c columns", "t totals", "z zero", "x idle", "/ filter",
-     "v source"},
+    {"1-8 tabs", "Enter inspect", "/ filter", "[ ] time", "space pause", "t totals", "z reset"},
+    {"Enter inspect", "2 next view", "s sort", "S reverse", "c columns", "t totals", "z reset", "x idle",
+     "/ filter", "v source"},
     {"←→ fold", "* all", "- none", "u callers", "Enter inspect", "/ filter", "n next", "f page"},
     {"m measure", "Enter zoom in", "Backspace out", "v list or flame", "u upside down", "f page", "s sort",
      "/ filter"},
     {"5 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter", "[ ] time"},
     {"6 next view", "b group by name", "a show ended", "Enter inspect", "s sort", "S reverse", "c columns",
      "/ filter", "space pause"},
-    {"Enter inspect", "s sort", "S reverse", "c columns", "t totals", "z zero", "/ filter"},
+    {"Enter inspect", "s sort", "S reverse", "c columns", "t totals", "z reset", "/ filter"},
     {"8 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter"},
 };
 static const char *const keys_of_list[10] = {"Enter watch it", "/ filter", "s sort"};

@@ -344,7 +344,7 @@ static void draw_section_rows(struct page *page, const char *name)
     const struct hotpath_section *section = hp_watched_section(page->console->watched.whole, name);
     char bytes[500], figure[HP_FIGURE_BYTES];
     if (section == NULL || section->row_count == 0) {
-        put_line(page, section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "nothing was kept");
+        put_line(page, section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "no calls were kept");
         return;
     }
     for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++) {
@@ -463,7 +463,7 @@ static const char *const help_keys[][2] = {
     {"← → h l", "fold, unfold; scroll to hidden columns"},
     {"/ n N", "filter by name, Esc clears; next match, in trees"},
     {"s S c", "next sort column; reverse; choose columns"},
-    {"t z", "last 10 s or since the start; since now"},
+    {"t z", "last 10 s or since the start; reset: since now"},
     {"space, p", "pause the display; the program keeps running"},
     {"[ ] End", "back and forward in time; live again"},
     {"x", "mark a function as idle or not idle"},

@@ -62,12 +62,15 @@ static bool read_number(char **rest, unsigned long most, unsigned long *ret_numb
     return end != word && *end == '\0' && *ret_number <= most;
 }
 
-static bool play_line(struct hp_console *console, struct hp_screen *screen, char *line, FILE *output)
+/* False: `ret_word` is not a key or a command, or its numbers are wrong. */
+static bool play_line(struct hp_console *console, struct hp_screen *screen, char *line, FILE *output,
+                      const char **ret_word)
 {
     char *rest;
     unsigned long first, second;
     struct hp_key key;
     for (char *word = strtok_r(line, " \t\n", &rest); word != NULL; word = strtok_r(NULL, " \t\n", &rest)) {
+        *ret_word = word;
         if (strcmp(word, "#") == 0)
             return true;
         if (strcmp(word, "size") == 0) {
@@ -105,9 +108,11 @@ bool hp_console_play(struct hp_console *console, struct hp_screen *screen, FILE 
                      char *problem, size_t size)
 {
     char line[1000];
+    const char *word = "";
     for (unsigned number = 1; fgets(line, sizeof line, script) != NULL && !console->is_over; number++)
-        if (!play_line(console, screen, line, output)) {
-            snprintf(problem, size, "line %u of the script is neither a key nor a command", number);
+        if (!play_line(console, screen, line, output, &word)) {
+            snprintf(problem, size, "line %u of the script: '%.100s' is not a key or command, or lacks its numbers",
+                     number, word);
             return false;
         }
     return true;

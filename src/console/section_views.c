@@ -307,13 +307,16 @@ static void add_to_parents(const struct hotpath_section *section, double *parts)
 
 static void add_tree_columns(struct hp_table *table)
 {
-    hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0, "Functions, below their callers.");
+    hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
+                "Functions, indented below their callers.");
     hp_view_add(table, "total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "Threads in it or below, on average.");
-    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0, "Threads in it itself, on average.");
+                "Threads in the function or its callees, on average.");
+    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
+                "Threads in the function itself, on average.");
     hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
                 "Of the time of all threads in functions.");
-    hp_view_add(table, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2, "Including everything below.");
+    hp_view_add(table, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2,
+                "What they do there, callees included.");
     hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3, "Calls per second.");
 }
 

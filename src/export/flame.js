@@ -364,7 +364,7 @@ function search() {
 }
 function showFound() {
   const isSearching = matches !== null || matchedLibrary !== null;
-  $("found").textContent = isSearching ? `${percent(matchedAmount() / (basis().total || 1))} in what was found` : "";
+  $("found").textContent = isSearching ? `${percent(matchedAmount() / (basis().total || 1))} in matches` : "";
   for (const button of $("legend").children)
     button.setAttribute("aria-pressed", String(matchedLibrary !== null && Number(button.dataset.library) === matchedLibrary));
 }
@@ -420,7 +420,7 @@ function showLegend() {
     dot.style.background = colorOfLibrary(library, 0.3);
     button.dataset.library = library;
     button.setAttribute("aria-pressed", "false");
-    button.append(dot, `${library >= 0 ? data.libraries[library] : "in no library"}  ${percent(sum / (basis().total || 1))}`);
+    button.append(dot, `${library >= 0 ? data.libraries[library] : "no library"}  ${percent(sum / (basis().total || 1))}`);
     button.addEventListener("click", () => {
       matchedLibrary = matchedLibrary === library ? null : library;
       matches = null;

@@ -72,13 +72,13 @@ function drawCrumbs() {
 
 function aboutWords() {
   const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time"}[measure] ?? "time";
-  const words = ["width is ", unit, " of ", tree.name(0)];
+  const words = ["width shows ", unit, " of ", tree.name(0)];
   if (chosenKind() === "samples")
     words.push(", from stack samples");
   if (sums.before !== null)
-    words.push("; blue is less and orange more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"));
+    words.push("; blue: less, orange: more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"));
   else if (measure === "wall" || measure === "waiting")
-    words.push("; the strip under a name shows what the time is made of");
+    words.push("; the strip below a name shows CPU time and causes of waiting");
   if (!isWhole())
     words.push(" (whole run)");
   return words.join("");

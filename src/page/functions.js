@@ -144,7 +144,7 @@ export function drawFunctions() {
   shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
   const rest = list.slice(shown.length), left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
   fill(find("functions-about"), list.length === 0 ? "" : (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
-    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") + (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations are of the whole run"));
+    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") + (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations cover the whole run"));
   const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link", {onclick: () => { shownRows = shownRows < MANY ? MANY : shownRows + MANY; drawFunctions(); }},
@@ -152,7 +152,7 @@ export function drawFunctions() {
   else if (shown.length > FEW)
     more.push(el("button.link", {onclick: () => { shownRows = FEW; drawFunctions(); }}, "fewer"));
   if (view().unknown > 0)
-    more.push(" " + view().unknown + " functions are left out: they have no history.");
+    more.push(" " + view().unknown + " functions are not shown, because they have no history.");
   if (list.length === 0)
     more.push(functions.length === 0 ? "No function was measured, and stack samples found none." : "No function matches.");
   fill(find("functions-foot"), more);

@@ -7,15 +7,15 @@ import {change, isWhole, setAside, state} from "./state.js";
 import {moveBrush, widenBrush} from "./timeline.js";
 
 export const KEYS = [["/", "find a function"], ["j k", "next, previous row"], ["Enter", "to the function's panel"],
-  ["Esc", "one step back: search, zoom, stretch, selection"], ["[ ]", "move the stretch"],
-  ["+ -", "make it longer, shorter"], ["x", "set the function aside as idle, or undo that"],
+  ["Esc", "one step back: search, zoom, time range, selection"], ["[ ]", "move the time range"],
+  ["+ -", "make it longer, shorter"], ["x", "mark the function as idle, or not idle"],
   ["f", "next measure of the flame graph"],
   ["s", "flame graph of zones, of samples, or of two runs"], ["T", "flame graph of the next thread, or of all"],
-  ["< >", "move the flame graph"], ["{ }", "show less or more of its width"],
+  ["< >", "move the flame graph"], ["{ }", "zoom it in, out"],
   ["z", "zoom the flame graph to the function"], ["t", "to the threads"],
   ["g and a letter", "to a section: f functions, l locks, i I/O, m memory, d data flow, c calls, p processes, " +
     "w waits"],
-  ["o", "own time, or with callees"], ["p", "pause or resume a live page"], ["d", "light or dark"],
+  ["o", "time without or with callees"], ["p", "pause or resume a live page"], ["d", "light or dark"],
   ["?", "these keys"]];
 const PLACES = {f: "functions", l: "locks", i: "io", m: "memory", d: "flow", c: "calls", p: "processes", w: "waits",
   t: "threads", a: "flame", v: "verdict", r: "tree", o: "others"};

@@ -47,7 +47,7 @@ export function cellWords(unit, value) {
   case "location": return [value.file.split("/").pop() + ":" + value.line, value.file + ":" + value.line];
   case "thread": return [value.name + " " + value.tid, ""];
   case "histogram": return [fewWords(value), ""];
-  case "series": return [value.length + " moments", ""];
+  case "series": return [value.length + " points", ""];
   default: return [String(value), ""];
   }
 }
@@ -129,7 +129,7 @@ function flowGraph() {
     level.style.width = 100 * part + "%";
     const full = row.percent_full > 0 ? "senders blocked " + percent(row.percent_full) : "", empty = row.percent_empty > 0 ? "receivers waiting " + percent(row.percent_empty) : "";
     return el("div.flow-row", null, el("span.side", null, names(row.senders).map(box)), el("span.arrow", null, count(row.sent) + " \u2192"),
-      el("span.channel", null, el("b.mono", null, row.name), el("span.queue", {title: row.queue_mean === null ? "queue not known" : "queue " + mean.toFixed(1) + (row.capacity > 0 ? " of " + row.capacity : "")}, level),
+      el("span.channel", null, el("b.mono", null, row.name), el("span.queue", {title: row.queue_mean === null ? "queue length unknown" : "queue " + mean.toFixed(1) + (row.capacity > 0 ? " of " + row.capacity : "")}, level),
         el("small", null, [full, empty].filter(text => text !== "").join(" \u00b7 "))),
       el("span.arrow", null, "\u2192 " + count(row.received)), el("span.side", null, names(row.receivers).map(box)));
   }));

@@ -155,14 +155,14 @@ const isTold = entry => entry.judgement.verdict !== "too-short" && entry.judgeme
 
 function verdictWords(entry) {
   const verdict = entry.judgement.verdict;
-  const words = verdict === "mixed" ? "busy as well as waiting" : verdict === "starved" ? "starved of processors" : verdict;
+  const words = verdict === "mixed" ? "busy and waiting" : verdict === "starved" ? "starved for CPU time" : verdict;
   return entry.isNamed && ["waiting", "mixed", "idle"].includes(verdict) ? words + " (" + entry.cause + ")" : words;
 }
 
 const measureOf = view => view.idle > IDLE_SAID * (view.whole + view.idle) ? " of the time that is not idle, " : " of the time, ";
 function entryWords(view, entry) {
   return entry.name + ": " + share(partOf(entry.work, view.whole)) + measureOf(view) +
-    (isTold(entry) ? verdictWords(entry) : "too short to tell what it does");
+    (isTold(entry) ? verdictWords(entry) : "too few samples for a verdict");
 }
 
 const DEPTH = {"thread": 1, "barrier": 1, "condition": 2, "semaphore": 2, "lock or condition": 2};
@@ -216,5 +216,5 @@ export function headline(view) {
   const outsideNs = view.whole - view.inside - outside.idle;
   const before = outsideNs > first.work ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
   return before + (isTold(first) ? "The bottleneck is "
-    : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in " : "More time than elsewhere is spent in ") + entryWords(view, first);
+    : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in " : "The function with the most time is ") + entryWords(view, first);
 }

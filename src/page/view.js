@@ -83,7 +83,7 @@ function sentenceOf(view) {
 }
 
 export function wordsOf(row) {
-  const words = {"mixed": "busy as well as waiting", "starved": "starved of processors"}[row.verdict] || row.verdict || (row.mostly ? "mostly " + row.mostly.word : "not judged");
+  const words = {"mixed": "busy and waiting", "starved": "starved for CPU time"}[row.verdict] || row.verdict || (row.mostly ? "mostly " + row.mostly.word : "no verdict");
   return row.cause && ["waiting", "mixed", "idle"].includes(row.verdict) ? words + " (" + row.cause + ")" : words;
 }
 

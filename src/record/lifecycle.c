@@ -25,9 +25,11 @@
 #include "sites.h"
 #include "sys.h"
 #include "task_files.h"
+#include "text.h"
 #include "thread_ends.h"
 #include "threads.h"
 #include "unrecorded.h"
+#include "utf8.h"
 #include "wait_thread.h"
 
 /* ------------------------------------------------------------------------------------------- settings */
@@ -177,17 +179,28 @@ static void make_absolute(char *path, size_t size)
     path[length] = '/';
 }
 
+static void say_unusable(const char *directory)
+{
+    char bytes[1400];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line,
+                   "hotpath: the session is kept in memory and is lost when the process ends: the directory '");
+    hp_utf8_put_safe(&line, directory, strlen(directory));
+    hp_text_string(&line, "' cannot be used; it must belong to you, be writable only by you, and have 1 MB free");
+    hp_say(hp_text_end(&line));
+}
+
 static void explain_place(const struct hp_settings *settings, const struct hp_store *store)
 {
     if (!store->is_memory)
         return;
     if (settings->record.dir[0] != '\0')
-        hp_say("hotpath: the directory in HOTPATH_DIR is not usable (it must belong to you, be writable only by "
-               "you, and have 1 MB free); the session is kept in memory and is lost when the process ends");
+        say_unusable(settings->record.dir);
     else if (store->is_foreign)
-        hp_say("hotpath: a directory for sessions (hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) "
-               "belongs to another user, or is writable by others; remove it, or set HOTPATH_DIR; the session is "
-               "kept in memory and is lost when the process ends");
+        hp_say("hotpath: the session is kept in memory and is lost when the process ends: a directory for sessions "
+               "(hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) belongs to another user or is "
+               "writable by others; remove it, or set HOTPATH_DIR");
 }
 
 static void explain(int status)
@@ -200,8 +213,8 @@ static void explain(int status)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session; set HOTPATH_DIR to a "
                "directory with free space, or raise the address space limit");
     if (status == HOTPATH_E_OPTIONS)
-        hp_say("hotpath: nothing is recorded: the options are not of this version of the library; zero-fill struct "
-               "hotpath_options and set its size");
+        hp_say("hotpath: nothing is recorded: the size of struct hotpath_options is unknown to this version of the "
+               "library; fill the struct with zeros and set its size");
 }
 
 /* Another thread may stop the session at any time, so it is held while in use. */
@@ -238,7 +251,8 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (status == HOTPATH_OK) {
         hp_wait_thread_start(&settings->record);
         if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
-            hp_say("hotpath: CPU time is not sampled: HOTPATH_RESERVE does not allow the system calls for it");
+            hp_say("hotpath: CPU time is not sampled, because HOTPATH_RESERVE excludes the system calls that this "
+                   "needs");
     }
     return status;
 }
@@ -414,7 +428,7 @@ const char *hotpath_strerror(int status)
     case HOTPATH_E_OFF:
         return "recording is switched off";
     case HOTPATH_E_OPTIONS:
-        return "the options are not of this version of the library";
+        return "a struct has an unknown size, or there is no such cell";
     case HOTPATH_E_SPACE:
         return "no memory or file space for a session";
     case HOTPATH_E_OUTPUT:

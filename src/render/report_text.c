@@ -217,6 +217,12 @@ static void put_totals(const struct hotpath_section *section, struct hp_text *ou
     hp_prose_put_plain(style, out, bytes, line.length);
 }
 
+/* Whether `hotpath report` can read the session after this report. */
+static bool can_be_shown_again(const hotpath_results *results)
+{
+    return !results->settings->output.is_session_removed && results->trust->storage == HP_STORAGE_FILE;
+}
+
 static bool put_brief(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
     struct hp_brief brief;
@@ -231,7 +237,7 @@ static bool put_brief(const hotpath_results *results, struct hp_text *out, const
         return false;
     for (size_t at = 0; at < brief.line_count; at++)
         put_totals(brief.lines[at], out, style);
-    if (brief.line_count > 0)
+    if (brief.line_count > 0 && can_be_shown_again(results))
         hp_prose_put_note(style, out, "All tables: hotpath report -v; one table: hotpath report --section NAME");
     for (size_t at = 0; at < brief.table_count; at++)
         if (!hp_table_put_section(results, brief.tables[at], out, style, &said))

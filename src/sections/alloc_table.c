@@ -456,8 +456,7 @@ static bool note_unknown(struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "allocations of ");
     put_count(&line, unknown, " process", " processes");
-    hp_text_string(
-        &line, " were not counted, because malloc was not watched there; functions called only there have no row");
+    hp_text_string(&line, " were not counted, because malloc was not watched in them");
     const char *copy = keep_line(view, &line);
     if (copy != NULL)
         hp_section_note(view->section, copy);
@@ -472,12 +471,12 @@ static bool add_notes(struct view *view)
                           HP_OUTSIDE " was allocated outside of measured functions");
     if (section->row_count > 0)
         hp_section_note(section, view->kind == &bytes_kind
-                                     ? "Total is requested bytes; Peak (the highest of any call) and Net (left "
-                                       "behind by calls) are usable bytes, callees included"
-                                     : "Peak (the highest of any call) and Net (left behind by calls) are live "
-                                       "blocks, callees included");
+                                     ? "Total is in requested bytes; Peak (the highest of any call) and Net "
+                                       "(allocated minus freed) are in usable bytes, callees included"
+                                     : "Peak (the highest of any call) and Net (allocated minus freed) include "
+                                       "callees");
     if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+        hp_section_note(section, "% Total is the share of the sum of all rows, without the main function");
     if (!note_unknown(view) || (earlier > 0 && !note_earlier(view)))
         return false;
     return view->kind != &bytes_kind || view->allocs->peak_error == 0 || note_peak(view);

@@ -89,14 +89,15 @@ static void add_notes(struct hotpath_section *section, const struct hp_allocs *a
         has_others |= allocs->threads[at].label == NULL;
     }
     if (section->row_count > 0)
-        hp_section_note(section, "Allocated is requested bytes; Freed, Net (left behind) and Peak are usable "
-                                 "bytes. Net is negative in a thread that frees blocks of other threads");
+        hp_section_note(section,
+                        "Allocated is in requested bytes; Freed, Net (allocated minus freed) and Peak are in "
+                        "usable bytes. Net is negative in a thread that frees blocks of other threads");
     if (has_shared)
-        hp_section_note(
-            section,
-            "(n threads): threads that ran one after the other share a row; the number is that of the last");
+        hp_section_note(section,
+                        "(n threads): threads that ran one after another share a row, with the id of the last");
     if (has_others)
-        hp_section_note(section, NO_THREAD " are threads without a record, at their start or end");
+        hp_section_note(section,
+                        NO_THREAD " has what threads allocated before their record existed or after it was closed");
 }
 
 static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }

@@ -101,7 +101,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct entry *entries = hp_arena_take_array(arena, most, sizeof *entries);
     const void **rows = hp_arena_take_array(arena, most, sizeof(void *));
     section->description = "What tasks waited for.";
-    section->if_empty = "not known what tasks waited for: library adapters record it, see docs/async.md";
+    section->if_empty = "it is unknown what tasks waited for: library adapters record it, see docs/async.md";
     if (entries == NULL || rows == NULL || !hp_section_describe(results, section, 0, &view->columns) ||
         !hp_order_choose(results, section, view->columns.waiting, HP_MAX_COLUMNS))
         return false;

@@ -14,8 +14,8 @@
 static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     const enum hp_verdict verdict = entry->judgement.verdict;
-    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
-                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy and waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved for CPU time"
                                                          : hp_verdict_name(verdict));
     const bool has_cause =
         verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
@@ -262,21 +262,21 @@ static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, c
     if (is_told(entry))
         put_verdict(line, entry);
     else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too few samples for a verdict"
                              : hp_bottleneck_is_guessed(entry)
-                                 ? "scaled up from few calls; neither work nor waiting was found in most of it"
-                                 : "whether busy or waiting was not measured");
+                                 ? "extrapolated from few timed calls, and not confirmed by samples"
+                                 : "CPU time and waiting were not measured");
 }
 
 /* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
 static void put_first(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *first,
                       bool is_second)
 {
-    hp_text_string(line, is_second        ? "Inside of them it is "
+    hp_text_string(line, is_second        ? "Among measured functions it is "
                          : is_told(first) ? "The bottleneck is "
                          : hp_part_of(first->work_ns, view->whole_ns) > 0.5
                              ? "Most of the time is spent in "
-                             : "More time than elsewhere is spent in ");
+                             : "The function with the most time is ");
     put_entry(line, view, first);
 }
 
@@ -500,14 +500,14 @@ static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
     put_entry(line, view, first);
 }
 
-/* "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck" */
+/* "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck" */
 static void put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
 {
     hp_text_string(line, is_of_senders ? "Senders of " : "Receivers of ");
     hp_utf8_put_safe(line, jam->channel, strlen(jam->channel));
     hp_text_string(line, " were blocked ");
     hp_bottleneck_put_share(line, jam->part);
-    hp_text_string(line, is_of_senders ? " of their time: its consumer " : " of their time: its producer ");
+    hp_text_string(line, is_of_senders ? " of their time: the consumer " : " of their time: the producer ");
     if (jam->slow != NULL) {
         hp_utf8_put_safe(line, jam->slow, strlen(jam->slow));
         hp_text_char(line, ' ');

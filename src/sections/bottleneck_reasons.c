@@ -65,9 +65,9 @@ static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
         hp_text_string(line, "; cause unknown");
         return;
     }
-    hp_text_string(line, entry->is_named ? ", " : "; only ");
+    hp_text_string(line, entry->is_named ? ", " : "; the cause is known for only ");
     hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, entry->is_named ? " of that for " : " of that was seen, for ");
+    hp_text_string(line, entry->is_named ? " of that for " : " of that: ");
     hp_text_string(line, entry->cause);
     put_few(line, entry->looks, " sample", " samples");
 }
@@ -98,7 +98,7 @@ bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry)
 
 static void put_found(struct hp_text *line, const struct hp_judgement *judgement)
 {
-    hp_text_string(line, " are extrapolated from the timed calls; it was seen working for ");
+    hp_text_string(line, " are extrapolated from the timed calls; samples found it busy for ");
     hp_units_ns(line, judgement->busy_ns);
     if (!judgement->knows_waiting)
         return;
@@ -142,9 +142,9 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
     case HP_VERDICT_TOO_SHORT:
         hp_text_string(line, "its ");
         hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " are too short to tell, at ");
+        hp_text_string(line, " are too short for a verdict at ");
         hp_text_fixed(line, hp_part_of(entry->evidence.samples_due, entry->wall_ns / SECOND), 0);
-        hp_text_string(line, entry->evidence.has_cpu ? " samples per second" : " samples per second");
+        hp_text_string(line, " samples per second");
         break;
     case HP_VERDICT_UNKNOWN:
     case HP_VERDICTS:
@@ -153,7 +153,7 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
         if (hp_bottleneck_is_guessed(entry))
             put_found(line, judgement);
         else
-            hp_text_string(line, " may be work or waiting: run it with HOTPATH_CPU=1 or 'hotpath run'");
+            hp_text_string(line, " may be CPU time or waiting: use HOTPATH_CPU=1 or 'hotpath run' to find out");
         break;
     }
 }

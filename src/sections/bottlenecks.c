@@ -48,7 +48,7 @@ static const struct hp_column_spec column_table[] = {
     {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
      "The main cause of its waiting and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
-     "null: it was never seen waiting.",
+     "null: no sample found it waiting.",
      .shown_by = HAS_WAITS},
     {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
      AT(alloc_percent), "own_bytes as a percentage of all bytes that the run requested.",
@@ -194,13 +194,12 @@ static void add_notes(struct view *view)
         hp_share_note_scaled(view->all.results->model->profile, section);
     if (section->row_count > 0)
         hp_section_note(section,
-                        !knows_waiting ? "Wall %: time in the function itself. Alloc %: bytes allocated by the "
-                                         "function itself. Both are of the total"
+                        !knows_waiting ? "Wall % and Alloc % are the function's own shares of the total"
                         : view->all.allocs != NULL
-                            ? "Wall %: time in the function itself. Alloc %: bytes allocated by the function "
-                              "itself. Both are of the total; CPU % and Wait % are of the function's own time"
-                            : "Wall %: time in the function itself, of the total; CPU % and Wait % are of the "
-                              "function's own time");
+                            ? "Wall % and Alloc % are the function's own shares of the total; CPU % and Wait % are "
+                              "shares of its own time"
+                            : "Wall % is the function's own share of the total; CPU % and Wait % are shares of its "
+                              "own time");
     if (view->all.is_unsampled && !hp_bottlenecks_has_stacks(&view->all))
         hp_section_note(section, "CPU time is not shown: too few samples");
     if (strcmp(section->percent_of, "threads") == 0)
@@ -227,7 +226,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->if_empty =
         hp_section_why_empty(section, results->model->profile->site_count,
                              hp_bottlenecks_first_function(&view.all) != NULL
-                                 ? "no function was measured; the next table has those found by stack sampling"
+                                 ? "no function was measured; the next table has functions found by stack sampling"
                                  : "no function was measured, and there are too few stack samples to name one");
     if (!hp_bottlenecks_set_headline(&view.all) || !fill_rows(&view))
         return false;

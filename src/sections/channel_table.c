@@ -256,7 +256,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL || distribution == NULL)
         return false;
     *view = (struct view){.distribution = distribution};
-    section->description = "What goes through queues, pipes and rings, and who waits for whom.";
+    section->description = "Queues, pipes and rings: items, delays, and who waits for whom.";
     section->if_empty =
         "no channels were recorded: record them with HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED";
     const struct hp_run *run = &results->model->run;

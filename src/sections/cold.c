@@ -388,8 +388,8 @@ static void add_notes(const struct view *view)
         hp_section_note(view->section,
                         "functions excluded by HOTPATH_FILTER are not listed: whether they were called is unknown");
     if (view->unrecognised > 0)
-        hp_section_note(view->section, "some called functions cannot be told apart from others in their file: "
-                                       "there may be more uncalled ones");
+        hp_section_note(view->section, "some called functions share their name with others in their file: "
+                                       "the list may be incomplete");
 }
 
 static const char *if_empty(const struct view *view)

@@ -316,7 +316,7 @@ static void add_notes(struct view *view)
     if (view->cpu->has_timers || !view->cpu->has_perf)
         hp_section_note(section, "sampled on kernel ticks only: code that runs in step with them may be far off");
     if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+        hp_section_note(section, "% Total is the share of the sum of all rows, without the main function");
 }
 
 /* ------------------------------------------------------------------------------------------- section */

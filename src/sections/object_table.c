@@ -90,8 +90,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL || distribution == NULL)
         return false;
     *view = (struct view){.distribution = distribution};
-    section->description = "Objects of the program itself.";
-    section->if_empty = "no objects without a table of their own were recorded";
+    section->description = "Other objects that the program records.";
+    section->if_empty = "no objects of other kinds were recorded";
     if (!hp_section_describe(results, section, 0, &view->columns) ||
         !hp_object_rows_collect(&view->rows, results, is_wanted))
         return false;

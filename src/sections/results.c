@@ -234,8 +234,9 @@ static void warn_without_history(struct hotpath_results *results)
 static void warn_no_allocs(struct hotpath_results *results)
 {
     if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
-        hp_results_warn_line(results, "HOTPATH asks for allocations, but none were recorded: malloc is watched in "
-                                      "programs that are linked with -lhotpath_alloc or started by 'hotpath run'");
+        hp_results_warn_line(results,
+                             "HOTPATH includes alloc, but no allocations were recorded: malloc is watched in "
+                             "programs that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
 /* Functions and blocks, except the one with HOTPATH_MAIN. */

@@ -76,17 +76,18 @@ static bool has_every_session_main(const struct hp_profile *profile)
 const char *hp_share_note(const struct hp_profile *profile, const char *percent_of)
 {
     if (strcmp(percent_of, "rows") == 0)
-        return "% Total is of the sum of all rows, without the main function";
+        return "% Total is the share of the sum of all rows, without the main function";
     if (strcmp(percent_of, "main") == 0)
         return has_every_session_main(profile)
                    ? NULL
-                   : "% Total is of the main row, but not every process ran it: rows can exceed 100 %";
+                   : "% Total is the share of the main row, but not every process ran it: rows can exceed 100 %";
     if (profile->run->stretch != NULL)
-        return "% Total is of the time range";
+        return "% Total is the share of the time range";
     if (profile->run->count == 1)
-        return "% Total is of the session time, because there was no HOTPATH_MAIN()";
-    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, because "
-                                          "the processes have different main functions: rows can exceed 100 %"
-                                        : "% Total is of the time from the first start to the last end, because no "
-                                          "process had a HOTPATH_MAIN(): rows can exceed 100 %";
+        return "% Total is the share of the session time, because there was no HOTPATH_MAIN()";
+    return profile->has_different_mains
+               ? "% Total is the share of the time from the first start to the last end, because "
+                 "the processes have different main functions: rows can exceed 100 %"
+               : "% Total is the share of the time from the first start to the last end, because no "
+                 "process had a HOTPATH_MAIN(): rows can exceed 100 %";
 }

@@ -232,14 +232,16 @@ static void add_notes(const struct view *view)
         has_unwatched |= !member->is_watched && !member->is_rest;
     }
     if (has_shared)
-        hp_section_note(view->section, "(n threads): threads with the same name share a row; percentages are their "
-                                       "average, and the number is that of the last");
+        hp_section_note(view->section,
+                        "(n threads): threads with the same name share a row, with the average of their "
+                        "percentages and the id of the last");
     if (has_rest)
-        hp_section_note(view->section, "<others> is what the process used in threads that were never seen: they "
-                                       "may have started and ended between two samples");
+        hp_section_note(view->section,
+                        "<others> has what the process used in threads that ended before they were sampled");
     if (has_unwatched)
-        hp_section_note(view->section, "threads were not watched, so there is only what they recorded themselves: "
-                                       "use 'hotpath run' or HOTPATH_WAITS=1");
+        hp_section_note(view->section,
+                        "threads were not sampled, so only their own records are shown: use 'hotpath run' "
+                        "or HOTPATH_WAITS=1");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)

@@ -329,9 +329,8 @@ static void add_notes(const struct view *view)
     if (has_rough)
         hp_section_note(section, "~ more than 10 % of this time may be measuring overhead");
     if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
-        hp_section_note(
-            section,
-            "(n threads): threads that ran one after the other share a row; the number is that of the last");
+        hp_section_note(section,
+                        "(n threads): threads that ran one after another share a row, with the id of the last");
     const char *share_note = hp_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);

@@ -186,7 +186,7 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, " samples per second");
     if (advice != NULL) {
-        hp_text_string(text, " (perf, which is more precise, was refused; to allow it: ");
+        hp_text_string(text, " (perf is more precise, but the kernel refused it; to allow it: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }
@@ -273,7 +273,7 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
-        hp_text_string(text, " losses of a kind unknown to this version of hotpath");
+        hp_text_string(text, " other losses, unknown to this version of hotpath");
     } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0) {
         hp_text_string(text, "; nothing was lost");
     }

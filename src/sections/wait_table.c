@@ -137,12 +137,12 @@ static bool add_notes(struct view *view)
 {
     if (view->waits->is_blind)
         hp_section_note(view->section,
-                        "some system calls are unknown: the kernel hides them for programs with other privileges");
+                        "some system calls are unknown: the kernel hides those of programs with other privileges");
     if (view->waits->unwatched > 0)
-        hp_section_note(view->section, "not all threads were watched all the time: the limit is 128 processes at a "
-                                       "time with 512 threads each");
+        hp_section_note(view->section, "not all threads were sampled all the time: the limit is 128 processes at a "
+                                       "time, with 512 threads each");
     return note_missing(view, view->waits->left_out_ns, "no space for more rows") &&
-           note_missing(view, view->waits->misplaced_ns, "attributed to functions that did not take that long");
+           note_missing(view, view->waits->misplaced_ns, "it exceeded the time of its function");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)

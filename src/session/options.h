@@ -111,8 +111,9 @@ struct hp_show_settings {
 
 /* Output format and destination. */
 struct hp_output_settings {
-    uint32_t format; /* enum hp_format */
-    bool no_color;   /* NO_COLOR is set and not empty */
+    uint32_t format;         /* enum hp_format */
+    bool no_color;           /* NO_COLOR is set and not empty */
+    bool is_session_removed; /* after the report, which then names no commands that read the session */
     char output_path[1024];
 };
 

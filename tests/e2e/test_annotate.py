@@ -159,5 +159,5 @@ def test_no_lines_of_the_kernel(box):
 
 def test_a_run_without_stacks(box):
     run = Run("--no-stacks", PROGRAMS / "weights")
-    assert "this run has no stacks" in run.cli("annotate", "main", status=1).stderr
+    assert "this session has no stacks" in run.cli("annotate", "main", status=1).stderr
     run.box.remove()

@@ -259,7 +259,7 @@ def test_mistakes(cli):
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
                         (["export", "-f", "folded", "a", "b"], "one session at a time"), (["flame", "a", "b"], "--diff")):
         assert words in cli(*args, status=2).stderr
-    for args, words in ((["export", "-f", "folded", "--of", "cpu"], "no data of kind 'cpu'"),
+    for args, words in ((["export", "-f", "folded", "--of", "cpu"], "this session has no 'cpu'"),
                         (["export", "-f", "folded", "nobody"], "no session"),
                         (["export", "-f", "folded", "-o", "/dev/full"], "No space left"),
                         (["export", "-f", "folded", "-o", cli.folder], "Is a directory"),
@@ -315,5 +315,5 @@ def test_a_run_in_which_nothing_is_known(cli):
     """No stacks, no measured function."""
     cli("run", "--no-stacks", STACKED, "split", 20)
     for command in (["export", "-f", "folded"], ["flame"]):
-        assert "this run has no stacks" in cli(*command, status=1).stderr
-    assert "this run has no allocation data" in cli("export", "-f", "dhat", status=1).stderr
+        assert "this session has no stacks" in cli(*command, status=1).stderr
+    assert "this session has no allocations" in cli("export", "-f", "dhat", status=1).stderr

@@ -320,7 +320,7 @@ def test_every_kind_of_run_opens(cli, browser, what):
         process.terminate()
         process.communicate()
     browser.open(cli.folder / "page.html", "#theme=light")
-    assert browser.run("return document.getElementById('verdict').dataset.sentence") == (page.data["meta"]["headline"] or "Nothing but time was measured.")
+    assert browser.run("return document.getElementById('verdict').dataset.sentence") == (page.data["meta"]["headline"] or "Only time was measured, so there is no verdict.")
     found = any(page.data["sections"].get(name, {}).get("rows") for name in ("timing", "functions"))
     assert (len(browser.texts("#functions-rows tr")) > 0) == found
     browser.key("j", "x", "f", "]", "z", "Escape", "Escape", "o", "d")
@@ -484,7 +484,7 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     kinds = browser.texts("#flame-trees button")
     assert kinds[0] == "zones" and kinds[-1] == "zones, compared"
     browser.run("[...document.querySelectorAll('#flame-trees button')].at(-1).click()")
-    assert "blue is less and orange more than in ./orders 1" in browser.text("#flame-about")
+    assert "blue: less, orange: more than in ./orders 1" in browser.text("#flame-about")
     assert "tree=zones%2C%20compared" in browser.run("return location.hash")
     # The whole tree, before and now, is what both runs have.
     def total(key, which):

@@ -247,7 +247,7 @@ def test_off_does_not_map(cli):
     if shutil.which("strace"):
         done = subprocess.run(["strace", "-f", "-o", trace, str(HOTPATH), "off", pid], env=cli.environment(),
                               capture_output=True, text=True)
-        if "recording of process" in done.stdout:
+        if "recording in process" in done.stdout:
             assert "MAP_SHARED" not in trace.read_text()
     else:
         cli("off", pid)

@@ -491,7 +491,7 @@ def test_other_machines_come_in_only_where_they_are_let(serve, finished):
         assert server.ask(good, headers={"Host": host}).status == 200, host
     for host in ("evil.example", name + ".evil.example"):
         assert server.ask(good, headers={"Host": host}).status == 403, host
-    assert "other machines can reach this address" in server.end()[1]
+    assert "other machines can connect to this address" in server.end()[1]
 
 
 # ------------------------------------------------------------------------------------------------------------- open
@@ -515,7 +515,7 @@ def test_open_writes_the_page_and_shows_it(cli, finished):
     bare.mkdir()
     named = cli("open", "-o", cli.folder / "here.html", env={"BROWSER": None, "PATH": bare})
     assert named.stdout.strip() == str(cli.folder / "here.html") and (cli.folder / "here.html").exists()
-    assert named.stderr == "hotpath: no browser found ($BROWSER, xdg-open): open the file yourself\n"
+    assert named.stderr == "hotpath: no browser was found (BROWSER, xdg-open); open the file yourself\n"
     shown.unlink()
     cli("open", "--no-open", env={"BROWSER": viewer, "TMPDIR": temporary})
     assert len(list(temporary.iterdir())) == 2

@@ -672,9 +672,10 @@ static void who_asks_for_allocations_learns_why_there_are_none(void **state)
     settings.record.alloc_is_asked = true;
     fixture_build();
     assert_int_equal(results->warning_count, 1);
-    assert_string_equal(results->warnings[0],
-                        "HOTPATH asks for allocations, but none were recorded: malloc is watched in programs that "
-                        "are linked with -lhotpath_alloc or started by 'hotpath run'");
+    assert_string_equal(
+        results->warnings[0],
+        "HOTPATH includes alloc, but no allocations were recorded: malloc is watched in programs that "
+        "are linked with -lhotpath_alloc or started by 'hotpath run'");
     builder_alloc_thread(&builder, thread);
     fixture_build();
     assert_int_equal(results->warning_count, 0);

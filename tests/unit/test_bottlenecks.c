@@ -121,7 +121,7 @@ static void all_that_was_measured_is_weighed(void **state)
                "20000000 allocations, 8.6 MB, taking 53 % of the 950.00 ms that it is busy");
     assert_row(3, "main", "starved",
                "ready to run, but without a CPU, for 200.00 ms of its 499.00 ms; busy for 250.00 ms");
-    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 997 samples per second");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short for a verdict at 997 samples per second");
 }
 
 static void numbers_are_in_every_row(void **state)
@@ -183,7 +183,7 @@ static void waiting_alone(void **state)
                         "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
     assert_row(0, "load", "waiting", "waiting for 5.60 s of its 6.00 s, 4.00 s of that for disk: /data/large");
     assert_row(1, "compute", "cpu-bound", "not seen waiting for 2.30 s of its 2.50 s");
-    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 100 samples per second");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short for a verdict at 100 samples per second");
     assert_none(0, "cpu_ns");
     assert_none(0, "percent_cpu");
     assert_number(0, "percent_waiting", 100 * 5.6 / 6);
@@ -213,10 +213,10 @@ static void allocations_alone(void **state)
     build_allocs();
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "Most of the time is spent in load: 60 % of the time, whether busy or waiting was not "
+                        "Most of the time is spent in load: 60 % of the time, CPU time and waiting were not "
                         "measured");
     assert_row(0, "load", "unknown",
-               "its 6.00 s may be work or waiting: run it with HOTPATH_CPU=1 or 'hotpath run'");
+               "its 6.00 s may be CPU time or waiting: use HOTPATH_CPU=1 or 'hotpath run' to find out");
     assert_row(2, "make", "allocation-heavy", "20000000 allocations, 8.6 MB, taking 50 % of its 1.00 s");
     assert_none(2, "waiting_ns");
 }
@@ -514,9 +514,10 @@ static void what_explains_little_has_no_name(void **state)
     fixture_build();
     assert_none(0, "waits_for");
     assert_number(0, "run_queue_ns", 490e6);
-    assert_row(0, "load", "mixed",
-               "busy for 2.00 s of its 4.00 s, waiting for 2.00 s; only 490.00 ms of that was seen, for run queue "
-               "(49 samples)");
+    assert_row(
+        0, "load", "mixed",
+        "busy for 2.00 s of its 4.00 s, waiting for 2.00 s; the cause is known for only 490.00 ms of that: run "
+        "queue (49 samples)");
     assert_string_equal(cell_of(bottlenecks(), 1, "waits_for").text, "run queue");
     assert_none(2, "waits_for");
     assert_none(3, "waits_for");
@@ -667,7 +668,7 @@ static void a_full_channel_names_its_consumer(void **state)
     use_channel("less", thread, load, false, 0);
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "Senders of jobs were blocked 93 % of their time: its consumer encode is the bottleneck. "
+                        "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck. "
                         "The function with the most time of its own is load: 50 % of the time, waiting");
 }
 
@@ -687,7 +688,7 @@ static void who_only_takes_from_a_queue_is_not_its_consumer(void **state)
     use_channel("jobs", producer, 0, true, 9300 * MS);
     use_channel("jobs", consumer, take, false, 4 * SECOND);
     fixture_build();
-    assert_non_null(strstr(bottlenecks()->summary, "its consumer handle is the bottleneck"));
+    assert_non_null(strstr(bottlenecks()->summary, "the consumer handle is the bottleneck"));
 }
 
 static void a_channel_that_is_not_full_names_nobody(void **state)
@@ -710,7 +711,7 @@ static void an_empty_channel_names_its_producer_where_nothing_else_is_known(void
     use_channel("jobs", thread, compute, false, 9 * SECOND);
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "Receivers of jobs were blocked 90 % of their time: its producer is the bottleneck");
+                        "Receivers of jobs were blocked 90 % of their time: the producer is the bottleneck");
 }
 
 int main(void)

@@ -228,7 +228,7 @@ static void without_history_it_says_so(void **state)
     open_console(now);
     assert_non_null(strstr(draw(), "(no history)"));
     press("[", now);
-    assert_non_null(strstr(draw(), "This run has no history"));
+    assert_non_null(strstr(draw(), "This session has no history"));
     press("z", now);
     assert_true(console.watched.is_whole);
     hp_console_free(&console);

@@ -83,7 +83,7 @@ static void marks_rows_and_explains_the_marks(void **state)
         "+----------+-------+-----------+-----------+------------+---------+\n"
         "* still running at the time of the report: counted up to then\n"
         "~ more than 10 % of this time may be measuring overhead\n"
-        "% Total is of the session time, because there was no HOTPATH_MAIN()\n"
+        "% Total is the share of the session time, because there was no HOTPATH_MAIN()\n"
         "\n"
         "clock monotonic; one zone costs 90.0 ns; measuring took about 18.0 % of the run; nothing was lost\n");
 }

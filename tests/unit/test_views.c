@@ -326,9 +326,8 @@ static void functions_are_split_by_thread(void **state)
     assert_int_equal(cell_of(timing, row_of("work", "5003 (3 threads)"), "threads").count, 2);
     assert_string_equal(timing->main, "main");
     assert_int_equal(timing->note_count, 1);
-    assert_string_equal(
-        timing->notes[0],
-        "(n threads): threads that ran one after the other share a row; the number is that of the last");
+    assert_string_equal(timing->notes[0],
+                        "(n threads): threads that ran one after another share a row, with the id of the last");
     assert_string_equal(names_of("calltree"), "main work"); /* of all threads, as ever */
     settings.show.functions_limit = 2;
     fixture_build();

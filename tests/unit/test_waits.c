@@ -121,7 +121,7 @@ static void threads_without_a_watcher_are_told_of(void **state)
     ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->unwatched = 3;
     fixture_build();
     assert_int_equal(waits()->note_count, 1);
-    assert_non_null(strstr(waits()->notes[0], "not all threads were watched"));
+    assert_non_null(strstr(waits()->notes[0], "not all threads were sampled"));
     assert_int_equal(total("unwatched_threads"), 3);
 }
 
@@ -175,10 +175,9 @@ static void nobody_waits_longer_than_it_took(void **state)
     assert_row(1, "load", "sleep", "clock_nanosleep", "", 4000);
     assert_row(2, "load", "disk", "fsync", "/data/a", 1000);
     assert_int_equal(cell_of(waits(), 1, "beside_ns").count, 4000);
-    assert_non_null(
-        strstr(fixture_render(0, false),
-               "\n"
-               "3.75 µs of waiting time has no row: attributed to functions that did not take that long\n"));
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\n"
+                           "3.75 µs of waiting time has no row: it exceeded the time of its function\n"));
 }
 
 static void of_one_function(void **state)
