@@ -32,7 +32,7 @@ static const struct hp_column_spec column_table[] = {
      "function."},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_THREAD | HP_COLUMN_MAYBE, AT(thread)},
     {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(turns),
-     "How often it did work: between two waits, before the first, or after the last."},
+     "Number of turns: work between two waits, before the first, or after the last."},
     {"events", "Events", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(events),
      "Events that its waits returned; null if the program reports its waits itself."},
     {"events_per_turn", "Per Turn", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(per_turn)},
@@ -181,7 +181,7 @@ static bool add_note(struct view *view)
         hp_text_string(&text, " of it in ");
         hp_utf8_put_safe(&text, callback_of(view, loop), strlen(callback_of(view, loop)));
     }
-    hp_text_string(&text, ": events that arrived meanwhile had to wait");
+    hp_text_string(&text, ": events that arrived in that time had to wait");
     const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
     if (copy != NULL)
         hp_section_note(view->section, copy);

@@ -75,7 +75,7 @@ static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
     {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(total), "Recursion counts once. null: no call was timed."},
+     AT(total), "Recursive calls count once. null: no call was timed."},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(self),
      "Without measured callees; null: the calls inside were not kept."},
     {"percent_call", "% Call", HOTPATH_UNIT_PERCENT,
@@ -89,8 +89,8 @@ static const struct hp_column_spec column_table[] = {
      .needs = HP_FACT_ALLOCS},
     {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(note),
-     "The text that the program attached with HOTPATH_NOTE; below the top, that of the last such call that had "
-     "one.",
+     "The text that the program attached with HOTPATH_NOTE; in rows below the top, the text of the last call that "
+     "had one.",
      .shown_by = HAS_NOTES},
     {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(started),
      "Time from the start of the session to the start of the call. This and the following columns are null below "

@@ -44,7 +44,7 @@ static const struct hp_column_spec column_table[] = {
      AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent if time is exclusive.", .needs = HP_FACT_INCLUSIVE,
      .shown_by = HP_FACT_WHOLE},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
-     AT(total), "Recursion counts once."},
+     AT(total), "Recursive calls count once."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self), "Without measured callees."},

@@ -109,7 +109,7 @@ const char *hp_request_read(struct hp_request *request, const char *target, unsi
     const char *problem = target[length] == '?' ? read_query(request, target + length + 1) : NULL;
     *ret_status = problem != NULL ? 400 : 404;
     if (problem == NULL && !find_route(target, length, &request->route))
-        problem = "not found; there are /, /page, /page.json, /events, /report.json and /metrics";
+        problem = "not found; available: /, /page, /page.json, /events, /report.json and /metrics";
     return problem;
 }
 

@@ -82,7 +82,7 @@ static bool add_stacks(struct hp_served *served)
 static bool read_all(struct hp_served *served, const char **ret_problem)
 {
     if (served->reader.count == 0) {
-        *ret_problem = served->reader.problem[0] != '\0' ? served->reader.problem : "no session in it yet";
+        *ret_problem = served->reader.problem[0] != '\0' ? served->reader.problem : "this run has no session yet";
         return false;
     }
     if (!hp_reader_refresh(&served->reader)) {
