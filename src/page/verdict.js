@@ -162,7 +162,7 @@ function verdictWords(entry) {
 const measureOf = view => view.idle > IDLE_SAID * (view.whole + view.idle) ? " of the time that is not idle, " : " of the time, ";
 function entryWords(view, entry) {
   return entry.name + ": " + share(partOf(entry.work, view.whole)) + measureOf(view) +
-    (isTold(entry) ? verdictWords(entry) : "too few samples for a verdict");
+    (isTold(entry) ? verdictWords(entry) : "too short for a verdict");
 }
 
 const DEPTH = {"thread": 1, "barrier": 1, "condition": 2, "semaphore": 2, "lock or condition": 2};

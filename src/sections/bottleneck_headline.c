@@ -262,7 +262,7 @@ static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, c
     if (is_told(entry))
         put_verdict(line, entry);
     else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too few samples for a verdict"
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short for a verdict"
                              : hp_bottleneck_is_guessed(entry)
                                  ? "extrapolated from few timed calls, and not confirmed by samples"
                                  : "CPU time and waiting were not measured");

@@ -40,7 +40,8 @@ static const struct hp_column_spec column_table[] = {
      AT(percent), "Percent of the CPU time of the run."},
     {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, AT(error), "Standard error of cpu_ns, from the number of samples."},
     {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own)},
-    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all), "Including measured callees; recursive calls count once."},
+    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all),
+     "Including measured callees; recursive calls count once."},
     {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
     {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
 };

@@ -310,8 +310,8 @@ static void put_left_out(const struct metrics *metrics)
     size_t left_out = 0;
     for (size_t at = 0; at < metrics->function_count; at++)
         left_out += !metrics->functions[at].is_chosen;
-    put_gauge(metrics, "hotpath_functions_without_metrics", NULL, "Functions without metrics, because too many have metrics already.",
-              (double)left_out);
+    put_gauge(metrics, "hotpath_functions_without_metrics", NULL,
+              "Functions without metrics, because too many have metrics already.", (double)left_out);
 }
 
 /* All rows, whatever a report would show. */

@@ -279,8 +279,8 @@ static void work_outside_is_said_first(void **state)
     builder_cpu(&builder, unseen, ((struct hp_thread *)builder_at(&builder, unseen))->root, 9000, 9 * SECOND, 0);
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "The bottleneck is outside of all measured functions, with 71 % of the CPU time. Inside of "
-                        "them it is load: 60 % of the time, waiting");
+                        "The bottleneck is outside of all measured functions, with 71 % of the CPU time. Among "
+                        "measured functions it is load: 60 % of the time, waiting");
     struct session_builder *other = fixture_add_session();
     const uint32_t its = builder_thread(other);
     builder_header(other)->executable = builder_text(other, "/usr/bin/sort");
