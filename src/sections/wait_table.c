@@ -87,7 +87,7 @@ static double share(const struct view *view, uint64_t ns)
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 samples, every 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of their 4.00 s (80.00%); 400 samples, every 10.00 ms, took 2.00 ms" */
 static bool set_summary(struct view *view)
 {
     char bytes[256];
@@ -98,9 +98,8 @@ static bool set_summary(struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "Threads waited ");
     hp_units_ns(&line, (double)waits->waited_ns);
-    hp_text_string(&line, " of ");
+    hp_text_string(&line, " of their ");
     hp_units_ns(&line, (double)waits->watched_ns);
-    hp_text_string(&line, " together");
     if (waits->watched_ns > 0) {
         hp_text_string(&line, " (");
         hp_units_percent(&line, share(view, waits->waited_ns));

@@ -500,7 +500,7 @@ def test_who_outlives_the_run_says_nothing(cli):
     lives.touch()
     script = f"setsid {GUEST} waits {lives} > out 2> {said} & until grep -q waiting out; do sleep 0.01; done"
     done = cli("run", "--format", "none", "sh", "-c", script)
-    assert "still runs" in done.stderr
+    assert "still running" in done.stderr
     lives.unlink()
     wait_until(lambda: cli.sessions()[0]["state"] != "live")
     wait_until(lambda: subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True).returncode == 1)
@@ -1042,7 +1042,7 @@ def test_off_and_on(cli):
     process.communicate(timeout=TIMEOUT)
     report = cli.read(pid)
     assert report.lost == {} and report.row("main").open == 0
-    assert "has no live session" in cli("off", pid, status=1).stderr
+    assert "you have no live session" in cli("off", pid, status=1).stderr
 
 
 def test_off_while_zones_are_open(cli):

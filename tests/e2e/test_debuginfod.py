@@ -162,7 +162,7 @@ def test_a_file_of_another_program_is_not_used(stripped):
 
 def test_what_is_missing_is_said(stripped):
     done = stripped.run("--debuginfod", stripped.hidden, env=stripped.variables | {"DEBUGINFOD_URLS": " "})
-    assert "DEBUGINFOD_URLS names none" in done.stderr and "hidden_work" not in names(done.report)
+    assert "DEBUGINFOD_URLS is not set" in done.stderr and "hidden_work" not in names(done.report)
     done = stripped.run("--debuginfod", stripped.hidden, env=stripped.variables | {"PATH": "/nonexistent"})
     assert "debuginfod-find is not installed" in done.stderr and "hidden_work" not in names(done.report)
     assert stripped.server.asked == []
