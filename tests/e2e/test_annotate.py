@@ -144,7 +144,7 @@ def test_no_lines(box):
     run = Run(bare, "split", 100)
     row = max((row for row in run.report.rows("functions") if row.library == "bare"), key=lambda row: row.total_ns)
     told = run.cli("annotate", row.name, status=1).stderr
-    assert f"no line numbers for {row.name}: bare has no debug information here" in told
+    assert f"no line numbers for {row.name}: bare has no debug information, or" in told
     assert "-g" in told and "--debuginfod" in told and "--assembly" in told
     run.box.remove()
 

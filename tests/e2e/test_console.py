@@ -341,7 +341,7 @@ def test_misuse(cli):
 def test_a_process_of_somebody_else(cli):
     other = subprocess.Popen(["sleep", "60"], user=65534)
     try:
-        assert f"cannot read {other.pid}: it belongs to" in cli("console", "--once", str(other.pid), status=1).stderr
+        assert f"cannot read process {other.pid}: it belongs to" in cli("console", "--once", str(other.pid), status=1).stderr
     finally:
         other.kill()
         other.wait()

@@ -255,7 +255,7 @@ def test_without_stacks_no_command_is_named(cli):
 
 def test_mistakes(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
-    for args, words in ((["export"], "missing format"), (["export", "-f", "png"], "unknown format 'png'"),
+    for args, words in ((["export"], "missing --format"), (["export", "-f", "png"], "unknown format 'png'"),
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
                         (["export", "-f", "folded", "a", "b"], "one session at a time"), (["flame", "a", "b"], "--diff")):
         assert words in cli(*args, status=2).stderr
