@@ -144,7 +144,7 @@ def test_old_option_is_accepted(cli):
 def test_those_that_outlive_it(cli):
     reader, writer = os.pipe()
     done = cli.run(KIN, "stay", stdin=reader)
-    assert processes(done) == 2 and "1 process still runs" in done.stderr
+    assert processes(done) == 2 and "1 process is still running" in done.stderr
     os.close(writer)
     os.close(reader)
 

@@ -165,7 +165,7 @@ def test_threads_one_after_the_other(box):
     [session] = result.sessions()
     adds_up(result.report, box.read(session))
     text = table(box, session, "--by", "thread")
-    assert f"worker {result.told['worker_tid']} (3 threads)" in text and "one after the other" in text
+    assert f"worker {result.told['worker_tid']} (3 threads)" in text and "one after another" in text
 
 
 @without_emulator("the main thread has its name")
