@@ -116,8 +116,8 @@ struct hotpath_options {
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows in the call tree (default 50) */
     uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown per function (default 50) */
     uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      distinct keys per HOTPATH_BLOCK_KEY (default 256) */
-    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: only some calls of a compiler-instrumented function
-                                                         are timed if timing costs more (default 50) */
+    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: if timing a compiler-instrumented function costs
+                                                         more, only some calls are timed (default 50) */
     uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and exit after this many ms (HOTPATH_MAIN) */
     uint32_t cpu_rate;        /* HOTPATH_CPU_RATE        samples per second of CPU time (default 997) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the directory (default 20) */
@@ -443,7 +443,7 @@ extern "C" {
 
 /*
  * Channels: queues, pipes and rings of any implementation. The report shows all channels of a label together, and
- * each one by its address (NULL: the label is one channel). `items` is the number of items sent or received at once,
+ * each one by its address (NULL: the label is one channel). `items` is the number of items sent or received,
  * `bytes` their size (0: not relevant), `length` the number of items now in the channel (-1: unknown). Use SENT
  * before others can receive the item and RECEIVED after receiving it, so that the count of items inside never goes
  * below 0. If sender and receiver identify the item by an `id` (its address, its position in a ring; 0: none), the
@@ -474,8 +474,9 @@ extern "C" {
 
 /*
  * Streams: generators, iterators, readers, anything that yields one item after another. The report shows the rate
- * of items, and the time that producer and consumer take. `stream` is any address that identifies the stream (NULL:
- * at most one stream per label at a time). A stream may move between threads, but only one thread uses it at a time.
+ * of items, and the time that producer and consumer take. `stream` is any address that identifies the stream
+ * (NULL: at most one stream per label at a time). A stream may move between threads, but only one thread uses it at
+ * a time.
  */
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NEXT_(HOTPATH_NAME_(__COUNTER__), "" label "", stream)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
@@ -746,9 +747,9 @@ struct hotpath_stat_ {
 /*
  * Flags in the low bits of the offset of a stat, which is a multiple of 64.
  *
- * RECURSIVE: open calls are counted. A site can be open twice only after a call was folded onto one of its nodes or
- * onto an ancestor of them; on any other path inward it would have met itself. Until then open calls are not
- * counted; from then on all slots and frames below that ancestor carry this bit.
+ * RECURSIVE: open calls of the site are counted. This is needed only after a call was folded onto one of the site's
+ * nodes or onto an ancestor of one: before that, no site can be open twice. From then on all slots and frames below
+ * that ancestor have this bit.
  *
  * UNTIMED, in frames: sampling skipped this call, it is only counted. In slots it goes with HOTPATH_SAMPLED_KEY_,
  * where most calls are untimed. CHOSEN: this call was picked to be timed.
@@ -868,19 +869,19 @@ HOTPATH_API_ void hotpath_v1_channel_end(struct hotpath_site *site, const void *
 struct hotpath_poll_ {
     struct hotpath_zone zone;
     uint64_t id;              /* 0: not recorded */
-    uint64_t before;          /* the task that ran before; HOTPATH_NO_POLL_: only a zone, if that */
+    uint64_t before;          /* the task that ran before; HOTPATH_NO_POLL_: only a zone, or nothing */
     hotpath_lane lane, below; /* with HOTPATH_ON_LANE_: the task's lane, and the poller's lane */
     int how;
 };
 #define HOTPATH_NO_POLL_ UINT64_MAX
 HOTPATH_API_ uint64_t hotpath_v1_task(struct hotpath_site *site);
 /*
- * A task with a lane, or one that another task waits for (adapters know): while that one does not run, this is the
- * reason.
+ * A task with a lane, or a task that another one waits for, as adapters report it: the reason why the other does
+ * not run.
  */
 HOTPATH_API_ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane);
 #define HOTPATH_LAST_POLL_ 1   /* the task ends with this poll */
-#define HOTPATH_MAY_BE_OVER_ 2 /* a task that has ended is no misuse: adapters cannot know; the poll is void */
+#define HOTPATH_MAY_BE_OVER_ 2 /* a poll of a task that has ended is ignored, not misuse: adapters cannot know */
 #define HOTPATH_ON_LANE_ 4     /* the task has a lane; set by the library */
 HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how);
 HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
@@ -945,9 +946,9 @@ HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 /* Each interposing library calls this once; from then on allocations are counted. */
 HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
 /*
- * For a library that can stop reporting: while allocations are not counted, the last call of `pass_on` was with 1,
- * and the library only forwards to the allocator. Before that, and after 0, it reports every call. `pass_on` may be
- * called at any time, by any thread, and by several at once.
+ * For a library that can stop reporting. `pass_on` is called with 1 when allocations are not counted; the library
+ * then only forwards to the allocator. After a call with 0, and before the first call, it reports every allocation.
+ * `pass_on` may be called at any time, by any thread, and by several at once.
  */
 HOTPATH_API_ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on));
 /* For a library that cannot count. The reason is printed at once or when a session begins. */
@@ -1054,8 +1055,8 @@ hotpath_octave_(uint64_t ticks)
 
 /*
  * The slot to look in for (parent, site). First the row in which the children of a parent lie side by side: fast to
- * compute and good for the cache. Then, if rows of several parents overlap, a second slot by hash. What is in
- * neither is found on the slow path.
+ * compute and good for the cache. Then, if rows of several parents overlap, a second slot by hash. A node that is
+ * in neither is found on the slow path.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
 hotpath_slot_of_(const struct hotpath_context_ *context, uint32_t parent, uint32_t site)
@@ -1092,8 +1093,8 @@ hotpath_push_(struct hotpath_context_ *context, struct hotpath_frame_ *frame, co
 }
 
 /*
- * The same for an untimed call. It leaves out the fields that are never read of such a frame: `start`, and `child`,
- * which is never later than now, whatever its last writer stored.
+ * The same for an untimed call. It does not set `start`, which is never read, nor `child`: any old value is valid,
+ * because it is never later than now.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_push_untimed_(struct hotpath_context_ *context, struct hotpath_frame_ *frame,
