@@ -20,9 +20,8 @@
 const struct hp_option hp_options[] = {
     [HP_RECORD_INDEX] =
         {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
-         "What to record: 0 (nothing), 1 (the default), or a list of timing, alloc and cpu. Allocations are "
-         "counted "
-         "only if malloc is watched. Any value other than 0 also starts recording in programs without "
+         "What to record: 0 (nothing), 1 (the default), or a list of timing, alloc and cpu. alloc requires "
+         "-lhotpath_alloc or hotpath run. Any value other than 0 also starts recording in programs without "
          "HOTPATH_MAIN.",
          HP_OPTION_TEXT, AT_KINDS(record), hp_option_parse_record},
     [HP_CPU_INDEX] = {"HOTPATH_CPU", "cpu", FLAG("cpu", 0, RECORD), "0|1", "0", "",
@@ -32,7 +31,7 @@ const struct hp_option hp_options[] = {
      "Samples per second of CPU time, from 1 to 10000.", HP_OPTION_COUNT, AT_BOTH(record, cpu_rate),
      hp_option_parse_cpu_rate},
     {"HOTPATH_CPU_ENGINE", "cpu_engine", FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
-     "How CPU time is sampled: auto uses perf if the kernel allows it, timers never does.", HP_OPTION_CHOICE,
+     "How CPU time is sampled: auto uses perf if the kernel allows it, timers does not.", HP_OPTION_CHOICE,
      AT_BOTH(record, cpu_engine), hp_option_parse_engine},
     {"HOTPATH_ALLOC_STACKS", NULL, FLAG("alloc-stacks", 0, RECORD), "SIZE", "512KB", "",
      "For hotpath run: average number of allocated bytes between two allocation samples with stacks; 0 disables "
