@@ -82,8 +82,7 @@ bool hp_console_choose(struct hp_console *console, const char *path)
     console->is_paused = false;
     console->overlay = HP_OVERLAY_NONE;
     console->window = (struct hp_window){.kind = HP_WINDOW_LAST, .length_ns = LAST_NS};
-    for (size_t at = 0; at < console->view_count; at++)
-        {
+    for (size_t at = 0; at < console->view_count; at++) {
         struct hp_table_view *view = &console->views[at];
         view->cursor = 0;
         view->order_count = view->line = 0;
