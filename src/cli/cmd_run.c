@@ -124,8 +124,7 @@ static void find_alloc_library(struct run *run)
     if (!hp_alloc_library_find(given, run->alloc_library, sizeof run->alloc_library)) {
         run->alloc_library[0] = '\0';
         hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
-                "give its "
-                "path with --alloc-library",
+                "give its path with --alloc-library",
                 program, given != NULL ? given : "libhotpath_alloc.so");
         return;
     }

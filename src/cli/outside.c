@@ -301,8 +301,7 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 /* ---------------------------------------------------------------------------------------------------- reasons */
 
 #define UNWRITTEN                                                                                                  \
-    "it could not write a session file: it has another root directory or user than its parent, or there was no "   \
-    "space"
+    "it could not write a session file: another root directory or user than its parent, or no space left"
 #define UNFORKED "it was not created by fork, or its parent could not be followed"
 #define UNLOADED "hotpath was not loaded into it; only its stacks are known"
 #define UNKNOWN "it did not inherit hotpath's environment variables, or could not write a session"

@@ -251,8 +251,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (status == HOTPATH_OK) {
         hp_wait_thread_start(&settings->record);
         if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
-            hp_say("hotpath: CPU time is not sampled, because HOTPATH_RESERVE excludes the system calls that this "
-                   "needs");
+            hp_say("hotpath: CPU time is not sampled, because HOTPATH_RESERVE excludes system calls");
     }
     return status;
 }

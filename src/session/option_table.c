@@ -57,8 +57,7 @@ const struct hp_option hp_options[] = {
      AT_RATE(functions_time_sampling_rate), hp_option_parse_sampling_rate},
     {"HOTPATH_MEASURING_BOUND", "measuring_bound", FLAG("measuring-bound", 0, RECORD), "PERCENT", "50", "",
      "Limit on the cost of measuring a compiler-instrumented function, in percent of its time. If a function is "
-     "too "
-     "short for it, all its calls are counted, but only some are timed. 0 times every call.",
+     "too short for it, all its calls are counted, but only some are timed. 0 times every call.",
      HP_OPTION_LIMIT, AT_BOTH(record, measuring_bound), hp_option_parse_bound},
     {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Number of keys per HOTPATH_BLOCK_KEY that get their own row; all others share one row.", HP_OPTION_COUNT,
@@ -72,8 +71,7 @@ const struct hp_option hp_options[] = {
      AT_BOTH(show, focus), hp_option_parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of a function, with the calls inside it. If no function is called NAME, show those "
-     "whose "
-     "name contains NAME; with /REGEX/ those whose name matches.",
+     "whose name contains NAME; with /REGEX/ those whose name matches.",
      HP_OPTION_TEXT, AT_BOTH(show, slowest), hp_option_parse_pattern},
     {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the default columns",
      "Additional columns to show, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(show, columns),
